@@ -24,10 +24,10 @@ use std::sync::Arc;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, FaultPhase, FaultTarget, ObjectRef, PoolPlan, Record,
-    Start, node_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, FaultPhase, FaultTarget, InvolvedKind, ObjectRef,
+    PoolPlan, Program, Record, Start, node_name, reason,
 };
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
+use crate::state::{Change, Changed, MachineChange, NodeId, Store};
 use crate::units::SimTime;
 pub use document::{PROCESS_FIELDS, STRUCT_BY_KIND};
 use fault::{Begun, Hit, Origin};
@@ -159,7 +159,7 @@ enum Severity {
 
 /// Writes down what the scenario did.
 fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name: &str, message: String) {
-    let about = ObjectRef::named("Fault", Symbol::empty(), name);
+    let about = ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), name);
     let event = match severity {
         Severity::Normal => EventDraft::normal(reason, about, message),
         Severity::Warning => EventDraft::warning(reason, about, message),
@@ -180,7 +180,7 @@ fn began_or_missed(
         missed(ctx, name, format!("{}: no {meant} matches", kind.as_str()));
         return None;
     };
-    note(ctx, Severity::Normal, "FaultBegan", name, what.clone());
+    note(ctx, Severity::Normal, reason::FAULT_BEGAN, name, what.clone());
     let phase = FaultPhase::Began {
         kind: kind.as_str(),
         makes_nodes_not_ready: kind.makes_nodes_not_ready(),
@@ -194,7 +194,7 @@ fn began_or_missed(
 
 /// Writes down that a fault is over.
 fn ended(ctx: &mut Ctx<'_, Chaos>, name: &str, message: String) {
-    note(ctx, Severity::Normal, "FaultEnded", name, message);
+    note(ctx, Severity::Normal, reason::FAULT_ENDED, name, message);
     ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Ended });
 }
 
@@ -208,7 +208,7 @@ impl Component for Chaos {
     type Timer = Timer;
     type Tag = ();
     const NAME: &'static str = "chaos";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Other;
     const CONTROLLERS: &'static [&'static str] = &[];
 
     fn reacts(&self, _is_typed: bool) -> bool {

@@ -14,7 +14,7 @@ use super::config::Config;
 use super::flow_control::{ClientLimit, TokenBucket};
 use super::request::{Answer, Request};
 use super::work_queue::WorkQueue;
-use super::{Component, Ctx, Start};
+use super::{Component, Ctx, Program, Start};
 use crate::arena::{Id, Table};
 use crate::engine::Ticket;
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, Store};
@@ -426,7 +426,7 @@ impl<R: Reconcile> Component for Controller<R> {
     type Timer = ControllerTimer<R::Key>;
     type Tag = ControllerTag<R::Key, R::Purpose>;
     const NAME: &'static str = R::NAME;
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = R::CONTROLLERS;
 
     fn begins_anew(timer: &ControllerTimer<R::Key>) -> bool {

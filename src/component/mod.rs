@@ -16,6 +16,7 @@ mod names;
 mod ownership;
 mod pool;
 mod quota;
+pub mod reason;
 mod record;
 mod request;
 mod revision;
@@ -44,8 +45,8 @@ pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
 pub use record::{
-    EventDraft, EventRecorder, EventType, FaultPhase, FaultTarget, ObjectRef, Record, Timer, TimerPhase, Transcript,
-    typed,
+    EventDraft, EventRecorder, EventType, FaultPhase, FaultTarget, InvolvedKind, ObjectRef, Record, Timer, TimerPhase,
+    Transcript, typed,
 };
 pub use request::{
     Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,
@@ -215,6 +216,30 @@ pub enum Start {
     Fresh,
 }
 
+/// Where components run: those of one program share its informers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A process of the control plane, whose stop takes them down.
+    ControlPlane(ControlPlaneProcess),
+    /// cloud-controller-manager.
+    CloudControllerManager,
+    /// The kubelets; each node's has informers of its own.
+    Kubelet,
+    /// Operators' terminals.
+    Kubectl,
+    /// Operators' automata, and the physical world.
+    Other,
+}
+
+impl Program {
+    const fn process(self) -> Option<ControlPlaneProcess> {
+        match self {
+            Self::ControlPlane(process) => Some(process),
+            Self::CloudControllerManager | Self::Kubelet | Self::Kubectl | Self::Other => None,
+        }
+    }
+}
+
 /// A program of the cluster.
 pub trait Component {
     /// What it asks to be woken for.
@@ -223,8 +248,10 @@ pub trait Component {
     type Tag: Copy + Debug;
     /// The real component's name, as events show it.
     const NAME: &'static str;
-    /// The process whose stop takes it down; none for kubelets, operators and the physical world.
-    const PROCESS: Option<ControlPlaneProcess>;
+    /// The program that it is part of.
+    const PROGRAM: Program;
+    /// The process whose stop takes it down.
+    const PROCESS: Option<ControlPlaneProcess> = Self::PROGRAM.process();
     /// The names by which `--controllers` switches it: it runs if one of them does, and always if it has none.
     const CONTROLLERS: &'static [&'static str];
     /// Whether it types kubectl lines.

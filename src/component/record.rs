@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::reason;
 use crate::arena::Symbol;
 use crate::model::ObjectKind;
 use crate::state::{ControlPlaneProcess, NodeId, Pod, PodId, Store, Uid, WorkloadId};
@@ -30,11 +31,55 @@ impl EventType {
     }
 }
 
+/// What an Event can be about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InvolvedKind {
+    /// An object of this kind.
+    Object(ObjectKind),
+    /// A ConfigMap, in which an automaton writes what it does.
+    ConfigMap,
+    /// A line that somebody types.
+    Kubectl,
+    /// A fault.
+    Fault,
+    /// A pool of nodes.
+    NodePool,
+}
+
+impl InvolvedKind {
+    /// Its name, as the API has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Object(kind) => kind.as_str(),
+            Self::ConfigMap => "ConfigMap",
+            Self::Kubectl => "Kubectl",
+            Self::Fault => "Fault",
+            Self::NodePool => "NodePool",
+        }
+    }
+
+    /// The kind of object.
+    #[must_use]
+    pub fn object(self) -> Option<ObjectKind> {
+        match self {
+            Self::Object(kind) => Some(kind),
+            Self::ConfigMap | Self::Kubectl | Self::Fault | Self::NodePool => None,
+        }
+    }
+}
+
+impl From<ObjectKind> for InvolvedKind {
+    fn from(kind: ObjectKind) -> Self {
+        Self::Object(kind)
+    }
+}
+
 /// The object an Event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectRef {
-    /// API kind.
-    pub kind: &'static str,
+    /// Its kind.
+    pub kind: InvolvedKind,
     /// Namespace; empty for cluster-scoped kinds.
     pub namespace: Symbol,
     /// Name.
@@ -46,30 +91,27 @@ pub struct ObjectRef {
 impl ObjectRef {
     /// Refers to whatever has the name.
     #[must_use]
-    pub fn named(kind: &'static str, namespace: Symbol, name: impl Into<Arc<str>>) -> Self {
-        Self { kind, namespace, name: name.into(), uid: Uid::default() }
+    pub fn named(kind: impl Into<InvolvedKind>, namespace: Symbol, name: impl Into<Arc<str>>) -> Self {
+        Self { kind: kind.into(), namespace, name: name.into(), uid: Uid::default() }
     }
 
     /// Refers to a pod.
     #[must_use]
     pub fn pod(pod: &Pod) -> Self {
-        Self { uid: pod.uid, ..Self::named("Pod", pod.namespace, Arc::clone(&pod.name)) }
+        Self { uid: pod.uid, ..Self::named(ObjectKind::Pod, pod.namespace, Arc::clone(&pod.name)) }
     }
 
     /// Refers to a node.
     #[must_use]
     pub fn node(name: Symbol) -> Self {
-        Self::named("Node", Symbol::empty(), name.as_str())
+        Self::named(ObjectKind::Node, Symbol::empty(), name.as_str())
     }
 
     /// Refers to a workload that exists.
     #[must_use]
     pub fn workload(store: &Store, id: WorkloadId) -> Option<Self> {
         let meta = store.workload_meta(id)?;
-        Some(Self {
-            uid: meta.uid,
-            ..Self::named(store.workload_kind(id).as_str(), meta.namespace, meta.name.as_str())
-        })
+        Some(Self { uid: meta.uid, ..Self::named(store.workload_kind(id), meta.namespace, meta.name.as_str()) })
     }
 }
 
@@ -330,11 +372,11 @@ impl EventRecorder {
 /// The events of a workload's creations before t=0: when, reason, message.
 fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'static str, String)> {
     // Names of pods are many and must not be interned: a study plays thousands of runs in one process.
-    if matches!(about.kind, "Pod" | "Node") {
+    if matches!(about.kind, InvolvedKind::Object(ObjectKind::Pod | ObjectKind::Node)) {
         return Vec::new();
     }
-    let found = ObjectKind::named(about.kind)
-        .and_then(|kind| store.find_workload(kind, about.namespace, Symbol::new(&about.name)));
+    let found =
+        about.kind.object().and_then(|kind| store.find_workload(kind, about.namespace, Symbol::new(&about.name)));
     let Some(workload) = found else { return Vec::new() };
     let mut posted: Vec<(SimTime, &'static str, String)> = Vec::new();
     match workload {
@@ -348,18 +390,20 @@ fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'st
         WorkloadId::CronJob(id) => {
             let jobs = store.jobs_of(id).iter().filter_map(|&job| store.jobs.get(job));
             posted.extend(
-                jobs.map(|job| (job.meta.created_at, "SuccessfulCreate", format!("Created job {}", job.meta.name))),
+                jobs.map(|job| {
+                    (job.meta.created_at, reason::SUCCESSFUL_CREATE, format!("Created job {}", job.meta.name))
+                }),
             );
         }
         WorkloadId::StatefulSet(_) => posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
             let pod = store.pod(pod)?;
             let message = format!("Create Pod {} in StatefulSet {} successful", pod.name, about.name);
-            Some((pod.created_at, "SuccessfulCreate", message))
+            Some((pod.created_at, reason::SUCCESSFUL_CREATE, message))
         })),
         WorkloadId::ReplicaSet(_) | WorkloadId::DaemonSet(_) | WorkloadId::Job(_) => {
             posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
                 let pod = store.pod(pod)?;
-                Some((pod.created_at, "SuccessfulCreate", format!("Created pod: {}", pod.name)))
+                Some((pod.created_at, reason::SUCCESSFUL_CREATE, format!("Created pod: {}", pod.name)))
             }));
         }
     }
@@ -380,7 +424,7 @@ mod tests {
     }
 
     fn about(uid: u128) -> ObjectRef {
-        ObjectRef { uid: Uid(uid), ..ObjectRef::named("StatefulSet", Symbol::new("default"), "db") }
+        ObjectRef { uid: Uid(uid), ..ObjectRef::named(ObjectKind::StatefulSet, Symbol::new("default"), "db") }
     }
 
     /// How many of so many events pass, a second apart from that time on.

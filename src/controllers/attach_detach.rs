@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, Latencies, ObjectRef, Request, Start, node_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, Latencies, ObjectRef, Program, Request, Start, node_name,
 };
 use crate::engine::Ticket;
 use crate::state::{
@@ -236,7 +236,7 @@ impl Component for AttachDetach {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "attachdetach-controller";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = &["persistentvolume-attach-detach-controller"];
 
     fn words(timer: &Timer, store: &Store) -> String {

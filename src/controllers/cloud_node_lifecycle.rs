@@ -5,12 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use smallvec::{SmallVec, smallvec};
 
 use crate::arena::{Symbol, sym};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Request, Start};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Program, Request, Start};
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
-use crate::state::{
-    Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Power, Status, Store, TaintOnNode,
-};
+use crate::state::{Change, Changed, MachineChange, NodeDelta, NodeId, Power, Status, Store, TaintOnNode};
 use crate::units::{SimDuration, SimTime};
 
 /// What a run takes at least.
@@ -198,7 +196,7 @@ impl Component for CloudNodeLifecycle {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "cloud-node-lifecycle-controller";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::CloudControllerManager;
     const CONTROLLERS: &'static [&'static str] = &[];
 
     fn words(_timer: &Timer, _store: &Store) -> String {

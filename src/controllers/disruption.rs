@@ -11,7 +11,7 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, PodStatusPatch, Reconcile,
     Request, Start, StatusUpdate, SyncPlan,
 };
-use crate::model::{LabelSelector, LabelSelectorRequirement, PodDisruptionBudgetSpec};
+use crate::model::{LabelSelector, LabelSelectorRequirement, ObjectKind, PodDisruptionBudgetSpec};
 use crate::state::{
     BudgetReason, Change, Changed, DeploymentId, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta,
     PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, ReplicaSetId, StatefulSetId, Store,
@@ -229,7 +229,7 @@ fn go_text(selector: &LabelSelector) -> String {
 fn budget_ref(budget: &PodDisruptionBudget) -> ObjectRef {
     ObjectRef {
         uid: budget.meta.uid,
-        ..ObjectRef::named("PodDisruptionBudget", budget.meta.namespace, budget.meta.name.as_str())
+        ..ObjectRef::named(ObjectKind::PodDisruptionBudget, budget.meta.namespace, budget.meta.name.as_str())
     }
 }
 

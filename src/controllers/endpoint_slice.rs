@@ -11,7 +11,7 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Request, Start,
     SyncPlan,
 };
-use crate::model::{Labels, ServiceSpec};
+use crate::model::{Labels, ObjectKind, ServiceSpec};
 use crate::state::{Change, Changed, Endpoint, Pod, PodDelta, PodId, PodPhase, Service, ServiceId, Store};
 use crate::units::SimDuration;
 
@@ -286,7 +286,7 @@ impl Reconcile for EndpointSlices {
         if plan.failed {
             let text = if let [one] = &errors[..] { one.clone() } else { format!("[{}]", errors.join(", ")) };
             let (namespace, name) = (service.meta.namespace, service.meta.name);
-            let about = ObjectRef::named("Service", namespace, name.as_str());
+            let about = ObjectRef::named(ObjectKind::Service, namespace, name.as_str());
             let message = format!("Error updating Endpoint Slices for Service {namespace}/{name}: {text}");
             ctx.event(EventDraft::warning("FailedToUpdateEndpointSlices", about, message));
         }

@@ -222,7 +222,7 @@ impl Reconcile for PersistentVolumes {
             let name = std::sync::Arc::from(claim.meta.name.as_str());
             let about = ObjectRef {
                 uid: claim.meta.uid,
-                ..ObjectRef::named("PersistentVolumeClaim", claim.meta.namespace, name)
+                ..ObjectRef::named(ObjectKind::PersistentVolumeClaim, claim.meta.namespace, name)
             };
             let message = format!("Successfully provisioned volume {}", volume_name(claim));
             ctx.event(EventDraft::normal("ProvisioningSucceeded", about, message));

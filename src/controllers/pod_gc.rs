@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Request, Start,
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Program, Request, Start,
 };
 use crate::engine::Ticket;
 use crate::state::{
@@ -369,7 +369,7 @@ impl Component for PodGc {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "pod-garbage-collector";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = &["pod-garbage-collector-controller"];
 
     fn words(_timer: &Timer, _store: &Store) -> String {

@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, ObjectRef,
-    Record, Reply, Request, Start, Transcript, TypedCommand, typed,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, InvolvedKind, Latencies, Message,
+    ObjectRef, Program, Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
 use crate::model::Object;
-use crate::state::{Change, Changed, ControlPlaneProcess, Store};
+use crate::state::{Change, Changed, Store};
 use crate::units::SimDuration;
 
 use command_line::{Arguments, Grammar, Stop, Words};
@@ -319,7 +319,7 @@ impl Kubectl {
     /// Somebody types a line; its process starts.
     fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
         let text = Arc::clone(&line.text);
-        let about = ObjectRef::named("Kubectl", Symbol::empty(), title(&text));
+        let about = ObjectRef::named(InvolvedKind::Kubectl, Symbol::empty(), title(&text));
         let event = EventDraft::normal("Kubectl", about, typed(&text));
         ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
         let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
@@ -348,7 +348,7 @@ impl Kubectl {
         }
         let command = Arc::clone(&process.line.text);
         if process.exit != 0 {
-            let about = ObjectRef::named("Kubectl", Symbol::empty(), title(&command));
+            let about = ObjectRef::named(InvolvedKind::Kubectl, Symbol::empty(), title(&command));
             let event = EventDraft::warning("CommandFailed", about, said.clone().unwrap_or_default());
             ctx.record(Record::Event { component: "kubectl", event });
         }
@@ -385,7 +385,7 @@ impl Component for Kubectl {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "kubectl";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Kubectl;
     const CONTROLLERS: &'static [&'static str] = &[];
 
     fn reacts(&self, is_typed: bool) -> bool {

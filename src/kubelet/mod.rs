@@ -40,7 +40,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Request, Start};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Program, Request, Start};
 use crate::engine::Ticket;
 use crate::model::Object;
 use crate::state::{
@@ -207,7 +207,7 @@ impl Component for Kubelets {
     type Timer = Timer;
     type Tag = NodeId;
     const NAME: &'static str = "kubelet";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Kubelet;
     const CONTROLLERS: &'static [&'static str] = &[];
 
     fn words(timer: &Timer, store: &Store) -> String {

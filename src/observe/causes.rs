@@ -10,7 +10,9 @@ use super::rollouts::{essence, root};
 use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use crate::arena::Symbol;
-use crate::component::{EventDraft, ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
+use crate::component::{
+    EventDraft, InvolvedKind, ObjectRef, Record, TypedCommand, node_name, pod_name, reason, workload_name,
+};
 use crate::model::ObjectKind;
 use crate::state::{
     AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, ObjectDelta, PersistentVolumeId, Pod, PodDelta,
@@ -192,7 +194,7 @@ impl Causes {
     /// to a quota, if there was one.
     fn creation(&mut self, at: SimTime, cause: CauseId, event: &EventDraft, store: &Store) {
         let about = &event.about;
-        if event.reason == "SuccessfulCreate" {
+        if event.reason == reason::SUCCESSFUL_CREATE {
             let Some((names, _)) = self.refused.remove(about) else { return };
             let quota = self.quotas.get(&about.namespace).copied();
             for name in names {
@@ -206,7 +208,7 @@ impl Causes {
         if self.refused.get(about).is_some_and(|(_, known)| known == why) {
             return;
         }
-        let Some(kind) = ObjectKind::named(about.kind) else { return };
+        let Some(kind) = about.kind.object() else { return };
         let Some(id) = store.find_workload(kind, about.namespace, Symbol::new(&about.name)) else { return };
         let mut names = vec![workload_name(store, id)];
         if root(id, store) != id {
@@ -224,13 +226,16 @@ impl Causes {
     pub(super) fn recorded(&mut self, at: SimTime, cause: CauseId, record: &Record, store: &Store) {
         if let Record::Event { event, .. } = record
             && self.keeps
-            && matches!(event.reason, "FailedCreate" | "ReplicaSetCreateError" | "SuccessfulCreate")
+            && matches!(
+                event.reason,
+                reason::FAILED_CREATE | reason::REPLICA_SET_CREATE_ERROR | reason::SUCCESSFUL_CREATE
+            )
         {
             self.creation(at, cause, event, store);
         }
         if let Record::Event { event, .. } = record
             && self.keeps
-            && event.about.kind == "HorizontalPodAutoscaler"
+            && event.about.kind == InvolvedKind::Object(ObjectKind::HorizontalPodAutoscaler)
         {
             let ObjectRef { namespace, name, .. } = &event.about;
             let what = format!("horizontalpodautoscaler/{namespace}/{name} {}: {}", event.reason, event.message);
@@ -242,10 +247,10 @@ impl Causes {
         {
             let began = format!("scenario: {} begins", event.message);
             row.what = match event.reason {
-                "FaultBegan" => began,
+                reason::FAULT_BEGAN => began,
                 // It was over at once.
-                "FaultEnded" if row.what == began => format!("scenario: {}", event.message),
-                "FaultEnded" => format!("scenario: {} ends", event.message),
+                reason::FAULT_ENDED if row.what == began => format!("scenario: {}", event.message),
+                reason::FAULT_ENDED => format!("scenario: {} ends", event.message),
                 _ => format!("scenario: {}", event.message),
             };
         }

@@ -6,7 +6,8 @@ use super::Detail;
 use super::observer::{Keeps, Observer, Seen};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
-use crate::component::Record;
+use crate::component::{InvolvedKind, Record};
+use crate::model::ObjectKind;
 use crate::units::SimTime;
 
 /// A row of `events.csv`.
@@ -62,7 +63,7 @@ impl Observer for Events {
         let Record::Event { component, event } = record else { return };
         let node = match event.node {
             Some(node) => seen.store.node_name(node),
-            None if event.about.kind == "Node" => Symbol::new(&event.about.name),
+            None if event.about.kind == InvolvedKind::Object(ObjectKind::Node) => Symbol::new(&event.about.name),
             None => Symbol::default(),
         };
         self.rows.push(EventRow {
@@ -70,7 +71,7 @@ impl Observer for Events {
             component,
             event_type: event.event_type.as_str(),
             reason: event.reason,
-            kind: event.about.kind,
+            kind: event.about.kind.as_str(),
             namespace: event.about.namespace,
             name: Arc::clone(&event.about.name),
             node,

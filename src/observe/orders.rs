@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Detail;
 use super::observer::{Observer, Seen};
-use crate::component::{Record, Transcript};
+use crate::component::{InvolvedKind, Record, Transcript, reason};
 use crate::units::SimTime;
 
 /// How an order ended, if it did not end well.
@@ -64,26 +64,35 @@ impl Observer for Orders {
         let Record::Event { component, event } = record else { return };
         match *component {
             "scenario" => match event.reason {
-                "RollingUpgradeBegan" => {
-                    self.begin(now, "upgrade", &event.about.name, ["RollingUpgradeEnded", "RollingUpgradeFailed"]);
+                reason::ROLLING_UPGRADE_BEGAN => {
+                    self.begin(
+                        now,
+                        "upgrade",
+                        &event.about.name,
+                        [reason::ROLLING_UPGRADE_ENDED, reason::ROLLING_UPGRADE_FAILED],
+                    );
                 }
-                "RebootRequired" => self.begin(now, "reboots", &event.about.name, ["RebootsEnded"; 2]),
+                reason::REBOOT_REQUIRED => self.begin(now, "reboots", &event.about.name, [reason::REBOOTS_ENDED; 2]),
                 _ => {}
             },
-            component if component != "kubectl" && event.about.kind == "Kubectl" => {
+            component if component != "kubectl" && event.about.kind == InvolvedKind::Kubectl => {
                 self.of_procedures.push((now, Arc::clone(&event.about.name)));
             }
             "rolling-upgrade" | "reboot-daemon" => {
                 let is_of = |open: &Procedure| open.pool == event.about.name && open.ends.contains(&event.reason);
                 if let Some(place) = self.open_procedures.iter().position(is_of) {
                     let Procedure { at, what, .. } = self.open_procedures.remove(place);
-                    if event.reason == "RollingUpgradeFailed" {
+                    if event.reason == reason::ROLLING_UPGRADE_FAILED {
                         let why = event.message.clone();
                         self.procedures.push(Order { at, what, shortcoming: Shortcoming::Failed, why });
                     }
-                } else if matches!(event.reason, "NodeUndrainable" | "RebootGivenUp" | "RebootLockLost") {
-                    let is_upgrade = event.reason == "NodeUndrainable";
-                    let of_it = |open: &&mut Procedure| open.ends.contains(&"RollingUpgradeFailed") == is_upgrade;
+                } else if matches!(
+                    event.reason,
+                    reason::NODE_UNDRAINABLE | reason::REBOOT_GIVEN_UP | reason::REBOOT_LOCK_LOST
+                ) {
+                    let is_upgrade = event.reason == reason::NODE_UNDRAINABLE;
+                    let of_it =
+                        |open: &&mut Procedure| open.ends.contains(&reason::ROLLING_UPGRADE_FAILED) == is_upgrade;
                     for open in self.open_procedures.iter_mut().filter(of_it) {
                         open.trouble = format!("node/{}: {}", event.about.name, event.message);
                     }

@@ -9,8 +9,8 @@ use super::Detail;
 use super::observer::{Observer, Seen, Setup};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::component::{EventDraft, Record, same_template};
-use crate::model::{DaemonSetUpdateStrategyType, ObjectKind, StatefulSetUpdateStrategyType};
+use crate::component::{EventDraft, Record, reason, same_template};
+use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};
 use crate::state::{
     Change, Changed, DaemonSet, Deployment, DeploymentId, JobConditionType, Owner, Pod, ReplicaSet, ReplicaSetId,
     StatefulSet, Store, WorkloadId,
@@ -140,11 +140,11 @@ impl Observer for Rollouts {
     fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         let Seen { now, store, .. } = *seen;
         let Record::Event { event: EventDraft { reason, about, message, .. }, .. } = record else { return };
-        let is_refusal = matches!(*reason, "FailedCreate" | "ReplicaSetCreateError");
-        if !is_refusal && (*reason != "SuccessfulCreate" || self.refusals.is_empty()) {
+        let is_refusal = matches!(*reason, reason::FAILED_CREATE | reason::REPLICA_SET_CREATE_ERROR);
+        if !is_refusal && (*reason != reason::SUCCESSFUL_CREATE || self.refusals.is_empty()) {
             return;
         }
-        let Some(kind) = ObjectKind::named(about.kind) else { return };
+        let Some(kind) = about.kind.object() else { return };
         let Some(id) = store.find_workload(kind, about.namespace, Symbol::new(&about.name)) else { return };
         if is_refusal {
             let refusal = self.refusals.entry(id).or_insert_with(|| Refusal { since: now, message: String::new() });

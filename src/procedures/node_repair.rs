@@ -9,11 +9,9 @@ use super::drain::{RECREATION, RETRY, type_drain, type_drain_of_lost};
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start, node_name,
+    Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Program, Request, Start, node_name,
 };
-use crate::state::{
-    Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status, Store,
-};
+use crate::state::{Change, Changed, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status, Store};
 use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
 
 /// Machines that stay unhealthy are replaced.
@@ -235,7 +233,7 @@ impl Component for NodeRepair {
     type Timer = RepairTimer;
     type Tag = RepairTag;
     const NAME: &'static str = "node-auto-repair";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Other;
     const CONTROLLERS: &'static [&'static str] = &[];
     const TYPES: bool = true;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::arena::Symbol;
-use crate::component::{Component, Ctx, EventDraft, EventType, ObjectRef, Record};
+use crate::component::{Component, Ctx, EventDraft, EventType, InvolvedKind, ObjectRef, Record};
 use crate::state::NodeId;
 
 /// Notes something about a node.
@@ -28,7 +28,7 @@ pub(super) fn about_pool<C: Component>(
     pool: Symbol,
     message: String,
 ) {
-    let about = ObjectRef::named("NodePool", Symbol::empty(), pool.as_str());
+    let about = ObjectRef::named(InvolvedKind::NodePool, Symbol::empty(), pool.as_str());
     let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
     ctx.record(Record::Event { component, event });
 }
@@ -41,7 +41,7 @@ pub(super) fn about_cluster<C: Component>(
     message: String,
 ) {
     let name = Arc::from("cluster-autoscaler-status");
-    let about = ObjectRef::named("ConfigMap", Symbol::new("kube-system"), name);
+    let about = ObjectRef::named(InvolvedKind::ConfigMap, Symbol::new("kube-system"), name);
     let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
     ctx.record(Record::Event { component: C::NAME, event });
 }

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::drain::{RETRY, type_drain};
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Request, Start, node_name};
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Power, Status, Store};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Program, Request, Start, node_name, reason,
+};
+use crate::state::{Change, Changed, MachineChange, NodeId, Power, Status, Store};
 use crate::units::{SimDuration, SimTime, with_days};
 
 /// Nodes of a pool need a reboot, and a daemon sees to it.
@@ -123,7 +125,7 @@ impl RollingReboots {
         let Some(pool) = plan.pool(spec.pool.as_str()) else { return };
         let nodes = plan.pools[pool].machines(ctx.store);
         let message = format!("{} nodes need a reboot", nodes.len());
-        note::about_pool(ctx, "scenario", EventType::Normal, "RebootRequired", spec.pool, message);
+        note::about_pool(ctx, "scenario", EventType::Normal, reason::REBOOT_REQUIRED, spec.pool, message);
         let round = self.begun[id];
         self.begun[id] += 1;
         for node in nodes {
@@ -233,7 +235,7 @@ impl RollingReboots {
         if self.reboots[id].is_empty() {
             let pool = self.plan.reboots[id].pool;
             let message = "all nodes are rebooted".to_owned();
-            note::about_pool(ctx, Self::NAME, EventType::Normal, "RebootsEnded", pool, message);
+            note::about_pool(ctx, Self::NAME, EventType::Normal, reason::REBOOTS_ENDED, pool, message);
         }
     }
 }
@@ -257,7 +259,7 @@ impl RollingReboots {
             }
             None => {
                 let message = "gone with the lock: no other node is rebooted".to_owned();
-                note::about_node(ctx, EventType::Warning, "RebootLockLost", node, message);
+                note::about_node(ctx, EventType::Warning, reason::REBOOT_LOCK_LOST, node, message);
             }
         }
     }
@@ -276,7 +278,7 @@ impl Component for RollingReboots {
     type Timer = RebootTimer;
     type Tag = RebootTag;
     const NAME: &'static str = "reboot-daemon";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Other;
     const CONTROLLERS: &'static [&'static str] = &[];
     const TYPES: bool = true;
 
@@ -362,7 +364,7 @@ impl Component for RollingReboots {
             return;
         }
         let error = end.error.as_deref().unwrap_or("the drain failed");
-        note::about_node(ctx, EventType::Warning, "RebootGivenUp", node, format!("not drained: {error}"));
+        note::about_node(ctx, EventType::Warning, reason::REBOOT_GIVEN_UP, node, format!("not drained: {error}"));
         self.enter(id, node, Stage::GivingUp(lock));
         self.uncordon(id, node, ctx);
     }

@@ -9,9 +9,10 @@ use super::drain::{RECREATION, RETRY, type_drain};
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Program, Request, Start,
+    reason,
 };
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Status, Store};
+use crate::state::{Change, Changed, MachineChange, NodeDelta, NodeId, Status, Store};
 use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
 
 /// What becomes of a node that cannot be drained in time, and of the upgrade.
@@ -183,7 +184,7 @@ impl RollingUpgrades {
         let total = waiting.len();
         let (surge, unavailable) = spec.at_a_time(total);
         let message = format!("rolling upgrade of {total} nodes, {surge} more and {unavailable} less at a time");
-        note::about_pool(ctx, "scenario", EventType::Normal, "RollingUpgradeBegan", spec.pool, message);
+        note::about_pool(ctx, "scenario", EventType::Normal, reason::ROLLING_UPGRADE_BEGAN, spec.pool, message);
         let slot = |slot: usize| Slot { surges: slot < surge, work: None };
         let slots: Vec<Slot> = (0..(surge + unavailable).min(total)).map(slot).collect();
         let count = slots.len();
@@ -328,7 +329,7 @@ impl RollingUpgrades {
         if let Stage::Draining { error: Some(error), .. } = &work.stage {
             message.push_str(&format!("; {error}"));
         }
-        note::about_node(ctx, EventType::Warning, "NodeUndrainable", old, message);
+        note::about_node(ctx, EventType::Warning, reason::NODE_UNDRAINABLE, old, message);
         upgrade.undrainable += 1;
         match behavior {
             UndrainableNodeBehavior::Schedule => {
@@ -484,9 +485,9 @@ impl RollingUpgrades {
             message.push_str(&format!(", {undrainable} could not be drained"));
         }
         let (event_type, reason) = if has_failed {
-            (EventType::Warning, "RollingUpgradeFailed")
+            (EventType::Warning, reason::ROLLING_UPGRADE_FAILED)
         } else {
-            (EventType::Normal, "RollingUpgradeEnded")
+            (EventType::Normal, reason::ROLLING_UPGRADE_ENDED)
         };
         let pool = self.plan.upgrades[id].pool;
         note::about_pool(ctx, Self::NAME, event_type, reason, pool, message);
@@ -498,7 +499,7 @@ impl Component for RollingUpgrades {
     type Timer = UpgradeTimer;
     type Tag = UpgradeTag;
     const NAME: &'static str = "rolling-upgrade";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Other;
     const CONTROLLERS: &'static [&'static str] = &[];
     const TYPES: bool = true;
 

@@ -45,8 +45,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Snapshot, Start,
-    pod_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Program, Request, Snapshot,
+    Start, pod_name,
 };
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
@@ -414,7 +414,7 @@ impl Component for Scheduler {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "default-scheduler";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeScheduler);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeScheduler);
     const CONTROLLERS: &'static [&'static str] = &[];
     const EVENT_CLIENT: usize = 1;
 

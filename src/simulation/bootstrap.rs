@@ -403,7 +403,7 @@ fn rank(object: &Object) -> u8 {
         Object::Pod(_) => 11,
         // It counts what is there.
         Object::ResourceQuota(_) => 12,
-        _ => 10,
+        Object::ControllerRevision(_) | Object::HorizontalPodAutoscaler(_) | Object::Stored(_) => 10,
     }
 }
 

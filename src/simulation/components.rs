@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Reconcile, Start,
+    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Program, Reconcile, Start,
     TokenBucket,
 };
 use crate::controllers;
 use crate::procedures::{self, ProcedurePlan};
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange};
 
-use super::Inputs;
+use super::inputs::Inputs;
 use super::kernel::Kernel;
 use super::watches::{Watcher, Watchers};
 
@@ -50,15 +50,16 @@ impl<C: Component> Slot<C> {
     }
 }
 
-/// With whose informers a component listens.
-const fn watcher(which: Which, process: Option<ControlPlaneProcess>) -> Watcher {
-    match (process, which) {
-        (Some(ControlPlaneProcess::KubeControllerManager), _) => Watcher::KubeControllerManager,
-        (Some(ControlPlaneProcess::KubeScheduler), _) => Watcher::KubeScheduler,
-        (_, Which::Kubelets) => Watcher::Kubelets,
-        (_, Which::CloudNodeLifecycle) => Watcher::CloudControllerManager,
-        (_, Which::Kubectl) => Watcher::Kubectl,
-        (_, _) => Watcher::Procedures,
+/// With whose informers the components of a program listen.
+const fn watcher(program: Program) -> Watcher {
+    match program {
+        Program::ControlPlane(ControlPlaneProcess::KubeControllerManager) => Watcher::KubeControllerManager,
+        Program::ControlPlane(ControlPlaneProcess::KubeScheduler) => Watcher::KubeScheduler,
+        Program::ControlPlane(ControlPlaneProcess::KubeApiserver) => panic!("the API server has no informers"),
+        Program::CloudControllerManager => Watcher::CloudControllerManager,
+        Program::Kubelet => Watcher::Kubelets,
+        Program::Kubectl => Watcher::Kubectl,
+        Program::Other => Watcher::Procedures,
     }
 }
 
@@ -88,8 +89,8 @@ macro_rules! components {
 
         impl Components {
             /// Makes every component anew.
-            pub(super) fn new(config: &Config, inputs: &super::Inputs) -> Self {
-                Self { $($field: { let make: fn(&Config, &super::Inputs) -> $ty = $make; Slot::new(make(config, inputs), config) },)* }
+            pub(super) fn new(config: &Config, inputs: &Inputs) -> Self {
+                Self { $($field: { let make: fn(&Config, &Inputs) -> $ty = $make; Slot::new(make(config, inputs), config) },)* }
             }
 
             pub(super) fn epoch(&self, which: Which) -> u32 {
@@ -110,12 +111,12 @@ macro_rules! components {
             }
 
             /// Starts every component of the process (none: those that belong to no process).
-            pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &super::Inputs,
+            pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &Inputs,
                                 wanted: fn(Which) -> bool, kernel: &mut Kernel) {
                 $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant)
                     && self.$field.component.has_work() && is_enabled::<$ty>(&kernel.config) {
                     if self.$field.epoch > 0 {
-                        let make: fn(&Config, &super::Inputs) -> $ty = $make;
+                        let make: fn(&Config, &Inputs) -> $ty = $make;
                         let epoch = self.$field.epoch;
                         self.$field = Slot { epoch, recorder: EventRecorder::fresh(), ..Slot::new(make(&kernel.config, inputs), &kernel.config) };
                     }
@@ -178,7 +179,7 @@ macro_rules! components {
             pub(super) fn watchers(what: &Changed) -> Watchers {
                 let mut watchers = Watchers::NONE;
                 $(if <$ty as Component>::watches(what) {
-                    watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
+                    watchers = watchers.with(const { watcher(<$ty as Component>::PROGRAM) });
                 })*
                 watchers
             }
@@ -188,14 +189,14 @@ macro_rules! components {
                 let mut watchers = Watchers::NONE;
                 let is_typed = false $(|| <$ty as Component>::TYPES && self.$field.component.has_work())*;
                 $(if self.$field.component.reacts(is_typed) {
-                    watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
+                    watchers = watchers.with(const { watcher(<$ty as Component>::PROGRAM) });
                 })*
                 watchers
             }
 
             /// A watch delivers a change.
             pub(super) fn changed(&mut self, change: &Change, to: Watcher, kernel: &mut Kernel) {
-                $(if const { watcher(Which::$variant, <$ty as Component>::PROCESS) } == to
+                $(if const { watcher(<$ty as Component>::PROGRAM) } == to
                     && self.$field.is_up && <$ty as Component>::watches(&change.what) {
                     kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
                                   |c, ctx| c.changed(change, ctx));

@@ -6,6 +6,7 @@
 mod bootstrap;
 mod calls;
 mod components;
+mod inputs;
 mod kernel;
 #[cfg(test)]
 pub(crate) mod lab;
@@ -27,6 +28,7 @@ use links::Links;
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
+pub use inputs::Inputs;
 pub use refusals::Refusal;
 pub use settling::Storm;
 
@@ -35,7 +37,6 @@ use crate::chaos::{self, ChaosPlan};
 use crate::component::{Config, Message, PoolPlan, Snapshot, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
-use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
 use crate::procedures::ProcedurePlan;
 use crate::procedures::cluster_autoscaler::fit_on_one_more;
@@ -45,21 +46,6 @@ use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Violation;
-
-/// What the scenario gives to the components.
-#[derive(Clone, Debug, Default)]
-pub struct Inputs {
-    /// Faults, random processes and node pools.
-    pub chaos: Arc<ChaosPlan>,
-    /// How the machines of each pool register.
-    pub pools: Arc<Vec<PoolTemplate>>,
-    /// kubectl lines.
-    pub kubectl: Arc<Runbook>,
-    /// What operators and their automata do.
-    pub procedures: Arc<ProcedurePlan>,
-    /// When which of them happens, in file order.
-    pub timeline: Vec<(SimTime, TimelineAction)>,
-}
 
 /// What happens to a cluster, apart from the cluster.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Reply, Request,
-    Start, StatusUpdate, SyncPlan, workload_name,
+    Start, StatusUpdate, SyncPlan, reason, workload_name,
 };
 use crate::model::{ConcurrencyPolicy, ObjectKind, TimeZone};
 use crate::state::{
@@ -318,10 +318,10 @@ impl Reconcile for CronJobs {
         let draft = match (purpose, answer) {
             (Purpose::Create, Ok(Reply::Workload(job))) => {
                 let Some(meta) = ctx.store.workload_meta(*job) else { return };
-                EventDraft::normal("SuccessfulCreate", about, format!("Created job {}", meta.name))
+                EventDraft::normal(reason::SUCCESSFUL_CREATE, about, format!("Created job {}", meta.name))
             }
             (Purpose::Create, Err(error)) if error.reason != ErrorReason::AlreadyExists => {
-                EventDraft::warning("FailedCreate", about, format!("Error creating job: {}", error.message))
+                EventDraft::warning(reason::FAILED_CREATE, about, format!("Error creating job: {}", error.message))
             }
             (Purpose::Delete(name), Ok(_)) => {
                 EventDraft::normal("SuccessfulDelete", about, format!("Deleted job {name}"))

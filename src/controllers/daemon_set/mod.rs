@@ -17,7 +17,7 @@ use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    SyncPlan, judge_claim, node_name, workload_name,
+    SyncPlan, judge_claim, node_name, reason, workload_name,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
@@ -420,12 +420,12 @@ impl Reconcile for DaemonSets {
                     self.unseen.insert(*id_of_pod);
                 }
                 if let Some(pod) = ctx.store.pod(*id_of_pod) {
-                    event(ctx, id, "SuccessfulCreate", format!("Created pod: {}", pod.name), true);
+                    event(ctx, id, reason::SUCCESSFUL_CREATE, format!("Created pod: {}", pod.name), true);
                 }
             }
             (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
-                event(ctx, id, "FailedCreate", format!("Error creating: {}", error.message), false);
+                event(ctx, id, reason::FAILED_CREATE, format!("Error creating: {}", error.message), false);
             }
             (Purpose::Delete(pod), answer) => {
                 let name = self.names.remove(&pod);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::component::{
     Answer, ApiError, Claim, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile,
-    Request, Start, StatusUpdate, Step, SyncPlan, judge_claim, workload_name,
+    Request, Start, StatusUpdate, Step, SyncPlan, judge_claim, reason, workload_name,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
@@ -56,7 +56,7 @@ impl Deployments {
         }
         let name = revision::name(deployment).1;
         let message = format!("Failed to create new replica set {:?}: {}", name.as_str(), error.message);
-        ctx.event(EventDraft::warning("ReplicaSetCreateError", about, message));
+        ctx.event(EventDraft::warning(reason::REPLICA_SET_CREATE_ERROR, about, message));
     }
 }
 

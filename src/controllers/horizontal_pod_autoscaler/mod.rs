@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Start};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Program, Start};
 use crate::engine::Ticket;
 use crate::model::ObjectKind;
 use crate::state::{
@@ -243,7 +243,7 @@ impl Component for HorizontalPodAutoscalers {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "horizontal-pod-autoscaler";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = &["horizontal-pod-autoscaler-controller"];
 
     /// A load goes on by itself.

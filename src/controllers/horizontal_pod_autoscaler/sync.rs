@@ -417,7 +417,7 @@ fn find_load(loads: &[Load], kind: ObjectKind, namespace: Symbol, name: Symbol) 
 }
 
 fn reference((namespace, name): AutoscalerKey) -> ObjectRef {
-    ObjectRef::named("HorizontalPodAutoscaler", namespace, name.as_str())
+    ObjectRef::named(ObjectKind::HorizontalPodAutoscaler, namespace, name.as_str())
 }
 
 /// About when the load on a workload will ask for another size for the first time; none if never.

@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef, Planned,
-    PodDraft, PodName, Reconcile, Reply, Request, Start, Step, SyncPlan, pod_name, workload_name,
+    PodDraft, PodName, Reconcile, Reply, Request, Start, Step, SyncPlan, pod_name, reason, workload_name,
 };
 use crate::model::PodFailurePolicyAction;
 use crate::state::{
@@ -605,12 +605,24 @@ impl Reconcile for Jobs {
         match (purpose, answer) {
             (Purpose::Create, Ok(Reply::Pod(pod))) => {
                 if let Some(pod) = ctx.store.pod(*pod) {
-                    event(ctx, id, EventDraft::normal, "SuccessfulCreate", &format!("Created pod: {}", pod.name));
+                    event(
+                        ctx,
+                        id,
+                        EventDraft::normal,
+                        reason::SUCCESSFUL_CREATE,
+                        &format!("Created pod: {}", pod.name),
+                    );
                 }
             }
             (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
-                event(ctx, id, EventDraft::warning, "FailedCreate", &format!("Error creating: {}", error.message));
+                event(
+                    ctx,
+                    id,
+                    EventDraft::warning,
+                    reason::FAILED_CREATE,
+                    &format!("Error creating: {}", error.message),
+                );
             }
             (Purpose::Delete(pod), answer) => {
                 let name = self.deleting.remove(&pod);

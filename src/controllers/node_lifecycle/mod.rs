@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Start, WorkQueue, node_name, pod_name,
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Program, Start, WorkQueue, node_name, pod_name,
 };
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
@@ -370,7 +370,7 @@ impl Component for NodeLifecycle {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "node-controller";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = &["node-lifecycle-controller"];
 
     fn words(timer: &Timer, store: &Store) -> String {

@@ -11,7 +11,7 @@ use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    SyncPlan, judge_claim, same_template, workload_name,
+    SyncPlan, judge_claim, reason, same_template, workload_name,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -250,14 +250,22 @@ impl Reconcile for ReplicaSets {
             (Purpose::Create, Ok(Reply::Pod(pod))) => {
                 self.failing.remove(&id);
                 if let (Some(about), Some(pod)) = (about, ctx.store.pod(*pod)) {
-                    ctx.event(EventDraft::normal("SuccessfulCreate", about, format!("Created pod: {}", pod.name)));
+                    ctx.event(EventDraft::normal(
+                        reason::SUCCESSFUL_CREATE,
+                        about,
+                        format!("Created pod: {}", pod.name),
+                    ));
                 }
             }
             (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
-                self.failing.entry(id).or_insert_with(|| ("FailedCreate", Symbol::new(&error.message)));
+                self.failing.entry(id).or_insert_with(|| (reason::FAILED_CREATE, Symbol::new(&error.message)));
                 if let Some(about) = about {
-                    ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
+                    ctx.event(EventDraft::warning(
+                        reason::FAILED_CREATE,
+                        about,
+                        format!("Error creating: {}", error.message),
+                    ));
                 }
             }
             (Purpose::Delete(pod), answer) => {

@@ -13,7 +13,7 @@ use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned,
     PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, SyncPlan, judge_claim,
-    present_revision, prune_revisions, revision_hash_label, workload_name,
+    present_revision, prune_revisions, reason, revision_hash_label, workload_name,
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
 use crate::state::{
@@ -220,7 +220,7 @@ fn refuse_deleted_claims(
         let (verb, name) = (verb(true, ctx.config), pod_name(set, ordinal));
         let message =
             format!("{verb} Pod {name} in StatefulSet {} failed error: pvc {claim} is being deleted", about.name);
-        ctx.event(EventDraft::warning("FailedCreate", about, message));
+        ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, message));
     }
 }
 
@@ -371,14 +371,14 @@ impl Reconcile for StatefulSets {
         let verb = verb(creates, ctx.config);
         let draft = match answer {
             Ok(Reply::Pod(_) | Reply::Done | Reply::Unchanged) => {
-                let reason = if creates { "SuccessfulCreate" } else { "SuccessfulDelete" };
+                let reason = if creates { reason::SUCCESSFUL_CREATE } else { "SuccessfulDelete" };
                 let message = format!("{verb} Pod {name} in StatefulSet {} successful", about.name);
                 EventDraft::normal(reason, about, message)
             }
             Ok(_) => return,
             Err(error) if error.reason == ErrorReason::AlreadyExists => return,
             Err(error) => {
-                let reason = if creates { "FailedCreate" } else { "FailedDelete" };
+                let reason = if creates { reason::FAILED_CREATE } else { "FailedDelete" };
                 let message =
                     format!("{verb} Pod {name} in StatefulSet {} failed error: {}", about.name, error.message);
                 EventDraft::warning(reason, about, message)

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    self, Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Record,
-    Request, Start, TimerPhase,
+    self, Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Program,
+    Record, Request, Start, TimerPhase,
 };
 use crate::engine::Ticket;
-use crate::model::{NoExecuteStay, Taint, TaintEffect, no_execute_stay};
+use crate::model::{NoExecuteStay, ObjectKind, Taint, TaintEffect, no_execute_stay};
 use crate::state::{
     Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, Node, NodeDelta, NodeId, Pod, PodDelta,
     PodId, Store, TaintOnNode,
@@ -340,7 +340,7 @@ fn record(key: &PodKey, phase: TimerPhase, ctx: &mut Ctx<'_, TaintEviction>) {
 
 fn post(text: &str, key: &PodKey, ctx: &mut Ctx<'_, TaintEviction>) {
     let (namespace, name) = key;
-    let about = ObjectRef::named("Pod", *namespace, Arc::clone(name));
+    let about = ObjectRef::named(ObjectKind::Pod, *namespace, Arc::clone(name));
     let mut event = EventDraft::normal("TaintManagerEviction", about, format!("{text} {namespace}/{name}"));
     event.node = ctx.store.find_pod(*namespace, name).and_then(|pod| ctx.store.pod(pod)?.node);
     ctx.event(event);
@@ -365,7 +365,7 @@ impl Component for TaintEviction {
     type Timer = Timer;
     type Tag = Tag;
     const NAME: &'static str = "taint-eviction-controller";
-    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeControllerManager);
     const CONTROLLERS: &'static [&'static str] = &["taint-eviction-controller"];
 
     fn words(timer: &Timer, _store: &Store) -> String {

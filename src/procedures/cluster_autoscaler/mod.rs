@@ -17,13 +17,12 @@ use std::sync::Arc;
 
 use super::{ProcedurePlan, note};
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventType, MakeWhatIf, Start, node_name, pod_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventType, MakeWhatIf, Program, Start, node_name, pod_name,
 };
 use crate::engine::Ticket;
 use crate::model::config::ClusterAutoscaler as Flags;
 use crate::state::{
-    Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, NotScheduledReason, PodDelta, PodId,
-    Status, Store,
+    Change, Changed, MachineChange, NodeDelta, NodeId, NotScheduledReason, PodDelta, PodId, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 use deletion::{Call, Deletion};
@@ -223,7 +222,7 @@ impl Component for ClusterAutoscaler {
     type Timer = AutoscalerTimer;
     type Tag = AutoscalerTag;
     const NAME: &'static str = "cluster-autoscaler";
-    const PROCESS: Option<ControlPlaneProcess> = None;
+    const PROGRAM: Program = Program::Other;
     const CONTROLLERS: &'static [&'static str] = &[];
 
     fn has_work(&self) -> bool {

@@ -1,0 +1,25 @@
+//! What a run is made of besides the cluster.
+
+use std::sync::Arc;
+
+use crate::chaos::ChaosPlan;
+use crate::kubectl::Runbook;
+use crate::kubelet::PoolTemplate;
+use crate::procedures::ProcedurePlan;
+use crate::scenario::TimelineAction;
+use crate::units::SimTime;
+
+/// What the scenario gives to the components.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Faults, random processes and node pools.
+    pub chaos: Arc<ChaosPlan>,
+    /// How the machines of each pool register.
+    pub pools: Arc<Vec<PoolTemplate>>,
+    /// kubectl lines.
+    pub kubectl: Arc<Runbook>,
+    /// What operators and their automata do.
+    pub procedures: Arc<ProcedurePlan>,
+    /// When which of them happens, in file order.
+    pub timeline: Vec<(SimTime, TimelineAction)>,
+}

@@ -8,7 +8,7 @@
 /**
  * @typedef {object} Column
  * @property {string} name
- * @property {"text" | "time" | "maybe_time" | "number" | "maybe_number" | "truth" | "lines"} cells
+ * @property {"text" | "time" | "maybe_time" | "number" | "maybe_number" | "truth"} cells
  * @property {Float64Array | Int32Array | Uint8Array} values Times in milliseconds; NaN is nothing; of texts, entries of the dictionary
  * @property {string[]} texts The dictionary; empty for other columns
  */
@@ -120,7 +120,6 @@ export function decodeTable(bytes) {
 function valuesOf(cells, cursor, rows) {
   switch (cells) {
     case "text":
-    case "lines":
       return entries(cursor, rows);
     case "truth":
       return cursor.bytes.subarray(cursor.at, cursor.at + rows);
@@ -195,7 +194,6 @@ export function cellText(of, row) {
   const value = of.values[row];
   switch (of.cells) {
     case "text":
-    case "lines":
       return of.texts[value];
     case "truth":
       return value === 1 ? "true" : "false";

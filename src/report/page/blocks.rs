@@ -82,9 +82,42 @@ impl Dictionary {
     }
 }
 
+/// How the cells of a column are packed, as the page calls it.
+#[derive(Copy, Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Packing {
+    Text,
+    Time,
+    MaybeTime,
+    Number,
+    MaybeNumber,
+    Truth,
+}
+
+impl From<Cells> for Packing {
+    fn from(cells: Cells) -> Self {
+        match cells {
+            // What the page does not count with is text to it.
+            Cells::Text
+            | Cells::Lines
+            | Cells::Real
+            | Cells::MaybeTruth
+            | Cells::Texts
+            | Cells::Reals
+            | Cells::Counts => Self::Text,
+            Cells::Time => Self::Time,
+            Cells::MaybeTime => Self::MaybeTime,
+            Cells::Number => Self::Number,
+            Cells::MaybeNumber => Self::MaybeNumber,
+            Cells::Truth => Self::Truth,
+        }
+    }
+}
+
 /// A column in the making.
 struct Column {
     info: ColumnInfo,
+    packing: Packing,
     /// The value before, in milliseconds or as it is.
     last: i64,
     dictionary: Dictionary,
@@ -94,29 +127,30 @@ struct Column {
 
 impl Column {
     fn new(info: ColumnInfo) -> Self {
-        Self { info, last: 0, dictionary: Dictionary::default(), values: Vec::new(), rows: 0 }
+        Self {
+            info,
+            packing: info.cells.into(),
+            last: 0,
+            dictionary: Dictionary::default(),
+            values: Vec::new(),
+            rows: 0,
+        }
     }
 
     /// Takes a cell as its file has it, which has been checked.
     fn push(&mut self, cell: &str) {
         self.rows += 1;
-        match self.info.cells {
-            Cells::Text
-            | Cells::Lines
-            | Cells::Real
-            | Cells::MaybeTruth
-            | Cells::Texts
-            | Cells::Reals
-            | Cells::Counts => {
+        match self.packing {
+            Packing::Text => {
                 let code = self.dictionary.code(cell);
                 put(&mut self.values, code);
             }
-            Cells::Truth => self.values.push(u8::from(cell == "true")),
-            Cells::Time => self.push_number(milliseconds(cell), 0),
-            Cells::Number => self.push_number(cell.parse().unwrap_or(0), 0),
-            Cells::MaybeTime | Cells::MaybeNumber if cell.is_empty() => self.values.push(0),
-            Cells::MaybeTime => self.push_number(milliseconds(cell), 1),
-            Cells::MaybeNumber => self.push_number(cell.parse().unwrap_or(0), 1),
+            Packing::Truth => self.values.push(u8::from(cell == "true")),
+            Packing::Time => self.push_number(milliseconds(cell), 0),
+            Packing::Number => self.push_number(cell.parse().unwrap_or(0), 0),
+            Packing::MaybeTime | Packing::MaybeNumber if cell.is_empty() => self.values.push(0),
+            Packing::MaybeTime => self.push_number(milliseconds(cell), 1),
+            Packing::MaybeNumber => self.push_number(cell.parse().unwrap_or(0), 1),
         }
     }
 
@@ -211,7 +245,7 @@ struct Header {
 #[derive(Serialize)]
 struct ColumnHeader {
     name: &'static str,
-    cells: &'static str,
+    cells: Packing,
     unit: &'static str,
     meaning: &'static str,
     /// Bytes of the words.
@@ -222,31 +256,17 @@ struct ColumnHeader {
     values: usize,
 }
 
-/// What the page calls what a column holds.
-fn cells_name(cells: Cells) -> &'static str {
-    match cells {
-        // Tables of runs have none of the others.
-        Cells::Text | Cells::Real | Cells::MaybeTruth | Cells::Texts | Cells::Reals | Cells::Counts => "text",
-        Cells::Time => "time",
-        Cells::MaybeTime => "maybe_time",
-        Cells::Number => "number",
-        Cells::MaybeNumber => "maybe_number",
-        Cells::Truth => "truth",
-        Cells::Lines => "lines",
-    }
-}
-
 fn joined(columns: &[Column]) -> Vec<u8> {
-    let parts = |column: &Column| match column.info.cells {
-        Cells::Text | Cells::Lines | Cells::Real | Cells::MaybeTruth | Cells::Texts | Cells::Reals | Cells::Counts => {
-            column.dictionary.words()
+    let parts = |column: &Column| match column.packing {
+        Packing::Text => column.dictionary.words(),
+        Packing::Truth | Packing::Time | Packing::MaybeTime | Packing::Number | Packing::MaybeNumber => {
+            (Vec::new(), Vec::new())
         }
-        Cells::Time | Cells::MaybeTime | Cells::Number | Cells::MaybeNumber | Cells::Truth => (Vec::new(), Vec::new()),
     };
     let parts: Vec<(Vec<u8>, Vec<u8>)> = columns.iter().map(parts).collect();
     let header = |(column, (words, texts)): (&Column, &(Vec<u8>, Vec<u8>))| ColumnHeader {
         name: column.info.name,
-        cells: cells_name(column.info.cells),
+        cells: column.packing,
         unit: column.info.unit,
         meaning: column.info.meaning,
         words: words.len(),

@@ -371,9 +371,9 @@ pub(super) fn ceiling(max: f64) -> f64 {
 
 /// What an axis counts in: 0.001, 0.002, 0.005, 0.01, …
 fn round_steps() -> impl Iterator<Item = f64> {
-    (-3..17).flat_map(|exponent| {
-        [1.0, 2.0, 5.0]
-            .map(|step| if exponent < 0 { step / 10_f64.powi(-exponent) } else { step * 10_f64.powi(exponent) })
+    (-3..17_i32).flat_map(|exponent| {
+        let magnitude = (0..exponent.abs()).fold(1.0, |magnitude, _| magnitude * 10.0);
+        [1.0, 2.0, 5.0].map(|step| if exponent < 0 { step / magnitude } else { step * magnitude })
     })
 }
 

@@ -358,7 +358,7 @@ const EXAMPLES: &[Example] = &[
     example(
         "procedure",
         &["procedures/rolling_reboot.rs", "scenario/actions/rolling_reboot.rs"],
-        &["rolling_reboot =>", "RollingReboots", "RebootTag", "reboot-daemon"],
+        &["rolling_reboot =>", "rolling_reboot::RollingReboots", "reboot-daemon"],
     ),
     example("kubectl verb", &["kubectl/cordon.rs"], &["CordonArgs", "Command::Cordon", "Self::Cordon", "\"cordon\""]),
     example("case that a plan survives", &["study/plan/case.rs"], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
@@ -371,7 +371,13 @@ const EXAMPLES: &[Example] = &[
     example("effect on a machine", &["chaos/slowness.rs"], &["DiskSlowed"]),
     example(
         "fact that observers are given",
-        &["kubectl/mod.rs", "observe/transcript.rs", "observe/orders.rs", "observe/traps/drains.rs"],
+        &[
+            "kubectl/mod.rs",
+            "observe/transcript.rs",
+            "observe/orders.rs",
+            "observe/traps/drains.rs",
+            "simulation/lab.rs",
+        ],
         &["Record::Transcript", "Transcript(Transcript)"],
     ),
     example("subcommand", &["cli/merge.rs"], &["mod merge", "merge::merge", "MergeArgs"]),

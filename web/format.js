@@ -5,12 +5,12 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * A moment: `10:43.4`, `1:02:03.4`, `12d 03:04:05.6`; tenths are cut off, not rounded, so that nothing seems to happen later than it did.
+ * A moment: `10:43.4`, `1:02:03.4`, `12d 03:04:05.6`; rounded to tenths, as `explain` has it.
  * @param {number} ms
  * @returns {string}
  */
 export function clock(ms) {
-  const tenths = Math.floor(Math.max(0, ms) / 100);
+  const tenths = Math.round(Math.max(0, ms) / 100);
   const seconds = Math.floor(tenths / 10);
   const days = Math.floor(seconds / 86_400);
   const hours = Math.floor(seconds / 3600) % 24;
@@ -45,23 +45,26 @@ export function tickStep(span, most) {
 }
 
 /**
- * A length of time in words: `0.016 s`, `12.3 s`, `21 min 32 s`, `4 h 58 min`, `3 d 4 h`.
+ * A length of time in words, rounded: `0.016 s`, `12.3 s`, `21 min 33 s`, `4 h 58 min`, `3 d 4 h`.
  * @param {number} ms
  * @returns {string}
  */
 export function lasting(ms) {
   if (!Number.isFinite(ms)) return "–";
   if (ms < 1000) return `${trim((ms / 1000).toFixed(3))} s`;
-  if (ms < MINUTE) return `${trim((Math.floor(ms / 100) / 10).toFixed(1))} s`;
-  if (ms < HOUR) return pair(ms, MINUTE, "min", 1000, "s");
-  if (ms < DAY) return pair(ms, HOUR, "h", MINUTE, "min");
-  return pair(ms, DAY, "d", HOUR, "h");
+  const tenths = Math.round(ms / 100);
+  if (tenths < 600) return `${trim((tenths / 10).toFixed(1))} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return pair(seconds, 60, "min", "s");
+  const minutes = Math.round(ms / MINUTE);
+  if (minutes < 24 * 60) return pair(minutes, 60, "h", "min");
+  return pair(Math.round(ms / HOUR), 24, "d", "h");
 }
 
-/** @param {number} ms @param {number} big @param {string} bigName @param {number} small @param {string} smallName */
-function pair(ms, big, bigName, small, smallName) {
-  const rest = Math.floor((ms % big) / small);
-  return rest === 0 ? `${Math.floor(ms / big)} ${bigName}` : `${Math.floor(ms / big)} ${bigName} ${rest} ${smallName}`;
+/** @param {number} units @param {number} big @param {string} bigName @param {string} smallName */
+function pair(units, big, bigName, smallName) {
+  const rest = units % big;
+  return rest === 0 ? `${Math.floor(units / big)} ${bigName}` : `${Math.floor(units / big)} ${bigName} ${rest} ${smallName}`;
 }
 
 /** @param {string} text */

@@ -17,11 +17,17 @@ pub(super) struct ReportArgs {
     /// The directory of the run, study or plan
     #[arg(value_name = "DIR")]
     dir: PathBuf,
+    /// Write a trace of a run as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
     let report = Report::open(dir)?;
+    if let Some(trace) = &arguments.trace {
+        report.write_trace(trace)?;
+    }
     let (charts, page) = (report.draw()?, report.page()?);
     for (name, why) in &charts.left_out {
         ui.note(format_args!("no {name}: {why}"));

@@ -11,7 +11,7 @@ use super::places;
 use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Scenario, WriteOptions};
+use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Report, Scenario, WriteOptions, expect_place_of_trace};
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -40,6 +40,9 @@ pub(super) struct RunArgs {
     /// End earlier than the scenario says, such as at 10m
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     until: Option<SimDuration>,
+    /// Write a trace as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Draw no charts and no page
     #[arg(long)]
     no_charts: bool,
@@ -87,6 +90,9 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let writing = WriteOptions::new().force(arguments.force).charts(!arguments.no_charts);
     // Before anything is played, so that a refusal costs no time.
     let out = scenario.place(&place, &writing)?;
+    if let Some(trace) = &arguments.trace {
+        expect_place_of_trace(trace)?;
+    }
     let bar = ui.bar();
     let options = PlayOptions::new().sample(arguments.sample.unwrap_or(SimDuration::ZERO)).progress(&bar);
     let outcome = if arguments.verify {
@@ -97,6 +103,9 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         scenario.settle().play_with(scenario.seed(), &options)
     };
     let place = outcome.write_into(out, &writing)?;
+    if let Some(trace) = &arguments.trace {
+        Report::open(&place)?.write_trace(trace)?;
+    }
     if ui.is_verbose {
         let events = outcome.observed.summary.counts.simulation_events;
         ui.note(format_args!("{events} events played, digest {:016x}", outcome.digest()));

@@ -34,6 +34,8 @@ pub use plan::{Plan, PlanOutcome, SolveOptions};
 #[cfg(feature = "cli")]
 pub(crate) use plan_chart::exception;
 pub use report::Report;
+#[cfg(feature = "cli")]
+pub(crate) use report::expect_place_of_trace;
 pub use rows::{Cell, Row, Rows};
 pub use scenario::Scenario;
 pub use simulation::{PlayOptions, Settled, Simulation};

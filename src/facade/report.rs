@@ -8,7 +8,10 @@ use serde_json::Value;
 use super::error::Error;
 use super::{plan_chart, study_chart, study_files};
 use crate::inspect;
-use crate::report::{Cells, DrawnCharts, Table, draw_charts, draw_page, draw_study_charts, draw_survival_matrix};
+use crate::report::{
+    Cells, DrawnCharts, OutputError, Table, draw_charts, draw_page, draw_study_charts, draw_survival_matrix,
+    is_place_of_trace, write_trace,
+};
 
 /// The directory of a finished run, study or plan.
 #[derive(Clone, Debug)]
@@ -57,6 +60,21 @@ impl Report {
         Ok(Some(draw_page(&self.dir, &self.summary)?))
     }
 
+    /// Writes a run as a trace that Perfetto and `chrome://tracing` open: a process a zone; nodes, their faults, timers and pods as
+    /// tracks. An earlier trace is replaced, no other file.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, a table is missing or damaged, a file of somebody else is there, or the operating system
+    /// refuses.
+    pub fn write_trace(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        inspect::expect_run(&self.dir, &self.summary)?;
+        expect_place_of_trace(path)?;
+        let written = write_trace(&self.dir, || fs::File::create(path))?;
+        written.map_err(|source| OutputError::Io { doing: "write", path: path.to_owned(), source }.into())
+    }
+
     /// The charts, and those for which there is nothing to show.
     pub(crate) fn draw(&self) -> Result<DrawnCharts, Error> {
         let (dir, summary) = (&self.dir, &self.summary);
@@ -90,4 +108,12 @@ impl Report {
         })?;
         Ok(draw_survival_matrix(&chart).into_iter().collect())
     }
+}
+
+/// Refuses to replace what is no trace.
+pub(crate) fn expect_place_of_trace(path: &Path) -> Result<(), Error> {
+    if is_place_of_trace(path) {
+        return Ok(());
+    }
+    Err(Error::argument(format!("`{}` is there already, and is no trace", path.display()), "name another file"))
 }

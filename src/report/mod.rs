@@ -11,6 +11,7 @@ mod plan_rows;
 mod run_dir;
 mod study_rows;
 mod tables;
+mod trace;
 
 pub use charts::{
     DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts,
@@ -26,3 +27,4 @@ pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{MetricRow, RunRow, TuningRow, WorkloadRunRow};
 pub use tables::TableError;
 pub(crate) use tables::{Cells, Table, line, number, text};
+pub use trace::{is_place_of_trace, write_trace};

@@ -31,6 +31,7 @@ mod study;
 mod taints;
 mod tidy;
 mod timers;
+mod trace;
 mod traps;
 mod verdicts;
 mod verified;

@@ -7,6 +7,12 @@ use std::path::Path;
 use kubesquall::{Report, Scenario};
 use serde_json::Value;
 
+/// Process and line.
+type Track = (u64, u64);
+
+/// Begin and end in microseconds, category, name.
+type Slice<'a> = (i64, i64, &'a str, &'a str);
+
 fn traced(dir: &Path) -> Vec<Value> {
     let scenario = Scenario::load("scenarios/zone-outage.yaml").expect("a shipped scenario");
     let run = scenario.play(scenario.seed()).write(dir.join("run")).expect("a directory");
@@ -24,8 +30,8 @@ fn traced(dir: &Path) -> Vec<Value> {
 fn a_trace_has_each_pod_on_its_node_for_as_long_as_it_was_there_and_tracks_without_overlaps() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let events = traced(dir.path());
-    let mut tracks: BTreeMap<(u64, u64), String> = BTreeMap::new();
-    let mut slices: BTreeMap<(u64, u64), Vec<(i64, i64, &str, &str)>> = BTreeMap::new();
+    let mut tracks: BTreeMap<Track, String> = BTreeMap::new();
+    let mut slices: BTreeMap<Track, Vec<Slice<'_>>> = BTreeMap::new();
     for event in &events {
         let track = (event["pid"].as_u64().expect("a process"), event["tid"].as_u64().expect("a track"));
         let name = event["name"].as_str().expect("a name");

@@ -66,6 +66,7 @@ pub use arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems
 pub use audit::Unseen;
 pub use configuration::{argument_problems, argument_use, configuration_problems, is_plugin_played, plugin_names};
 pub use decision::{Decision, NodeScore, Nomination};
+#[cfg(feature = "cli")]
 pub(crate) use rejection::abridged;
 pub use rejection::{InsufficientResource, Obstacles, Rejection, Remedy};
 

@@ -3,6 +3,7 @@
 import { loadSummary, loadTable, numbers } from "./data.js";
 import { byId, el, fill } from "./dom.js";
 import { clock, count, counted, lasting } from "./format.js";
+import { begin, listenToTheme, painted } from "./shell.js";
 import { createView } from "./view.js";
 import { POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
 import { replacements } from "./fates.js";
@@ -22,13 +23,6 @@ import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./ta
 
 /** Tables that what is first seen needs; the others are decoded when their turn comes. */
 const FIRST = ["pods", "readiness", "nodes", "inventory", "faults", "taints", "workloads", "cluster", "transcript", "timers"];
-
-/** Lets the browser paint what is there. */
-function painted() {
-  return new Promise((resolve) => {
-    requestAnimationFrame(() => setTimeout(resolve, 0));
-  });
-}
 
 /** @param {any} summary @param {Model} model */
 function showFigures(summary, model) {
@@ -164,21 +158,6 @@ function listenToKeys(view, toggle, step) {
   });
 }
 
-/** @param {View} view */
-function listenToTheme(view) {
-  const button = byId("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const set = (/** @type {boolean} */ isDark) => {
-    document.documentElement.dataset.theme = isDark ? "dark" : "light";
-    button.textContent = isDark ? "Light" : "Dark";
-    button.setAttribute("aria-pressed", String(isDark));
-    view.changed("theme");
-  };
-  set(dark.matches);
-  dark.addEventListener("change", () => set(dark.matches));
-  button.addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
-}
-
 /** Links anywhere: times move the scrubber, objects open their story. @param {View} view */
 function listenToLinks(view) {
   document.addEventListener("click", (event) => {
@@ -236,7 +215,7 @@ async function start() {
   const view = createView(end);
   const model = buildModel(tables, end);
   const timers = timersOf(tables.timers, model);
-  listenToTheme(view);
+  listenToTheme(() => view.changed("theme"));
   byId("duration").textContent = lasting(end);
   showFigures(summary, model);
   linkVerdict(summary);
@@ -266,7 +245,6 @@ async function start() {
   showNotModelled(notModelled);
   showStories(teller, view);
   showSearch(keys, view);
-  document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 
 /** Where the reader begins: just after the first fault, or at t=0. @param {Record<string, import("./data.js").Table>} tables @param {number} end */
@@ -307,9 +285,4 @@ function hook(view, model) {
   });
 }
 
-start().catch((error) => {
-  const problem = byId("problem");
-  problem.hidden = false;
-  problem.textContent = `This page could not be built: ${error instanceof Error ? error.message : String(error)}. The same facts are in the CSV files beside it.`;
-  throw error;
-});
+begin(start);

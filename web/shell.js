@@ -1,0 +1,37 @@
+// What every page has, whatever it shows: its theme, and what is said if it cannot be built.
+
+import { byId } from "./dom.js";
+
+/** Light or dark: as the reader's system has it, until the button is pressed. @param {() => void} changed Told of each change */
+export function listenToTheme(changed) {
+  const button = byId("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = (/** @type {boolean} */ isDark) => {
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    button.textContent = isDark ? "Light" : "Dark";
+    button.setAttribute("aria-pressed", String(isDark));
+    changed();
+  };
+  set(dark.matches);
+  dark.addEventListener("change", () => set(dark.matches));
+  button.addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
+}
+
+/** Lets the browser paint what is there. */
+export function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve, 0));
+  });
+}
+
+/** Builds a page; says so where it cannot be built. @param {() => Promise<void>} start */
+export function begin(start) {
+  start().then(() => {
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  }).catch((error) => {
+    const problem = byId("problem");
+    problem.hidden = false;
+    problem.textContent = `This page could not be built: ${error instanceof Error ? error.message : String(error)}. The same facts are in the CSV files beside it.`;
+    throw error;
+  });
+}

@@ -7,37 +7,35 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::{counted, cut, moment};
+use super::words::{counted, cut, length, moment};
 use super::{Ending, Output};
-use crate::inspect::{self, Chapter, Explanation, Extent, Link};
+use crate::inspect::{self, Chapter, Explanation, Link, Origin, Part, Sentence, Step, Story, Sum};
 use crate::kubectl::Kind;
+use crate::units::{SimDuration, SimTime};
 
 /// Steps that are told in short.
-const CHAPTERS_MAX: usize = 25;
+const STEPS_MAX: usize = 30;
 /// Causes of a step that are told in short.
 const LINKS_MAX: usize = 4;
-/// Characters of a line: a fault that hits a thousand nodes names them all.
-const LINE_LENGTH_MAX: usize = 300;
-/// Consequences of one step that are listed.
-const LED_TO_MAX: usize = 3;
+/// Characters of a line: what the scheduler or kubectl says can be long.
+const LINE_LENGTH_MAX: usize = 400;
 
-/// Show the causes behind what happened to a pod, a node or a workload
+/// Tell the story of a pod, a node, a workload, a service or another object of a run, with times and causes
 ///
 /// For example: kubesquall explain reports/zone-outage deployment/default/ts-user-service
 ///
-/// Autoscalers, budgets, services, volumes, claims and namespaces can be asked about, too, once something has happened to them.
-///
-/// Stages of no consequence are left out, and steps of a workload's pods that are alike and have the same root are told once, unless
-/// --all is given.
+/// A story says what became of the object, spells out where the time of a recovery went, and gives each fate one chain of causes. Every
+/// time in it stands in a table of the run. Autoscalers, budgets, volumes, claims and namespaces can be asked about, too, once something
+/// has happened to them.
 #[derive(Args, Debug)]
 pub(super) struct ExplainArgs {
     /// The run's directory
     #[arg(value_name = "RUN_DIR")]
     dir: PathBuf,
     /// `pod/NAMESPACE/NAME`, `node/NAME`, `hpa/NAMESPACE/NAME`, a workload as `deployment/NAMESPACE/NAME`; or a part of it that
-    /// nothing else is called
+    /// nothing else is called, such as `worker-7`
     object: String,
-    /// Every step, with the whole chain of causes
+    /// Every row of causes.csv about it and its pods, each with the whole chain of causes, in place of the story
     #[arg(long)]
     all: bool,
     /// What to print
@@ -46,11 +44,19 @@ pub(super) struct ExplainArgs {
 }
 
 pub(super) fn explain(arguments: &ExplainArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let extent = if arguments.all { Extent::All } else { Extent::Short };
-    let explanation = inspect::explain(&arguments.dir, &in_full(&arguments.object), extent)?;
+    let object = in_full(&arguments.object);
+    if arguments.all {
+        let explanation = inspect::explain(&arguments.dir, &object)?;
+        match arguments.output {
+            Output::Text => ui.out(&all(&explanation))?,
+            Output::Json => ui.json(&explanation)?,
+        }
+        return Ok(Ending::Done);
+    }
+    let story = inspect::tell(&arguments.dir, &object)?;
     match arguments.output {
-        Output::Text => ui.out(&text(&explanation, extent))?,
-        Output::Json => ui.json(&explanation)?,
+        Output::Text => ui.out(&text(&story))?,
+        Output::Json => ui.json(&story)?,
     }
     Ok(Ending::Done)
 }
@@ -68,59 +74,91 @@ fn in_full(object: &str) -> String {
     }
 }
 
-fn line(link: &Link) -> String {
-    format!("{:>10}  {}", moment(link.time_s), link.what)
+/// A sentence with its times and lengths written out.
+fn written(sentence: &Sentence) -> String {
+    let parts = sentence.0.iter().map(|part| match part {
+        Part::Text(text) => text.clone(),
+        Part::At(at) => moment(at.as_secs_f64()),
+        Part::Lasting(time) => length(time.as_secs_f64()),
+        Part::Object(name) => name.clone(),
+    });
+    cut(&parts.collect::<String>(), LINE_LENGTH_MAX)
 }
 
-fn text(explanation: &Explanation, extent: Extent) -> String {
-    let Explanation { object, chapters } = explanation;
-    if chapters.is_empty() {
+fn text(story: &Story) -> String {
+    let Story { object, facts, sums, steps } = story;
+    if facts.is_empty() && steps.is_empty() {
         return format!("Nothing happened to {object} during the run.\n");
     }
-    let steps: usize = chapters.iter().map(|chapter| 1 + chapter.alike).sum();
-    let mut text = format!("{object}: {}\n", counted(steps, "step", "steps"));
-    let shown = if extent == Extent::All { chapters.len() } else { CHAPTERS_MAX.min(chapters.len()) };
-    let mut last_because: &[Link] = &[];
-    for chapter in &chapters[..shown] {
-        let _ = writeln!(text, "\n{}", line(&chapter.effect));
-        if chapter.alike > 0 {
-            let more = counted(chapter.alike, "more pod", "more pods");
-            let _ = writeln!(text, "            and {more} likewise, until {}", moment(chapter.until_s));
-        }
-        because(&mut text, chapter, last_because, extent);
-        last_because = &chapter.because;
-        for link in chapter.led_to.iter().take(LED_TO_MAX) {
-            let _ = writeln!(text, "            led to  {}", line(link).trim_start());
-        }
-        if let Some(rest @ 1..) = chapter.led_to.len().checked_sub(LED_TO_MAX) {
-            let _ = writeln!(text, "            and {rest} more");
-        }
+    let mut text = format!("{object}\n");
+    for fact in facts {
+        let _ = writeln!(text, "  {}.", written(fact).trim_end_matches('.'));
     }
-    let rest: usize = chapters[shown..].iter().map(|chapter| 1 + chapter.alike).sum();
-    if rest > 0 {
-        let _ = writeln!(text, "\nand {} more: --all", counted(rest, "step", "steps"));
-    } else if extent == Extent::Short {
-        let _ = writeln!(text, "\n--all tells the stages in between, too");
+    for sum in sums {
+        write_sum(&mut text, sum);
+    }
+    let _ = writeln!(text, "\n{}", if steps.is_empty() { "Nothing else happened to it." } else { "What happened" });
+    for step in steps.iter().take(STEPS_MAX) {
+        let _ = writeln!(text, "{:>11}  {}", moment(step.at.as_secs_f64()), written(&step.says));
+        write_chain(&mut text, step);
+    }
+    if let Some(rest @ 1..) = steps.len().checked_sub(STEPS_MAX) {
+        let _ = writeln!(text, "and {}: --all, or -o json", counted(rest, "more step", "more steps"));
     }
     text
 }
 
-/// The chain of causes; in short, the nearest ones and the root.
-fn because(text: &mut String, chapter: &Chapter, last: &[Link], extent: Extent) {
-    let chain = &chapter.because;
-    if !chain.is_empty() && chain == last {
-        let _ = writeln!(text, "            because of the same");
-        return;
+/// The terms of a sum: what each takes, until when, and why.
+fn write_sum(text: &mut String, sum: &Sum) {
+    let _ = writeln!(text, "\n{}", sum.title);
+    let seconds = |time: SimDuration| format!("{} s", SimTime::ZERO + time);
+    for term in &sum.terms {
+        let takes = if term.takes.is_zero() { String::new() } else { seconds(term.takes) };
+        let until = term.until.map_or_else(String::new, |at| moment(at.as_secs_f64()));
+        let why = written(&term.why);
+        let _ = writeln!(text, "  {:<24}{takes:>13}{until:>12}  {why}", term.name);
     }
-    let hidden = if extent == Extent::All { 0 } else { chain.len().saturating_sub(LINKS_MAX) };
+    let _ = writeln!(text, "  {:<24}{:>13}", "together", seconds(sum.together));
+}
+
+/// The chain of causes: the nearest ones and the root.
+fn write_chain(text: &mut String, step: &Step) {
+    let chain = &step.because;
+    let hidden = chain.len().saturating_sub(LINKS_MAX);
     for (place, link) in chain.iter().enumerate() {
         if hidden > 0 && place == LINKS_MAX - 1 {
-            let _ = writeln!(text, "            …");
+            let _ = writeln!(text, "             …");
         }
         if place < LINKS_MAX - 1 || place >= LINKS_MAX - 1 + hidden {
-            let _ = writeln!(text, "            because {}", cut(line(link).trim_start(), LINE_LENGTH_MAX));
+            let _ = writeln!(text, "             because {}  {}", moment(link.at.as_secs_f64()), written(&link.says));
         }
     }
+    if step.origin == Some(Origin::Start) {
+        let _ = writeln!(text, "             because of what was there when the run began");
+    }
+}
+
+fn line(link: &Link) -> String {
+    format!("{:>10}  {}", moment(link.time_s), link.what)
+}
+
+/// Every step with all its causes.
+fn all(explanation: &Explanation) -> String {
+    let Explanation { object, chapters } = explanation;
+    if chapters.is_empty() {
+        return format!("Nothing happened to {object} during the run.\n");
+    }
+    let mut text = format!("{object}: {}\n", counted(chapters.len(), "step", "steps"));
+    for Chapter { effect, because, led_to } in chapters {
+        let _ = writeln!(text, "\n{}", line(effect));
+        for link in because {
+            let _ = writeln!(text, "            because {}", line(link).trim_start());
+        }
+        for link in led_to {
+            let _ = writeln!(text, "            led to  {}", line(link).trim_start());
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -101,7 +101,10 @@ impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
         let help = match &error {
             InspectError::NoRun(_) => Some(NAME_A_RUN.to_owned()),
-            InspectError::SeveralObjects { names, .. } => Some(format!("say which: {}", names.join(", "))),
+            InspectError::SeveralObjects { names, more: 0, .. } => Some(format!("say which: {}", names.join(", "))),
+            InspectError::SeveralObjects { names, more, .. } => {
+                Some(format!("say which: {} or one of {more} more", names.join(", ")))
+            }
             InspectError::OtherResults { .. } => {
                 Some("name the directories of runs, as `kubesquall run` leaves them".to_owned())
             }

@@ -2,8 +2,14 @@
 //!
 //! Everything is answered from the files of the runs' directories; nothing is played again.
 
+mod causes;
 mod diff;
 mod explain;
+mod names;
+mod record;
+mod sentence;
+mod story;
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +19,9 @@ use thiserror::Error;
 use crate::report::TableError;
 
 pub use diff::{Diff, Difference, WorkloadDifference, diff};
-pub use explain::{Chapter, Explanation, Extent, Link, explain};
+pub use explain::{Chapter, Explanation, Link, explain};
+pub use sentence::{Part, Sentence};
+pub use story::{Because, Origin, Step, Story, Sum, Term, tell};
 
 /// Why a question cannot be answered.
 #[derive(Debug, Error)]
@@ -47,6 +55,8 @@ pub enum InspectError {
         object: String,
         /// Some of them.
         names: Vec<String>,
+        /// How many more there are.
+        more: usize,
     },
     /// Nothing of that name was in the run, or nothing happened to it.
     #[error("nothing in the run is called `{object}`, or nothing happened to it")]

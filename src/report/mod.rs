@@ -26,5 +26,5 @@ pub use run_dir::{OutputDir, OutputError, Overwrite};
 pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{MetricRow, RunRow, TuningRow, WorkloadRunRow};
 pub use tables::TableError;
-pub(crate) use tables::{Cells, Table, line, number, text};
+pub(crate) use tables::{Cells, Table, line, maybe_number, text};
 pub use trace::{is_place_of_trace, write_trace};

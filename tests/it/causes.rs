@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubesquall::inspect::{Chapter, Extent, explain};
+use kubesquall::inspect::{Chapter, explain};
 use kubesquall::observe::{CauseRow, Observed};
 use kubesquall::report::{OutputDir, Overwrite, write_tables};
 use kubesquall::scenario::{self, Overrides};
@@ -42,7 +42,7 @@ fn asked(duration: &str, timeline: &str, objects: &[&str], about: &[&str]) -> Ve
         std::iter::once(chapter.effect.what.clone()).chain(because).collect()
     };
     let told = |object: &&str| {
-        let told = explain(&place, object, Extent::All).unwrap_or_else(|error| panic!("{error}"));
+        let told = explain(&place, object).unwrap_or_else(|error| panic!("{error}"));
         told.chapters.iter().map(chain).collect()
     };
     about.iter().map(told).collect()

@@ -9,6 +9,7 @@ mod documents;
 mod dumps;
 mod embed;
 mod expected;
+mod explain;
 mod faults;
 mod figures;
 mod intake;

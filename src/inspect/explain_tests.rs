@@ -1,0 +1,114 @@
+use std::fs;
+
+use super::super::sentence::Part;
+use super::super::story::{Origin, tell};
+use super::*;
+
+/// A run of one Deployment, of which a pod is evicted from a node that is lost, and of a service.
+fn run() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
+    write("summary.json", r#"{"scenario": "s", "duration_s": 600.0, "metrics": {}, "workloads": []}"#);
+    write("services.csv", "time_s,namespace,name,targets,dead_targets\n0.000,shop,web,1,0\n");
+    write(
+        "nodes.csv",
+        "time_s,node,ready,unschedulable\n0.000,n1,True,false\n50.005,n1,Unknown,false\n0.000,n2,True,false\n",
+    );
+    write(
+        "workloads.csv",
+        "time_s,namespace,kind,name,desired,ready\n0.000,shop,Deployment,web,1,1\n50.010,shop,Deployment,web,1,0\n352.500,shop,Deployment,web,1,1\n",
+    );
+    write(
+        "pods.csv",
+        "namespace,name,owner_kind,owner_name,initial,node,created_s,scheduled_s,started_s,ready_s,deletion_s,deletion_cause,finished_s,\
+         gone_s,phase,reason,restarts,workload_kind,workload_name,taken_away,unready_s,priority\n\
+         shop,web-5d-a,ReplicaSet,web-5d,true,n1,0.000,0.000,0.000,0.000,350.120,TaintManagerEviction,,,Running,,0,Deployment,web,true,300.0,0\n\
+         shop,web-5d-b,ReplicaSet,web-5d,false,n2,350.140,351.000,352.000,352.500,,,,,Running,,0,Deployment,web,false,2.0,0\n",
+    );
+    write(
+        "events.csv",
+        "time_s,component,reason,kind,namespace,name,message\n0.005,controllermanager,NoPods,PodDisruptionBudget,shop,web,No matching pods found\n",
+    );
+    write("faults.csv", "name,kind,object,began_s,ended_s\nCrash@10s,Crash,node/n1,10.000,\n");
+    write(
+        "taints.csv",
+        "time_s,node,key,effect,change,by\n50.030,n1,node.kubernetes.io/unreachable,NoExecute,added,node-controller\n",
+    );
+    write(
+        "timers.csv",
+        "set_s,timer,namespace,name,length_s,due_s,ended_s,end,taint,by\n\
+         5.000,node-monitor-grace,,n1,40.000,46.000,50.000,fired,,--node-monitor-grace-period\n\
+         50.040,toleration,shop,web-5d-a,300.000,350.040,350.040,fired,node.kubernetes.io/unreachable:NoExecute,DefaultTolerationSeconds\n",
+    );
+    write(
+        "causes.csv",
+        "effect_id,time_s,what,cause_id\n1,10.000,scenario: Crash of n1 begins,\n2,50.005,\"node/n1 conditions changed, Ready=Unknown\",1\n\
+         3,50.010,pod/shop/web-5d-a Ready=False,2\n4,50.030,node/n1 +node.kubernetes.io/unreachable:NoExecute,2\n\
+         5,350.120,pod/shop/web-5d-a marked for deletion (TaintManagerEviction),4\n6,350.140,pod/shop/web-5d-b created,5\n\
+         7,351.000,pod/shop/web-5d-b bound to n2,6\n8,351.002,pod/shop/web-5d-b Ready=False,7\n9,352.500,pod/shop/web-5d-b Ready=True,7\n",
+    );
+    dir
+}
+
+#[test]
+fn every_chain_ends_at_the_fault() {
+    let explanation = explain(run().path(), "pod/shop/web-5d-b").expect("a known pod");
+    let because: Vec<&str> = explanation.chapters[0].because.iter().map(|link| link.what.as_str()).collect();
+    assert_eq!(because.len(), 4);
+    assert_eq!(because[3], "scenario: Crash of n1 begins");
+    let evicted = explain(run().path(), "pod/shop/web-5d-a").expect("a known pod");
+    assert_eq!(evicted.chapters[1].led_to[0].what, "pod/shop/web-5d-b created");
+    assert_eq!(explain(run().path(), "deployment/web").expect("a workload").chapters.len(), 6);
+}
+
+#[test]
+fn the_terms_of_an_eviction_add_up() {
+    let story = tell(run().path(), "web-5d-a").expect("a known pod");
+    let terms: Vec<(&str, u64)> = story.sums[0].terms.iter().map(|term| (term.name, term.takes.as_millis())).collect();
+    let expected = [
+        ("last heartbeat", 0),
+        ("grace", 40_000),
+        ("monitor pass", 5_005),
+        ("limiter", 25),
+        ("notice", 10),
+        ("toleration", 300_000),
+        ("client rate limit", 80),
+        ("recreate", 20),
+        ("schedule", 860),
+        ("pull and start", 1_000),
+        ("become Ready", 500),
+    ];
+    assert_eq!(terms, expected);
+    assert_eq!(story.sums[0].together.as_millis(), terms.iter().map(|(_, takes)| takes).sum::<u64>());
+    assert_eq!(story.sums[0].together.as_millis(), 347_500);
+    // What is no table's time is not told as one.
+    assert_eq!(story.sums[0].terms[1].until, None);
+}
+
+#[test]
+fn a_fate_has_one_chain() {
+    let story = tell(run().path(), "pod/shop/web-5d-b").expect("a known pod");
+    let chains: Vec<usize> = story.steps.iter().map(|step| step.because.len()).collect();
+    // Created, bound, Ready; that it was not Ready when it was bound is no news.
+    assert_eq!(chains, [4, 0, 0], "{:#?}", story.steps);
+    assert_eq!(story.steps[0].origin, Some(Origin::Scenario));
+    let workload = tell(run().path(), "deployment/web").expect("a workload");
+    assert_eq!(workload.steps.len(), 1, "{:#?}", workload.steps);
+    let named: Vec<&Part> = workload.steps[0].says.0.iter().filter(|part| matches!(part, Part::Object(_))).collect();
+    assert_eq!(named.len(), 3, "the pod, its node and what came: {named:?}");
+}
+
+#[test]
+fn what_no_table_names_is_known_by_its_events_and_by_what_happened_to_it() {
+    let dir = run();
+    assert_eq!(tell(dir.path(), "poddisruptionbudget/web").expect("a budget").object, "poddisruptionbudget/shop/web");
+    let path = dir.path().join("causes.csv");
+    let text = fs::read_to_string(&path).expect("the file");
+    let more = "10,400.000,horizontalpodautoscaler/shop/web wants 2 to 9,\n11,415.000,deployment/shop/web changed,10\n";
+    fs::write(&path, text + more).expect("a file");
+    let found = explain(dir.path(), "horizontalpodautoscaler/web").expect("an autoscaler");
+    assert_eq!(found.object, "horizontalpodautoscaler/shop/web");
+    assert_eq!(found.chapters[0].led_to[0].what, "deployment/shop/web changed");
+    // What a table names comes first.
+    assert_eq!(tell(dir.path(), "deployment/web").expect("a workload").object, "deployment/shop/web");
+}

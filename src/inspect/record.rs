@@ -1,0 +1,343 @@
+//! The tables of a run as stories need them: typed rows, by object.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::InspectError;
+use super::causes::Causes;
+use crate::report::{Table, TableError, maybe_number, text};
+use crate::units::{SimDuration, SimTime};
+
+/// A finished run.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) summary: Value,
+    pub(super) causes: Causes,
+    pub(super) pods: Vec<Pod>,
+    /// Positions of the pods of that name, in order of their creation.
+    pub(super) pods_by_name: FxHashMap<String, Vec<usize>>,
+    /// The changes of each node, by name.
+    pub(super) nodes: BTreeMap<String, Vec<NodeChange>>,
+    pub(super) taints: Vec<TaintChange>,
+    timers: FxHashMap<String, Vec<Timer>>,
+    pub(super) faults: Vec<Fault>,
+    /// The changes of each workload, by `deployment/NS/NAME`.
+    pub(super) workloads: BTreeMap<String, Vec<Counts>>,
+    /// The changes of each service, by `service/NS/NAME`.
+    pub(super) services: BTreeMap<String, Vec<Targets>>,
+    /// Events about objects, by `pod/NS/NAME`, `node/NAME` and the like.
+    pub(super) events: FxHashMap<String, Vec<Event>>,
+    /// When the run ends.
+    pub(super) end: SimTime,
+}
+
+/// A row of `pods.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct Pod {
+    pub(super) name: String,
+    pub(super) workload: String,
+    pub(super) owner: String,
+    pub(super) initial: bool,
+    pub(super) node: Option<String>,
+    pub(super) created: SimTime,
+    pub(super) scheduled: Option<SimTime>,
+    pub(super) started: Option<SimTime>,
+    pub(super) ready: Option<SimTime>,
+    pub(super) deletion: Option<SimTime>,
+    pub(super) cause: String,
+    pub(super) finished: Option<SimTime>,
+    pub(super) gone: Option<SimTime>,
+    pub(super) phase: String,
+    pub(super) restarts: u64,
+    pub(super) taken_away: bool,
+}
+
+impl Pod {
+    /// When it was over for its owner: one that its kubelet ended is replaced before anybody deletes it.
+    pub(super) fn ended(&self) -> Option<SimTime> {
+        let finished = if self.is_ended_by_kubelet() { self.finished } else { None };
+        self.deletion.into_iter().chain(finished).min().or(self.gone)
+    }
+
+    fn is_ended_by_kubelet(&self) -> bool {
+        matches!(self.cause.as_str(), "NodePressure" | "TerminationByKubelet")
+    }
+
+    /// The node that it was bound to, as an object.
+    pub(super) fn node_object(&self) -> Option<String> {
+        self.node.as_ref().map(|node| format!("node/{node}"))
+    }
+}
+
+/// A row of `nodes.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct NodeChange {
+    pub(super) at: SimTime,
+    /// `True`, `False`, `Unknown` or `Absent`.
+    pub(super) ready: String,
+    pub(super) unschedulable: bool,
+}
+
+/// A row of `taints.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct TaintChange {
+    pub(super) at: SimTime,
+    pub(super) node: String,
+    pub(super) key: String,
+    pub(super) effect: String,
+    pub(super) change: String,
+    pub(super) by: String,
+}
+
+/// A row of `timers.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct Timer {
+    pub(super) set: SimTime,
+    pub(super) timer: String,
+    pub(super) length: SimDuration,
+    pub(super) due: SimTime,
+    pub(super) ended: Option<SimTime>,
+    pub(super) end: String,
+    pub(super) taint: String,
+    pub(super) by: String,
+}
+
+/// A row of `faults.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) kind: String,
+    pub(super) object: String,
+    pub(super) began: SimTime,
+    pub(super) ended: Option<SimTime>,
+}
+
+/// A row of `workloads.csv`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) at: SimTime,
+    pub(super) desired: i64,
+    pub(super) ready: i64,
+}
+
+/// A row of `services.csv`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Targets {
+    pub(super) at: SimTime,
+    pub(super) targets: i64,
+    pub(super) dead: i64,
+}
+
+/// A row of `events.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) at: SimTime,
+    pub(super) reason: String,
+    pub(super) message: String,
+}
+
+/// The time in a cell; none if it is empty. The tables have three decimals.
+pub(super) fn time(row: &csv::StringRecord, column: usize) -> Option<SimTime> {
+    maybe_number(row, column).map(|seconds| SimTime::from_millis((seconds * 1000.0).round() as i64))
+}
+
+/// Rows of a table, made from the cells of these columns.
+fn rows<const N: usize, R>(
+    dir: &Path,
+    file: &str,
+    columns: [&'static str; N],
+    mut row_of: impl FnMut(&csv::StringRecord, [usize; N]) -> R,
+) -> Result<Vec<R>, TableError> {
+    let table = Table::read(dir, file, &columns)?;
+    let places = columns.map(|name| table.column(name));
+    Ok(table.rows().map(|row| row_of(row, places)).collect())
+}
+
+fn count(row: &csv::StringRecord, column: usize) -> i64 {
+    text(row, column).parse().unwrap_or(0)
+}
+
+/// `kind/NS/NAME` with the kind in lower case; a node, which has no namespace, as `node/NAME`.
+pub(super) fn object_name(kind: &str, namespace: &str, name: &str) -> String {
+    let kind = kind.to_ascii_lowercase();
+    if namespace.is_empty() || kind == "node" { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
+}
+
+fn by_name<R>(rows: Vec<(String, R)>) -> BTreeMap<String, Vec<R>> {
+    let mut found: BTreeMap<String, Vec<R>> = BTreeMap::new();
+    for (name, row) in rows {
+        found.entry(name).or_default().push(row);
+    }
+    found
+}
+
+impl Record {
+    /// Reads the directory of a run.
+    ///
+    /// # Errors
+    ///
+    /// If it is no run's, or a table is missing or damaged.
+    pub(super) fn read(dir: &Path) -> Result<Self, InspectError> {
+        let summary = super::summary_of_run(dir)?;
+        let causes = Causes::read(dir)?;
+        let pods = pods(dir)?;
+        let mut in_order: Vec<usize> = (0..pods.len()).collect();
+        in_order.sort_by_key(|index| pods[*index].created);
+        let mut pods_by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for index in in_order {
+            pods_by_name.entry(pods[index].name.clone()).or_default().push(index);
+        }
+        let end = SimTime::from_millis((summary["duration_s"].as_f64().unwrap_or(0.0) * 1000.0).round() as i64);
+        Ok(Self {
+            causes,
+            pods,
+            pods_by_name,
+            nodes: nodes(dir)?,
+            taints: taints(dir)?,
+            timers: by_name(timers(dir)?).into_iter().collect(),
+            faults: faults(dir)?,
+            workloads: workloads(dir)?,
+            services: services(dir)?,
+            events: by_name(events(dir)?).into_iter().collect(),
+            summary,
+            end,
+        })
+    }
+
+    /// The waits of a pod or node, in the order of the table.
+    pub(super) fn timers_of(&self, object: &str) -> &[Timer] {
+        self.timers.get(object).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the API server was told of an object.
+    pub(super) fn events_about(&self, object: &str) -> &[Event] {
+        self.events.get(object).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every name that can be asked for, by its lower-case form.
+    pub(super) fn names(&self) -> BTreeMap<String, String> {
+        let pods = self.pods.iter().map(|pod| pod.name.clone());
+        let nodes = self.nodes.keys().map(|node| format!("node/{node}"));
+        let all = pods.chain(nodes).chain(self.services.keys().cloned()).chain(self.workloads.keys().cloned());
+        all.map(|name| (name.to_ascii_lowercase(), name)).collect()
+    }
+}
+
+fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
+    const COLUMNS: [&str; 20] = [
+        "namespace",
+        "name",
+        "owner_kind",
+        "owner_name",
+        "initial",
+        "node",
+        "created_s",
+        "scheduled_s",
+        "started_s",
+        "ready_s",
+        "deletion_s",
+        "deletion_cause",
+        "finished_s",
+        "gone_s",
+        "phase",
+        "reason",
+        "restarts",
+        "workload_kind",
+        "workload_name",
+        "taken_away",
+    ];
+    rows(dir, "pods.csv", COLUMNS, |row, at| {
+        let cell = |index: usize| text(row, at[index]);
+        let namespace = cell(0);
+        Pod {
+            name: object_name("pod", namespace, cell(1)),
+            owner: object_name(cell(2), namespace, cell(3)),
+            initial: cell(4) == "true",
+            node: Some(cell(5).to_owned()).filter(|node| !node.is_empty()),
+            created: time(row, at[6]).unwrap_or_default(),
+            scheduled: time(row, at[7]),
+            started: time(row, at[8]),
+            ready: time(row, at[9]),
+            deletion: time(row, at[10]),
+            cause: cell(11).to_owned(),
+            finished: time(row, at[12]),
+            gone: time(row, at[13]),
+            phase: cell(14).to_owned(),
+            restarts: cell(16).parse().unwrap_or(0),
+            workload: object_name(cell(17), namespace, cell(18)),
+            taken_away: cell(19) == "true",
+        }
+    })
+}
+
+fn nodes(dir: &Path) -> Result<BTreeMap<String, Vec<NodeChange>>, TableError> {
+    let columns = ["time_s", "node", "ready", "unschedulable"];
+    let changes = rows(dir, "nodes.csv", columns, |row, [at, node, ready, unschedulable]| {
+        let (at, ready) = (time(row, at).unwrap_or_default(), text(row, ready).to_owned());
+        (text(row, node).to_owned(), NodeChange { at, ready, unschedulable: text(row, unschedulable) == "true" })
+    })?;
+    Ok(by_name(changes))
+}
+
+fn taints(dir: &Path) -> Result<Vec<TaintChange>, TableError> {
+    let columns = ["time_s", "node", "key", "effect", "change", "by"];
+    rows(dir, "taints.csv", columns, |row, [at, node, key, effect, change, by]| {
+        let cell = |column: usize| text(row, column).to_owned();
+        let at = time(row, at).unwrap_or_default();
+        TaintChange { at, node: cell(node), key: cell(key), effect: cell(effect), change: cell(change), by: cell(by) }
+    })
+}
+
+fn timers(dir: &Path) -> Result<Vec<(String, Timer)>, TableError> {
+    let columns = ["set_s", "timer", "namespace", "name", "length_s", "due_s", "ended_s", "end", "taint", "by"];
+    rows(dir, "timers.csv", columns, |row, [set, timer, namespace, name, length, due, ended, end, taint, by]| {
+        let cell = |column: usize| text(row, column).to_owned();
+        let kind = if text(row, namespace).is_empty() { "node" } else { "pod" };
+        let length = time(row, length).unwrap_or_default().saturating_since(SimTime::ZERO);
+        let (set, due) = (time(row, set).unwrap_or_default(), time(row, due).unwrap_or_default());
+        let (ended, end, taint, by) = (time(row, ended), cell(end), cell(taint), cell(by));
+        let timer = Timer { set, timer: cell(timer), length, due, ended, end, taint, by };
+        (object_name(kind, text(row, namespace), text(row, name)), timer)
+    })
+}
+
+fn faults(dir: &Path) -> Result<Vec<Fault>, TableError> {
+    let columns = ["kind", "object", "began_s", "ended_s"];
+    rows(dir, "faults.csv", columns, |row, [kind, object, began, ended]| {
+        let cell = |column: usize| text(row, column).to_owned();
+        let (began, ended) = (time(row, began).unwrap_or_default(), time(row, ended));
+        Fault { kind: cell(kind), object: cell(object), began, ended }
+    })
+}
+
+fn workloads(dir: &Path) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
+    let columns = ["time_s", "namespace", "kind", "name", "desired", "ready"];
+    let changes = rows(dir, "workloads.csv", columns, |row, [at, namespace, kind, name, desired, ready]| {
+        let counts =
+            Counts { at: time(row, at).unwrap_or_default(), desired: count(row, desired), ready: count(row, ready) };
+        (object_name(text(row, kind), text(row, namespace), text(row, name)), counts)
+    })?;
+    Ok(by_name(changes))
+}
+
+fn services(dir: &Path) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {
+    let columns = ["time_s", "namespace", "name", "targets", "dead_targets"];
+    let changes = rows(dir, "services.csv", columns, |row, [at, namespace, name, targets, dead]| {
+        let at = time(row, at).unwrap_or_default();
+        let targets = Targets { at, targets: count(row, targets), dead: count(row, dead) };
+        (object_name("service", text(row, namespace), text(row, name)), targets)
+    })?;
+    Ok(by_name(changes))
+}
+
+fn events(dir: &Path) -> Result<Vec<(String, Event)>, TableError> {
+    let columns = ["time_s", "reason", "kind", "namespace", "name", "message"];
+    rows(dir, "events.csv", columns, |row, [at, reason, kind, namespace, name, message]| {
+        let cell = |column: usize| text(row, column).to_owned();
+        let at = time(row, at).unwrap_or_default();
+        let event = Event { at, reason: cell(reason), message: cell(message) };
+        (object_name(text(row, kind), text(row, namespace), text(row, name)), event)
+    })
+}

@@ -1,0 +1,238 @@
+//! The arithmetic of a recovery, term by term: last heartbeat + grace + monitor pass + limiter + toleration + client rate limit + start =
+//! Ready again. Each term begins where the one before ends.
+
+use super::super::record::{Pod, Record, Timer};
+use super::super::sentence::Sentence;
+use super::super::words;
+use super::{Sum, Term};
+use crate::units::{SimDuration, SimTime};
+
+/// Terms that are being laid end to end.
+struct Terms {
+    begin: SimTime,
+    last: SimTime,
+    terms: Vec<Term>,
+}
+
+impl Terms {
+    fn until(&mut self, name: &'static str, until: SimTime, why: Sentence) {
+        let until = until.max(self.last);
+        self.terms.push(Term { name, takes: until.saturating_since(self.last), until: Some(until), why });
+        self.last = until;
+    }
+
+    /// A term whose end is in no table.
+    fn lasting(&mut self, name: &'static str, takes: SimDuration, why: Sentence) {
+        self.terms.push(Term { name, takes, until: None, why });
+        self.last += takes;
+    }
+}
+
+/// What the eviction of a pod by a taint was made of.
+pub(super) struct Eviction<'a> {
+    pub(super) node: String,
+    /// When the taint was put on the node, which, and by whom.
+    pub(super) tainted: SimTime,
+    pub(super) taint: String,
+    by_controller: bool,
+    toleration: Option<&'a Timer>,
+    /// When the node was Ready no longer, if the taint came of that.
+    pub(super) not_ready: Option<SimTime>,
+    pub(super) silence: Option<&'a Timer>,
+}
+
+/// What is known of an eviction by a taint; none if the pod was ended otherwise.
+pub(super) fn eviction<'a>(record: &'a Record, pod: &Pod) -> Option<Eviction<'a>> {
+    let lost = pod.deletion.filter(|_| pod.cause == "TaintManagerEviction")?;
+    let node = pod.node.clone()?;
+    let is_over = |timer: &&Timer| timer.timer == "toleration" && timer.end == "fired" && timer.ended <= Some(lost);
+    let toleration = record.timers_of(&pod.name).iter().rfind(is_over);
+    let by = toleration.map_or(lost, |timer| timer.set);
+    let is_it = |taint: &&super::super::record::TaintChange| {
+        taint.node == node && taint.effect == "NoExecute" && taint.change != "removed" && taint.at <= by
+    };
+    let taint = record.taints.iter().rfind(is_it)?;
+    let by_controller = taint.by == "node-controller";
+    let changes = record.nodes.get(&node).map_or(&[][..], Vec::as_slice);
+    let turned = changes.windows(2).filter(|pair| pair[0].ready == "True" && pair[1].ready != "True");
+    let mut turned = turned.map(|pair| pair[1].at);
+    let not_ready = turned.rfind(|at| *at <= taint.at).filter(|_| by_controller);
+    let found_by =
+        |timer: &&Timer| timer.timer == "node-monitor-grace" && timer.end == "fired" && timer.ended <= not_ready;
+    let silence = not_ready.and_then(|_| record.timers_of(&format!("node/{node}")).iter().rfind(found_by));
+    // An older silence tells nothing of this one.
+    let silence = silence.filter(|timer| {
+        let found = timer.ended.unwrap_or_default();
+        not_ready.is_some_and(|at| at.saturating_since(found) < SimDuration::from_secs(1))
+    });
+    let taint_text = format!("{}:{}", taint.key, taint.effect);
+    Some(Eviction { node, tainted: taint.at, taint: taint_text, by_controller, toleration, not_ready, silence })
+}
+
+impl Eviction<'_> {
+    /// The same in a sentence or two.
+    pub(super) fn prose(&self, lost: SimTime) -> Sentence {
+        let mut said = Sentence::new("Evicted at ").at(lost).text(" by the taint eviction controller: ");
+        said = said.object(format!("node/{}", self.node)).text(format!(" had been tainted {} at ", self.taint));
+        said = said.at(self.tainted);
+        if let Some(timer) = self.toleration {
+            said = said.text(format!(", and its toleration, {}, lasts ", said_by(&timer.by))).lasting(timer.length);
+        } else {
+            said = said.text(", which it does not tolerate");
+        }
+        match (self.silence, self.not_ready) {
+            (Some(silence), _) => {
+                let why = if silence.by.is_empty() { "the grace" } else { &silence.by };
+                let said =
+                    said.text(". The taint came because nothing had been heard of the node since ").at(silence.set);
+                said.text(format!(", longer than {why} allows (")).lasting(silence.length).text(")")
+            }
+            (None, Some(at)) => said.text(". The taint came because the node was not Ready from ").at(at).text(" on"),
+            (None, None) => said,
+        }
+    }
+
+    fn terms(&self, lost: SimTime) -> Terms {
+        let node = format!("node/{}", self.node);
+        let begin = self.silence.map_or(self.not_ready.unwrap_or(self.tainted), |silence| silence.set);
+        let mut terms = Terms { begin, last: begin, terms: Vec::new() };
+        if let (Some(silence), Some(unknown)) = (self.silence, self.not_ready) {
+            detection(&mut terms, silence, unknown, &node);
+        }
+        let limiter = "until the NoExecute taint: the node lifecycle controller takes one node of a zone after another";
+        if self.by_controller {
+            terms.until("limiter", self.tainted, Sentence::new(limiter));
+        } else {
+            terms.until(
+                "taint",
+                self.tainted,
+                Sentence::default().object(node).text(format!(" is tainted {}", self.taint)),
+            );
+        }
+        if let Some(timer) = self.toleration {
+            if timer.set > self.tainted {
+                let why = "until the taint eviction controller counts: it has seen the taint, or has begun anew";
+                terms.until("notice", timer.set, Sentence::new(why));
+            }
+            let why =
+                Sentence::default().lasting(timer.length).text(format!(" for {}, {}", timer.taint, said_by(&timer.by)));
+            terms.until("toleration", timer.due, why);
+        }
+        let why = "until the deletion was through: workers and requests of the controller wait their turn";
+        terms.until("client rate limit", lost, Sentence::new(why));
+        terms
+    }
+}
+
+fn said_by(by: &str) -> String {
+    if by == "spec" { "of its own spec".to_owned() } else { format!("by {by}") }
+}
+
+/// From the last sign of life of a node to Ready=Unknown.
+fn detection(terms: &mut Terms, silence: &Timer, unknown: SimTime, node: &str) {
+    let heard = Sentence::new("the last sign of life of ").object(node);
+    terms.until("last heartbeat", silence.set, heard);
+    let put_up =
+        Sentence::default().lasting(silence.length).text(format!(" of silence are put up with ({})", silence.by));
+    // What was last heard before the run has no time in it.
+    if silence.set + silence.length <= unknown {
+        terms.lasting("grace", silence.length, put_up);
+        let why = "counted from the pass that saw that heartbeat, until the pass that finds the time is over and writes Ready=Unknown";
+        terms.until("monitor pass", unknown, Sentence::new(why));
+    } else {
+        terms.until("grace and monitor pass", unknown, put_up);
+    }
+}
+
+/// From the failure to Ready again; none for a pod that is not lost.
+pub(super) fn recovery(record: &Record, pod: &Pod, next: Option<&Pod>) -> Option<Sum> {
+    let lost = pod.ended()?;
+    let eviction = eviction(record, pod);
+    let mut terms = match &eviction {
+        Some(eviction) => eviction.terms(lost),
+        None => Terms { begin: lost, last: lost, terms: Vec::new() },
+    };
+    let mut is_over = false;
+    match next {
+        None => terms.until("recreate", record.end, Sentence::new("nothing came in its place by the end of the run")),
+        Some(next) => is_over = began_anew(&mut terms, pod, next, record.end),
+    }
+    let from = if eviction.is_some() { "From the last sign of life" } else { "From its end" };
+    let title = if is_over { format!("{from} to Ready again") } else { format!("{from} on; nobody is Ready again") };
+    Some(Sum { title, together: terms.last.saturating_since(terms.begin), terms: terms.terms })
+}
+
+/// How a pod came for another; whether it was Ready.
+fn began_anew(terms: &mut Terms, pod: &Pod, next: &Pod, end: SimTime) -> bool {
+    let recreate = match pod.gone.filter(|_| next.name == pod.name) {
+        Some(gone) => Sentence::new("until its controller had made it again: the name was taken until ").at(gone),
+        None => Sentence::new("until its controller had made ").object(next.name.clone()),
+    };
+    let bound = match next.node_object() {
+        Some(node) => Sentence::new("until the scheduler had bound it to ").object(node),
+        None => Sentence::new("until the scheduler had bound it"),
+    };
+    let over = next.ended().unwrap_or(end);
+    let rest: [(&'static str, &'static str, Option<SimTime>, Sentence); 4] = [
+        ("recreate", "recreate", Some(next.created), recreate),
+        ("schedule", "schedule: not done", next.scheduled, bound),
+        ("pull and start", "pull and start: not done", next.started, Sentence::new("until its containers ran")),
+        ("become Ready", "become Ready: not done", next.ready, Sentence::new("until its probes said so")),
+    ];
+    for (name, unfinished, at, why) in rest {
+        match at {
+            Some(at) => terms.until(name, at, why),
+            None => {
+                let ended = if next.ended().is_some() { why.text("; it was lost before") } else { why };
+                terms.until(unfinished, over, ended);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// How a node's silence was found out, each time.
+pub(super) fn detections(record: &Record, node: &str) -> Vec<Sum> {
+    let name = node.strip_prefix("node/").unwrap_or(node);
+    let changes = record.nodes.get(name).map_or(&[][..], Vec::as_slice);
+    let turned = changes.windows(2).filter(|pair| pair[0].ready == "True" && pair[1].ready == "Unknown");
+    let sum = |unknown: SimTime| {
+        let found_by = |timer: &&Timer| {
+            timer.timer == "node-monitor-grace"
+                && timer
+                    .ended
+                    .is_some_and(|at| at <= unknown && unknown.saturating_since(at) < SimDuration::from_secs(1))
+        };
+        let silence = record.timers_of(node).iter().find(found_by)?;
+        let mut terms = Terms { begin: silence.set, last: silence.set, terms: Vec::new() };
+        detection(&mut terms, silence, unknown, node);
+        let title = "From the last sign of life to Ready=Unknown".to_owned();
+        Some(Sum { title, together: terms.last.saturating_since(terms.begin), terms: terms.terms })
+    };
+    turned.filter_map(|pair| sum(pair[1].at)).collect()
+}
+
+/// What ended a pod, in a sentence with its time.
+pub(super) fn ending(record: &Record, pod: &Pod) -> Option<Sentence> {
+    let lost = pod.ended()?;
+    if let Some(eviction) = eviction(record, pod) {
+        return Some(eviction.prose(lost));
+    }
+    let mut said = Sentence::new(words::deletion(&pod.cause, pod.taken_away)).text(" at ").at(lost);
+    if pod.cause == "DeletionByPodGC"
+        && let Some(node) = &pod.node
+        && let Some(gone) = record
+            .nodes
+            .get(node)
+            .and_then(|changes| changes.iter().rfind(|change| change.ready == "Absent" && change.at <= lost))
+    {
+        said = said.text(": ").object(format!("node/{node}")).text(" was deleted at ").at(gone.at);
+    }
+    let mut events = record.events_about(&pod.name).iter();
+    let message = events.rfind(|event| matches!(event.reason.as_str(), "Evicted" | "Preempted") && event.at <= lost);
+    Some(match message {
+        Some(event) => said.text(format!(": {}", event.message.trim_end_matches('.'))),
+        None => said,
+    })
+}

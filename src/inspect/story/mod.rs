@@ -1,0 +1,209 @@
+//! Stories: the life of an object in sentences with times and causes, from the tables of its run. Every time that is told stands in one
+//! of them.
+
+mod arithmetic;
+mod fates;
+mod node;
+mod pending;
+mod pod;
+mod service;
+mod workload;
+
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+use super::InspectError;
+use super::causes::{Causes, object_of};
+use super::names;
+use super::record::Record;
+use super::sentence::Sentence;
+use super::words;
+use crate::units::{SimDuration, SimTime};
+
+/// The story of an object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Story {
+    /// Of which: `pod/NS/NAME`, `node/NAME`, `deployment/NS/NAME`.
+    pub object: String,
+    /// What became of it, in sentences.
+    pub facts: Vec<Sentence>,
+    /// Where the time went, term by term.
+    pub sums: Vec<Sum>,
+    /// What happened, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Lengths that add up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sum {
+    /// What they are of.
+    pub title: String,
+    /// In order; each begins where the one before ends.
+    pub terms: Vec<Term>,
+    /// From the beginning of the first to the end of the last.
+    #[serde(rename = "together_s", serialize_with = "length")]
+    pub together: SimDuration,
+}
+
+/// A part of a sum.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// What it is.
+    pub name: &'static str,
+    /// How long it lasts.
+    #[serde(rename = "takes_s", serialize_with = "length")]
+    pub takes: SimDuration,
+    /// When it ends, if a table says so.
+    #[serde(rename = "until_s", serialize_with = "maybe_instant")]
+    pub until: Option<SimTime>,
+    /// Who makes it so long.
+    pub why: Sentence,
+}
+
+/// A step of a story.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// When.
+    #[serde(rename = "at_s", serialize_with = "instant")]
+    pub at: SimTime,
+    /// What happened.
+    pub says: Sentence,
+    /// What it follows from, the nearest first; empty where the step before says so.
+    pub because: Vec<Because>,
+    /// Where that chain begins; none where the step before says so.
+    pub origin: Option<Origin>,
+}
+
+/// A link of a chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Because {
+    /// When.
+    #[serde(rename = "at_s", serialize_with = "instant")]
+    pub at: SimTime,
+    /// What happened.
+    pub says: Sentence,
+}
+
+/// What a chain begins with.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// An entry of the timeline or a fault: what the scenario says.
+    Scenario,
+    /// A schedule, a load, or a retry that was due: a component by its own clock.
+    Component,
+    /// What was there when the run began.
+    Start,
+}
+
+fn instant<S: Serializer>(at: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.as_secs_f64())
+}
+
+fn maybe_instant<S: Serializer>(at: &Option<SimTime>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(SimTime::as_secs_f64).serialize(serializer)
+}
+
+fn length<S: Serializer>(length: &SimDuration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(length.as_secs_f64())
+}
+
+/// Tells the story of an object of a run, which may be named by less than its whole name if that is unambiguous.
+///
+/// # Errors
+///
+/// If the directory is no run's or damaged, or nothing in the run has that name, or several things have.
+pub fn tell(dir: &Path, object: &str) -> Result<Story, InspectError> {
+    let record = Record::read(dir)?;
+    let object = names::of_run(&record, object)?;
+    Ok(story_of(&record, &object))
+}
+
+/// The story of an object by its whole name.
+pub(super) fn story_of(record: &Record, object: &str) -> Story {
+    let kind = object.split('/').next().unwrap_or_default();
+    let mut story = match kind {
+        "node" => node::story(record, object),
+        "service" => service::story(record, object),
+        "pod" if record.pods_by_name.contains_key(object) => pod::story(record, object),
+        _ if record.workloads.contains_key(object) => workload::story(record, object),
+        _ => Story { steps: steps_of(record, [object]), ..Story::default() },
+    };
+    object.clone_into(&mut story.object);
+    story.facts.extend(traps(record, object));
+    story
+}
+
+/// The traps that name it.
+fn traps(record: &Record, object: &str) -> Vec<Sentence> {
+    let traps = record.summary["traps"].as_array().into_iter().flatten();
+    let names_it = |trap: &&serde_json::Value| {
+        trap["objects"].as_array().into_iter().flatten().any(|of| of == object)
+            || trap["text"].as_str().is_some_and(|text| text.split([' ', ',', ':']).any(|word| word == object))
+    };
+    let text = |trap: &serde_json::Value| {
+        let field = |name: &str| trap[name].as_str().unwrap_or_default().to_owned();
+        Sentence::new(format!("A known trap, {}: {} ({})", field("trap"), field("text"), field("see")))
+    };
+    traps.filter(names_it).map(text).collect()
+}
+
+/// What happened to objects, each with its chain. A step that follows from the one before it, or from what that one follows from, says
+/// so by having none.
+fn steps_of<'a>(record: &Record, objects: impl IntoIterator<Item = &'a str>) -> Vec<Step> {
+    let causes = &record.causes;
+    let mut rows: Vec<usize> = objects.into_iter().flat_map(|object| causes.about(object).iter().copied()).collect();
+    rows.sort_unstable();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut told: Vec<usize> = Vec::new();
+    for row in rows {
+        let Some(says) = words::says(causes, row) else { continue };
+        let effect = &causes.effects[row];
+        // A slice of endpoints is written again with the same count for each change of a pod behind it.
+        if object_of(&effect.what).is_some_and(|object| object.starts_with("service/"))
+            && steps.last().is_some_and(|last| last.says == says)
+        {
+            continue;
+        }
+        let known = effect.cause.is_some_and(|cause| told.contains(&cause));
+        let (because, origin) = if known { (Vec::new(), None) } else { chain(causes, row) };
+        told = causes.chain(row).chain([row]).chain(if known { told } else { Vec::new() }).collect();
+        told.sort_unstable();
+        told.dedup();
+        steps.push(Step { at: effect.at, says, because, origin });
+    }
+    steps
+}
+
+/// The chain of a row, and where it begins.
+fn chain(causes: &Causes, row: usize) -> (Vec<Because>, Option<Origin>) {
+    let link = |index: usize| Because { at: causes.effects[index].at, says: words::clause(causes, index) };
+    (causes.chain(row).map(link).collect(), Some(origin(causes, row)))
+}
+
+/// What the chain of a row begins with.
+fn origin(causes: &Causes, row: usize) -> Origin {
+    let root = &causes.effects[causes.root(row)].what;
+    let first = root.split(' ').next().unwrap_or_default();
+    match first {
+        "scenario:" => Origin::Scenario,
+        _ if first.ends_with(':') => Origin::Component,
+        _ => Origin::Start,
+    }
+}
+
+/// The row of what happened to an object at an instant, if something did that people are told.
+fn row_at(causes: &Causes, object: &str, at: SimTime) -> Option<usize> {
+    let mut rows = causes.about(object).iter().copied();
+    rows.find(|row| causes.effects[*row].at == at && words::says(causes, *row).is_some())
+}
+
+/// Who typed or did what a row follows from, as a clause: `because of kubectl drain w-1, typed at …`.
+fn by_whom(causes: &Causes, row: usize) -> Option<Sentence> {
+    let root = causes.root(row);
+    let what = &causes.effects[root].what;
+    (root != row && object_of(what).is_none()).then(|| {
+        Sentence::new(", because of ").then(words::clause(causes, root)).text(" at ").at(causes.effects[root].at)
+    })
+}

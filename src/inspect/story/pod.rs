@@ -1,0 +1,105 @@
+//! The story of a pod, or of those that had its name one after another.
+
+use std::collections::BTreeSet;
+
+use super::super::record::{Pod, Record};
+use super::super::sentence::Sentence;
+use super::super::words;
+use super::{Story, arithmetic, by_whom, fates, pending, row_at, steps_of};
+
+pub(super) fn story(record: &Record, object: &str) -> Story {
+    let positions = record.pods_by_name.get(object).cloned().unwrap_or_default();
+    let owners: BTreeSet<&str> = positions.iter().map(|pod| record.pods[*pod].owner.as_str()).collect();
+    let family = (0..record.pods.len()).filter(|pod| owners.contains(record.pods[*pod].owner.as_str())).collect();
+    let replaced = fates::replacements(record, &family);
+    let mut story = Story { steps: steps_of(record, [object]), ..Story::default() };
+    for position in positions {
+        let pod = &record.pods[position];
+        story.facts.push(whose(pod));
+        if let Some((lost, _)) = replaced.iter().find(|(_, next)| **next == position) {
+            story.facts.push(came_for(&record.pods[*lost]));
+        }
+        story.facts.extend(pending::facts(record, pod));
+        story.facts.extend(held_up(record, pod));
+        if let Some(mut ending) = arithmetic::ending(record, pod) {
+            if pod.cause != "TaintManagerEviction"
+                && let Some(row) = pod.ended().and_then(|at| row_at(&record.causes, &pod.name, at))
+                && let Some(why) = by_whom(&record.causes, row)
+            {
+                ending = ending.then(why);
+            }
+            story.facts.push(ending);
+            story.facts.extend(successor(record, replaced.get(&position).map(|next| &record.pods[*next]), pod));
+        }
+        let next = replaced.get(&position).map(|next| &record.pods[*next]);
+        if pod.taken_away || next.is_some() {
+            story.sums.extend(arithmetic::recovery(record, pod, next));
+        }
+    }
+    story
+}
+
+fn whose(pod: &Pod) -> Sentence {
+    let mut said = if pod.workload == pod.name || pod.workload.starts_with("pod/") {
+        Sentence::new("A pod without a controller")
+    } else {
+        Sentence::new("Of ").object(pod.workload.clone())
+    };
+    said =
+        if pod.initial { said.text(", there when the run begins") } else { said.text(", created at ").at(pod.created) };
+    said = match pod.node_object() {
+        Some(node) => said.text(", on ").object(node),
+        None => said,
+    };
+    match pod.phase.as_str() {
+        "" => said,
+        phase if pod.gone.is_none() => said.text(format!(", {phase} at the end")),
+        _ => said,
+    }
+}
+
+fn came_for(lost: &Pod) -> Sentence {
+    let said = Sentence::new("It came for ").object(lost.name.clone());
+    match lost.ended() {
+        Some(at) => said.text(", lost at ").at(at),
+        None => said,
+    }
+}
+
+fn successor(record: &Record, next: Option<&Pod>, pod: &Pod) -> Option<Sentence> {
+    let Some(next) = next else {
+        if !pod.taken_away {
+            return None;
+        }
+        let bare = pod.workload.starts_with("pod/");
+        let text = if bare {
+            "Nothing makes it anew: it has no controller"
+        } else {
+            "Nothing came in its place by the end of the run"
+        };
+        return Some(Sentence::new(text));
+    };
+    let said = Sentence::new("It was replaced by ").object(next.name.clone());
+    Some(match (next.ready, next.ended()) {
+        (Some(at), _) => said.text(", Ready at ").at(at),
+        (None, Some(at)) => said.text(", which was lost, too, at ").at(at),
+        (None, None) => {
+            said.text(if record.end > next.created { ", which was not Ready by the end of the run" } else { "" })
+        }
+    })
+}
+
+/// What its containers wait for or have suffered.
+fn held_up(record: &Record, pod: &Pod) -> Option<Sentence> {
+    let mut events = record.events_about(&pod.name).iter();
+    let last = events.rfind(|event| matches!(event.reason.as_str(), "BackOff" | "Failed" | "OOMKilling"));
+    if pod.restarts == 0 && (last.is_none() || pod.ready.is_some()) {
+        return None;
+    }
+    let restarts = words::counted(pod.restarts as usize, "restart", "restarts");
+    let said = Sentence::new(format!("Its containers had {restarts}"));
+    Some(match last {
+        Some(event) => said.text("; last at ").at(event.at).text(format!(": {}", event.message.trim_end_matches('.'))),
+        None => said,
+    })
+}

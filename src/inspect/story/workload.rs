@@ -1,0 +1,197 @@
+//! The story of a workload: when it was short, who was lost when and why, what came in their place, since when it is whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::causes::object_of;
+use super::super::record::{Counts, Pod, Record};
+use super::super::sentence::Sentence;
+use super::super::words;
+use super::{Because, Step, Story, arithmetic, chain, fates, pending, row_at, steps_of};
+use crate::units::{SimDuration, SimTime};
+
+/// Stretches that are told one by one.
+const TOLD_MAX: usize = 12;
+
+pub(super) fn story(record: &Record, object: &str) -> Story {
+    let of = |pod: &Pod| pod.workload == object || pod.owner == object;
+    let members: BTreeSet<usize> = (0..record.pods.len()).filter(|pod| of(&record.pods[*pod])).collect();
+    let replaced = fates::replacements(record, &members);
+    let mut facts = shortages(record, object);
+    facts.extend(without_nodes(record, &members));
+    let mut steps = steps_of(record, [object]);
+    steps.extend(losses(record, &members, &replaced));
+    steps.extend(returns(record, &members));
+    steps.sort_by_key(|step| step.at);
+    let longest = members.iter().filter(|pod| record.pods[**pod].taken_away).filter_map(|pod| {
+        arithmetic::recovery(record, &record.pods[*pod], replaced.get(pod).map(|next| &record.pods[*next]))
+    });
+    let longest = longest.max_by_key(|sum| sum.together).map(|mut sum| {
+        sum.title = format!("Its longest recovery. {}", sum.title);
+        sum
+    });
+    Story { facts, sums: longest.into_iter().collect(), steps, ..Story::default() }
+}
+
+/// When it had fewer ready pods than wanted.
+fn shortages(record: &Record, object: &str) -> Vec<Sentence> {
+    let rows = record.workloads.get(object).map_or(&[][..], Vec::as_slice);
+    let Some(last) = rows.last() else { return Vec::new() };
+    let mut facts = vec![Sentence::new(format!("{} of {} ready at the end", last.ready, last.desired))];
+    let mut gaps: Vec<Sentence> = Vec::new();
+    let mut open: Option<(SimTime, i64)> = None;
+    let told = |from: SimTime, missing: i64| Sentence::new(format!("Short of up to {missing} from ")).at(from);
+    for &Counts { at, desired, ready } in rows {
+        let missing = desired - ready;
+        match open {
+            None if missing > 0 => open = Some((at, missing)),
+            Some((from, most)) if missing > 0 => open = Some((from, most.max(missing))),
+            Some((from, most)) => {
+                let said = told(from, most).text(" to ").at(at);
+                gaps.push(said.text(" (").lasting(at.saturating_since(from)).text("), whole again then"));
+                open = None;
+            }
+            None => {}
+        }
+    }
+    match open {
+        Some((from, most)) => {
+            let length = record.end.saturating_since(from);
+            gaps.push(told(from, most).text(" to the end of the run (").lasting(length).text("): not whole again"));
+        }
+        None if gaps.is_empty() => facts.push(Sentence::new("It was never short")),
+        None => {}
+    }
+    if gaps.len() > TOLD_MAX {
+        let more = gaps.len() - TOLD_MAX;
+        gaps.truncate(TOLD_MAX);
+        gaps.push(Sentence::new(format!("and {more} more times, in workloads.csv")));
+    }
+    facts.extend(gaps);
+    facts
+}
+
+/// Its pods that have no node at the end, by what they lack.
+fn without_nodes(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
+    let waiting =
+        members.iter().map(|pod| &record.pods[*pod]).filter(|pod| pod.node.is_none() && pod.ended().is_none());
+    let waiting: Vec<&Pod> = waiting.collect();
+    let Some(first) = waiting.first() else { return Vec::new() };
+    let count = words::counted(waiting.len(), "pod has", "pods have");
+    let names =
+        Sentence::new(format!("{count} no node at the end: ")).list(waiting.iter().map(|pod| pod.name.as_str()));
+    [names].into_iter().chain(pending::facts(record, first)).collect()
+}
+
+/// Pods that share a fate: what ended them, how, and where the chain begins.
+type Fate<'a> = (&'a str, bool, Option<usize>, Option<&'a str>);
+
+/// The pods that it lost, those of one fate together.
+fn losses(record: &Record, members: &BTreeSet<usize>, replaced: &BTreeMap<usize, usize>) -> Vec<Step> {
+    let mut fates: BTreeMap<Fate<'_>, Vec<usize>> = BTreeMap::new();
+    for &pod in members {
+        let of = &record.pods[pod];
+        let Some(at) = of.ended() else { continue };
+        if of.phase == "Succeeded" && !of.taken_away {
+            continue;
+        }
+        let row = row_at(&record.causes, &of.name, at);
+        let root = row.map(|row| record.causes.root(row));
+        fates.entry((&of.cause, of.taken_away, root, of.node.as_deref())).or_default().push(pod);
+    }
+    fates.into_iter().map(|(fate, pods)| loss(record, fate, pods, replaced)).collect()
+}
+
+fn loss(
+    record: &Record,
+    (cause, taken_away, _, node): Fate<'_>,
+    mut lost: Vec<usize>,
+    replaced: &BTreeMap<usize, usize>,
+) -> Step {
+    lost.sort_by_key(|pod| record.pods[*pod].ended());
+    let pods: Vec<&Pod> = lost.iter().map(|pod| &record.pods[*pod]).collect();
+    let at = pods[0].ended().unwrap_or_default();
+    let mut says = Sentence::default().list(pods.iter().map(|pod| pod.name.as_str()));
+    if let Some(node) = node {
+        says = says.text(" on ").object(format!("node/{node}"));
+    }
+    says = says.text(format!(": {}", words::deletion(cause, taken_away)));
+    if let Some(last) = pods.last().and_then(|pod| pod.ended()).filter(|last| *last > at) {
+        says = says.text(", the last at ").at(last);
+    }
+    let next: Vec<&Pod> = lost.iter().filter_map(|pod| replaced.get(pod)).map(|next| &record.pods[*next]).collect();
+    says = in_their_place(says, &pods, &next);
+    let (because, origin) =
+        row_at(&record.causes, &pods[0].name, at).map_or((Vec::new(), None), |row| chain(&record.causes, row));
+    Step { at, says, because, origin }
+}
+
+/// What came for them, and how long each part of that took.
+fn in_their_place(mut says: Sentence, lost: &[&Pod], next: &[&Pod]) -> Sentence {
+    if next.is_empty() {
+        let is_missed = lost.iter().any(|pod| pod.taken_away);
+        return if is_missed { says.text("; nothing came in its place") } else { says };
+    }
+    says = says
+        .text(if lost.len() == 1 { "; in its place " } else { "; in their place " })
+        .list(next.iter().map(|pod| pod.name.as_str()));
+    let missing = lost.len() - next.len();
+    if missing > 0 {
+        says = says.text(format!("; for {missing} nothing came"));
+    }
+    let ready = next.iter().filter_map(|pod| pod.ready);
+    says = match ready.max() {
+        Some(at) if next.iter().all(|pod| pod.ready.is_some()) => says.text(", Ready at ").at(at),
+        Some(at) => says.text(", not all of them Ready, the last at ").at(at),
+        None if next.iter().all(|pod| pod.ended().is_some()) => return says.text(", lost before it was Ready"),
+        None => return says.text(", not Ready by the end"),
+    };
+    let longest = |from: fn(&Pod) -> Option<SimTime>, to: fn(&Pod) -> Option<SimTime>| {
+        let each = next.iter().filter_map(|pod| Some(to(pod)?.saturating_since(from(pod)?)));
+        each.max().unwrap_or(SimDuration::ZERO)
+    };
+    let schedule = longest(|pod| Some(pod.created), |pod| pod.scheduled);
+    let start = longest(|pod| pod.scheduled, |pod| pod.started);
+    let become_ready = longest(|pod| pod.started, |pod| pod.ready);
+    let how = if next.len() == 1 { " (schedule " } else { " (at the longest: schedule " };
+    says = says.text(how).lasting(schedule).text(", pull and start ").lasting(start);
+    says.text(", become Ready ").lasting(become_ready).text(")")
+}
+
+/// Pods that were not Ready for a time and came back by themselves, those with one root together: by what brought them back.
+fn returns(record: &Record, members: &BTreeSet<usize>) -> Vec<Step> {
+    let causes = &record.causes;
+    let names: BTreeSet<&str> = members.iter().map(|pod| record.pods[*pod].name.as_str()).collect();
+    let mut found: BTreeMap<(usize, usize), (SimTime, SimTime, Vec<&str>)> = BTreeMap::new();
+    for name in names {
+        let mut unready: Option<usize> = None;
+        for &row in causes.about(name) {
+            let what = causes.effects[row].what.as_str();
+            if what.ends_with(" created") || what.ends_with(" gone") || what.contains(" marked for deletion") {
+                unready = None;
+            } else if what.ends_with(" Ready=False") && words::says(causes, row).is_some() {
+                unready.get_or_insert(row);
+            } else if what.ends_with(" Ready=True")
+                && let Some(began) = unready.take()
+            {
+                let key = (causes.root(began), causes.root(row));
+                let spell = (causes.effects[began].at, causes.effects[row].at, Vec::new());
+                let (from, to, pods) = found.entry(key).or_insert(spell);
+                (*from, *to) = ((*from).min(causes.effects[began].at), (*to).max(causes.effects[row].at));
+                pods.push(name);
+            }
+        }
+    }
+    let step = |((lost, back), (from, to, pods)): ((usize, usize), (SimTime, SimTime, Vec<&str>))| {
+        let says = Sentence::default().list(pods.into_iter()).text(": not Ready, and back by itself at ").at(to);
+        let link = |row: usize, before: &str| {
+            let says = Sentence::new(before).then(words::clause(causes, row));
+            Because { at: causes.effects[row].at, says }
+        };
+        let mut because = vec![link(lost, "")];
+        if back != lost && object_of(&causes.effects[back].what).is_none() {
+            because.insert(0, link(back, "back by "));
+        }
+        Step { at: from, says, because, origin: Some(super::origin(causes, lost)) }
+    };
+    found.into_iter().map(step).collect()
+}

@@ -1,0 +1,260 @@
+//! Stories that `explain` tells: every time in them stands in a table, terms add up, and chains end where something began.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use kubesquall::inspect::{Origin, Part, Sentence, Story, tell};
+use kubesquall::{Scenario, WriteOptions};
+use rayon::prelude::*;
+use tempfile::TempDir;
+
+/// A claim of a class that nothing provides, and that binds at once.
+const CLAIM: &str = "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: none}, provisioner: \
+                     kubernetes.io/no-provisioner}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: absent, namespace: \
+                     default}, spec: {storageClassName: none, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
+
+/// Plays a scenario of three nodes and writes its files.
+fn played(spec: &str, timeline: &str, objects: &[&str]) -> TempDir {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: stories}}\nspec: {{duration: 20m, seed: 1, {spec} cluster: \
+         {{nodePools: [{{name: n, count: 3, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
+         latency: {{podStart: {{constant: 1s}}}}, timeline: [{timeline}]}}\n---\n{}\n",
+        objects.join("\n---\n")
+    );
+    let scenario = Scenario::parse(&text, [("", ""); 0]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let options = WriteOptions::new().charts(false);
+    scenario.play(1).write_with(dir.path().join("run"), &options).unwrap_or_else(|error| panic!("{error}"));
+    dir
+}
+
+fn workload(kind: &str, name: &str, replicas: u32, more_of_pod: &str) -> String {
+    let count = if kind == "DaemonSet" { String::new() } else { format!("replicas: {replicas}, ") };
+    let service = if kind == "StatefulSet" { format!("serviceName: {name}, ") } else { String::new() };
+    format!(
+        "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: {name}, namespace: default}}, spec: {{{count}{service}selector: \
+         {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{{more_of_pod}\
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: 100m}}}}}}]}}}}}}}}"
+    )
+}
+
+/// Every time that stands in a table of the run, in milliseconds, and the run's ends.
+fn times(run: &Path) -> BTreeSet<i64> {
+    let mut found = BTreeSet::from([0, 1_200_000]);
+    for file in fs::read_dir(run).expect("the run").map(|file| file.expect("a file").path()) {
+        if file.extension().is_none_or(|end| end != "csv") {
+            continue;
+        }
+        let mut table = csv::Reader::from_path(&file).expect("a table");
+        let header = table.headers().expect("a header").clone();
+        for row in table.records() {
+            let row = row.expect("a row");
+            let cells = header.iter().zip(&row).filter(|(name, _)| name.ends_with("_s"));
+            found.extend(cells.filter_map(|(_, cell)| cell.parse::<f64>().ok()).map(|at| (at * 1000.0).round() as i64));
+        }
+    }
+    found
+}
+
+/// What is wrong with a story.
+fn wrong(story: &Story, times: &BTreeSet<i64>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let millis = |at: kubesquall::units::SimTime| at.as_nanos() / 1_000_000;
+    let told = |sentence: &Sentence| -> Vec<i64> {
+        sentence.0.iter().filter_map(|part| if let Part::At(at) = part { Some(millis(*at)) } else { None }).collect()
+    };
+    let links = story.steps.iter().flat_map(|step| &step.because);
+    let mut all: Vec<i64> = story.facts.iter().flat_map(told).collect();
+    all.extend(story.steps.iter().flat_map(|step| told(&step.says).into_iter().chain([millis(step.at)])));
+    all.extend(links.flat_map(|link| told(&link.says).into_iter().chain([millis(link.at)])));
+    for sum in &story.sums {
+        all.extend(sum.terms.iter().flat_map(|term| told(&term.why).into_iter().chain(term.until.map(millis))));
+        let together: u64 = sum.terms.iter().map(|term| term.takes.as_nanos()).sum();
+        if together != sum.together.as_nanos() {
+            wrong.push(format!("{}: terms do not add up: {sum:?}", story.object));
+        }
+    }
+    wrong.extend(
+        all.into_iter().filter(|at| !times.contains(at)).map(|at| format!("{}: no table has {at} ms", story.object)),
+    );
+    for step in story.steps.iter().filter(|step| !step.because.is_empty()) {
+        let root = format!("{:?}", step.because.last().expect("a root").says);
+        let is_object = matches!(step.because.last().and_then(|root| root.says.0.first()), Some(Part::Object(_)));
+        if step.origin.is_none() || (step.origin == Some(Origin::Start)) != is_object {
+            wrong.push(format!("{}: a chain ends at {root}, {:?}", story.object, step.origin));
+        }
+    }
+    wrong
+}
+
+/// The objects of a run that have tables, of which the tests ask.
+fn objects(run: &Path, keep: impl Fn(&csv::StringRecord, &dyn Fn(&str) -> usize) -> bool) -> Vec<String> {
+    let mut table = csv::Reader::from_path(run.join("pods.csv")).expect("the pods");
+    let header = table.headers().expect("a header").clone();
+    let column = |name: &str| header.iter().position(|of| of == name).expect("a column");
+    let rows = table.records().map(|row| row.expect("a row"));
+    rows.filter(|row| keep(row, &column))
+        .map(|row| format!("pod/{}/{}", &row[column("namespace")], &row[column("name")]))
+        .collect()
+}
+
+#[test]
+fn each_cause_of_deletion_has_a_story() {
+    let web = workload("Deployment", "web", 6, "");
+    let agent = workload("DaemonSet", "agent", 0, "");
+    let vip = workload("Deployment", "vip", 0, "priorityClassName: high, ").replace("cpu: 100m", "cpu: '3'");
+    let big = workload("Deployment", "big", 3, "").replace("cpu: 100m", "cpu: '3'");
+    let high = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}";
+    let hungry = workload("Deployment", "hungry", 3, "").replace(
+        "labels: {app: hungry}}, spec",
+        "labels: {app: hungry}, annotations: {kubesquall.sim/usage: '{memory: 9Gi}'}}, spec",
+    );
+    let graceful = "controlPlane: {kubelet: {shutdownGracePeriod: 30s, shutdownGracePeriodCriticalPods: 10s}},";
+    let fault = |kind: &str| format!("{{at: 1m, fault: {{kind: {kind}, nodes: {{names: [n-0]}}, for: 10m}}}}");
+    let typed = |line: &str| format!("{{at: 1m, kubectl: {line}}}");
+    let picky = workload("DaemonSet", "agent", 0, "nodeSelector: {r: x}, ");
+    let unlabeled = "{at: 1m, kubectl: label nodes n-0 r=x}, {at: 3m, kubectl: label nodes n-0 r-}";
+    let gone = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}".to_owned();
+    let cases: [(&str, &str, String, Vec<&str>); 11] = [
+        ("TaintManagerEviction", "", fault("Crash"), vec![&web]),
+        ("EvictionByEvictionAPI", "", typed("drain n-0 --ignore-daemonsets"), vec![&web, &agent]),
+        ("DeletionByPodGC", "", gone, vec![&web]),
+        ("PreemptionByScheduler", "", typed("scale deploy vip --replicas=1"), vec![high, &big, &vip]),
+        ("TerminationByKubelet", graceful, fault("GracefulShutdown"), vec![&web]),
+        ("ScaleDown", "", typed("scale deploy web --replicas=2"), vec![&web]),
+        ("RollingUpdate", "", typed("rollout restart deploy/web"), vec![&web]),
+        ("DaemonSetController", "", unlabeled.to_owned(), vec![&picky]),
+        ("OwnerDeleted", "", typed("delete deploy web"), vec![&web]),
+        ("NodePressure", "", typed("cordon n-0"), vec![&hungry]),
+        ("Kubectl", "", typed("delete pod -l app=web"), vec![&web]),
+    ];
+    let found: Vec<String> = cases
+        .into_par_iter()
+        .flat_map_iter(|(cause, spec, timeline, given)| {
+            let dir = played(spec, &timeline, &given);
+            let run = dir.path().join("run");
+            let times = times(&run);
+            let ended = objects(&run, |row, column| &row[column("deletion_cause")] == cause);
+            let mut found: Vec<String> = Vec::new();
+            if ended.is_empty() {
+                found.push(format!("{cause}: ended no pod"));
+            }
+            let workloads = ["web", "agent", "vip", "big", "hungry"].map(str::to_owned);
+            let asked = ended.iter().cloned().chain(workloads).chain(["n-0".to_owned(), "n-1".to_owned()]);
+            for object in asked.collect::<Vec<_>>() {
+                let Ok(story) = tell(&run, &object) else { continue };
+                found.extend(wrong(&story, &times).into_iter().map(|what| format!("{cause}: {what}")));
+                if object.starts_with("pod/")
+                    && !story.steps.iter().any(|step| step.origin == Some(Origin::Scenario) || cause == "NodePressure")
+                {
+                    found.push(format!("{cause}: nothing of {object} leads to the scenario: {:#?}", story.steps));
+                }
+            }
+            found
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn each_reason_to_be_pending_is_told_with_what_would_help() {
+    let with = |more: &str| workload("Deployment", "late", 1, more);
+    let spread = "topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, labelSelector: \
+                  {matchLabels: {app: late}}}], ";
+    let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: \
+                 kubernetes.io/hostname, labelSelector: {matchLabels: {app: late}}}]}}, ";
+    let together = apart.replace("podAntiAffinity", "podAffinity").replace("{app: late}", "{app: nobody}");
+    let port = workload("Deployment", "late", 4, "")
+        .replace("image: i,", "image: i, ports: [{containerPort: 80, hostPort: 80}],");
+    let claim = "volumes: [{name: v, persistentVolumeClaim: {claimName: absent}}], ";
+    let cases: [(&str, String, &str); 8] = [
+        ("smaller requests", with("").replace("cpu: 100m", "cpu: '9'"), ""),
+        (
+            "a toleration",
+            with("").replace("replicas: 1", "replicas: 0"),
+            "{at: 1m, kubectl: 'taint nodes --all a=b:NoSchedule'}, {at: 2m, kubectl: scale deploy late --replicas=1}",
+        ),
+        (
+            "kubectl uncordon",
+            with("").replace("replicas: 1", "replicas: 0"),
+            "{at: 1m, kubectl: cordon n-0 n-1 n-2}, {at: 2m, kubectl: scale deploy late --replicas=1}",
+        ),
+        ("labels", with("nodeSelector: {disk: ssd}, "), ""),
+        ("topologyKey", with(spread), ""),
+        ("may not be with", workload("Deployment", "late", 4, apart), ""),
+        ("has to be with", with(&together), ""),
+        ("host port", port, ""),
+    ];
+    let claims = [(
+        "for its claim",
+        format!(
+            "{}
+---
+{CLAIM}",
+            with(claim)
+        ),
+        "",
+    )];
+    let found: Vec<String> = cases
+        .into_iter()
+        .chain(claims)
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .flat_map_iter(|(help, given, timeline)| {
+            let dir = played("", timeline, &[&given]);
+            let run = dir.path().join("run");
+            let waiting = objects(&run, |row, column| row[column("node")].is_empty());
+            let times = times(&run);
+            let mut found = Vec::new();
+            if waiting.is_empty() {
+                found.push(format!("{help}: no pod waits"));
+            }
+            for object in waiting.iter().map(String::as_str).chain(["deployment/late"]) {
+                let story = tell(&run, object).unwrap_or_else(|error| panic!("{error}"));
+                let said = format!("{:?}", story.facts);
+                if !said.contains("Pending without a node from") || !said.contains(help) {
+                    found.push(format!("{help}: {object}: {said}"));
+                }
+                found.extend(wrong(&story, &times));
+            }
+            found
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn what_gets_a_pod_going_is_told() {
+    let late = workload("Deployment", "late", 1, "nodeSelector: {disk: ssd}, ");
+    let dir = played("", "{at: 3m, kubectl: label node n-1 disk=ssd}", &[&late]);
+    let run = dir.path().join("run");
+    let pod = objects(&run, |_, _| true).pop().expect("a pod");
+    let story = tell(&run, &pod).expect("a story");
+    let said = format!("{:?}", story.facts);
+    assert!(said.contains("It got a node because at") && said.contains("node/n-1"), "{said}");
+    assert!(!said.contains("What would help"), "{said}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_trap_is_told_with_the_object_that_it_names() {
+    let db = workload("StatefulSet", "db", 3, "");
+    let dir = played("", "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}}}", &[&db]);
+    let run = dir.path().join("run");
+    for object in ["statefulset/db", "node/n-0"] {
+        let story = tell(&run, object).expect("a story");
+        let said = format!("{:?}", story.facts);
+        assert!(said.contains("A known trap, stateful-pod-on-dead-node"), "{object}: {said}");
+        assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_recovery_is_told_by_what_brought_it() {
+    let agent = workload("DaemonSet", "agent", 0, "");
+    let dir = played("", "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 5m}}", &[&agent]);
+    let story = tell(&dir.path().join("run"), "daemonset/agent").expect("a story");
+    let back = story.steps.iter().find(|step| format!("{:?}", step.says).contains("back by itself")).expect("a return");
+    assert!(format!("{:?}", back.because[0].says).contains("Crash of n-0 ends"), "{back:#?}");
+}

@@ -3,6 +3,7 @@
 import { numbers } from "./data.js";
 import { byId, colors, el, fill } from "./dom.js";
 import { clock, lasting, tickLabel, tickStep } from "./format.js";
+import { lastAt } from "./model.js";
 
 /** @typedef {import("./view.js").View} View */
 
@@ -32,6 +33,10 @@ export function showPodCurve(table, view) {
   const data = [x, ...series.map(({ values }) => [...values, values[values.length - 1]])];
   const gutter = () => Math.max(36, byId("ruler").getBoundingClientRect().left - box.getBoundingClientRect().left);
   const head = el("div", { class: "curve-head" });
+  // What holds at the instant, where no pointer asks for another.
+  const showInstant = (/** @type {any} */ of) => {
+    of.setLegend({ idx: Math.max(0, lastAt(x, 0, x.length, view.time)) }, false);
+  };
   const build = () => {
     plot?.destroy();
     const color = colors();
@@ -47,11 +52,12 @@ export function showPodCurve(table, view) {
         { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: left, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] },
       ],
       series: [
-        { label: "at", value: (/** @type {any} */ _, /** @type {number | null} */ time) => (time === null ? "–" : clock(time)) },
+        { label: "since", value: (/** @type {any} */ _, /** @type {number | null} */ time) => (time === null ? "–" : clock(time)) },
         ...series.map(({ label, tint, dash }) => ({ label, stroke: color(tint), width: 1.5, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) })),
       ],
       hooks: {
         draw: [(/** @type {any} */ of) => moveHead(of, head, view)],
+        setCursor: [(/** @type {any} */ of) => { if (of.cursor.left < 0) showInstant(of); }],
         setSelect: [(/** @type {any} */ of) => {
           if (of.select.width < 4) return;
           view.zoom(of.posToVal(of.select.left, "x"), of.posToVal(of.select.left + of.select.width, "x"));
@@ -61,13 +67,17 @@ export function showPodCurve(table, view) {
     }, data, box);
     plot.over.append(head);
     moveHead(plot, head, view);
+    showInstant(plot);
     plot.over.addEventListener("click", (/** @type {MouseEvent} */ event) => {
       view.seek(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x"));
     });
   };
   build();
   view.on("span", () => plot.setScale("x", { min: view.from, max: view.to }));
-  view.on("time", () => moveHead(plot, head, view));
+  view.on("time", () => {
+    moveHead(plot, head, view);
+    if (!(plot.cursor.left >= 0)) showInstant(plot);
+  });
   view.on("theme", build);
   addEventListener("resize", build);
 }

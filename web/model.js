@@ -296,7 +296,7 @@ function placePods(pods, nodes) {
 
 /**
  * The last position in `[from, to)` whose time is not after `time`, or `from - 1`.
- * @param {Float64Array} times @param {number} from @param {number} to @param {number} time
+ * @param {ArrayLike<number>} times @param {number} from @param {number} to @param {number} time
  */
 export function lastAt(times, from, to, time) {
   let low = from;

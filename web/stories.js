@@ -25,13 +25,21 @@ function sumTable(terms) {
     el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "together"), el("td", { class: "right" }, `${seconds(last - first)} s`), el("td", { class: "right" }, lasting(last - first)), el("td", {}, "from ", timeLink(first)))));
 }
 
+/** Characters of a cause: a fault that hits a thousand nodes names them all, and their own stories say which. */
+const CAUSE_MAX = 300;
+
+/** @param {import("./story.js").Part[]} parts */
+function shortened(parts) {
+  return parts.map((part) => (typeof part === "string" && part.length > CAUSE_MAX ? `${part.slice(0, CAUSE_MAX)} …` : part));
+}
+
 /** @param {Teller} teller @param {import("./story.js").Step} step */
 function stepItem(teller, step) {
   const { causes } = teller;
   const above = step.row < 0 ? [] : chain(causes, step.row);
   const item = el("li", {}, timeLink(step.at), " ", el("span", { class: "told" }, sentenceNodes(step.parts)));
   if (above.length > 0) {
-    const line = (/** @type {number} */ row) => el("p", { class: "because" }, el("span", { class: "muted" }, "because "), timeLink(causes.at(row)), " ", sentenceNodes(clause(causes, row)));
+    const line = (/** @type {number} */ row) => el("p", { class: "because" }, el("span", { class: "muted" }, "because "), timeLink(causes.at(row)), " ", sentenceNodes(shortened(clause(causes, row))));
     item.append(line(above[0]));
     if (above.length > 1) {
       const rest = el("div", { hidden: true }, above.slice(1).map(line));
@@ -78,10 +86,19 @@ export function showStories(teller, view) {
     if (panel.hidden) cameFrom = document.activeElement;
     show();
     if (!panel.hidden) panel.focus({ preventScroll: true });
-    else if (cameFrom instanceof HTMLElement) cameFrom.focus({ preventScroll: true });
+    else focusAgain(cameFrom);
   });
   byId("story-close").addEventListener("click", () => view.choose(""));
   panel.addEventListener("keydown", (event) => { if (event.key === "Escape") view.choose(""); });
+}
+
+/**
+ * Puts the focus back to where a story was opened; what was found by a search is hidden by then, and the scrubber takes its place.
+ * @param {Element | null} cameFrom
+ */
+function focusAgain(cameFrom) {
+  const isShown = cameFrom instanceof HTMLElement && cameFrom !== document.body && cameFrom.getClientRects().length > 0;
+  (isShown ? cameFrom : byId("scrubber")).focus({ preventScroll: true });
 }
 
 /** Objects that a search shows at once. */

@@ -9,6 +9,9 @@ import { NODE, NODE_STATES, POD, nodeChangeAt, outageAt } from "./model.js";
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./view.js").View} View */
 
+/** From this length of a run on, moments have days. */
+const DAY = 86_400_000;
+
 /** Kinds of whose objects pods.csv and others know the workload behind them. */
 const KIND_KEYS = new Map([["Pod", "pod"], ["Node", "node"]]);
 
@@ -30,7 +33,7 @@ export function showEvents(table, known, view) {
   const of = Object.fromEntries(["component", "type", "reason", "kind", "namespace", "name", "node", "message"].map((name) => [name, texts(table, name)]));
   const keyOf = (/** @type {number} */ row) => `${KIND_KEYS.get(of.kind(row)) ?? of.kind(row).toLowerCase()}/${of.namespace(row) ? `${of.namespace(row)}/` : ""}${of.name(row)}`;
   const grid = createGrid("Events", [
-    { name: "Time", title: "when it reached the API server", width: "76px", right: true, cell: (row) => timeLink(at[row]) },
+    { name: "Time", title: "when it reached the API server", width: view.end >= DAY ? "118px" : "76px", right: true, cell: (row) => timeLink(at[row]) },
     { name: "Type", title: "Normal or Warning", width: "66px", cell: (row) => (of.type(row) === "Warning" ? el("span", { class: "tone-bad" }, "Warning") : of.type(row)) },
     { name: "Reason", title: "the API's reason", width: "minmax(110px, 1fr)", cell: (row) => named(of.reason(row)) },
     { name: "Object", title: "what it is about", width: "minmax(150px, 2fr)", cell: (row) => (known.has(keyOf(row)) ? objectLink(keyOf(row), `${of.kind(row)} ${of.name(row)}`) : named(`${of.kind(row)} ${of.name(row)}`)) },

@@ -214,6 +214,8 @@ pub enum Timer {
     Toleration(Symbol, Arc<str>),
     /// For how long the node lifecycle controller puts up with the silence of a node.
     NodeMonitorGrace(NodeId),
+    /// The same, of a node that has never posted a status.
+    NodeStartupGrace(NodeId),
 }
 
 /// What becomes of a wait with a deadline.

@@ -8,8 +8,8 @@ use crate::component::{
 };
 use crate::engine::Ticket;
 use crate::state::{
-    Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, NodeDelta, NodeId, Pod, PodDelta, PodId,
-    PodPhase, Status, Store,
+    CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, NodeDelta, NodeId, Pod, PodDelta,
+    PodId, PodPhase, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -92,8 +92,17 @@ pub struct PodGc {
     unscheduled: BTreeSet<PodId>,
     /// Nodes not Ready that carry the out-of-service taint.
     broken: BTreeSet<NodeId>,
-    /// Names of missing nodes that pods are bound to, and from when they may be looked for.
-    missing: BTreeMap<NodeId, Option<SimTime>>,
+    /// Names of missing nodes that pods are bound to.
+    missing: BTreeMap<NodeId, Missing>,
+}
+
+/// A node that pods are bound to and that is not there.
+#[derive(Clone, Debug)]
+struct Missing {
+    /// From when it may be looked for; none if no run has seen that it is missing.
+    ready_at: Option<SimTime>,
+    /// What took it away, or bound a pod to it.
+    cause: CauseId,
 }
 
 impl PodGc {
@@ -129,7 +138,7 @@ impl PodGc {
             Some(node) => {
                 self.unscheduled.remove(&id);
                 if ctx.store.node(node).is_none() {
-                    self.missing.entry(node).or_insert(None);
+                    self.missing.entry(node).or_insert(Missing { ready_at: None, cause: ctx.cause });
                 }
             }
         }
@@ -139,7 +148,7 @@ impl PodGc {
         let Some(object) = ctx.store.node(node) else {
             self.broken.remove(&node);
             if !ctx.store.pods_on(node).is_empty() {
-                self.missing.entry(node).or_insert(None);
+                self.missing.entry(node).or_insert(Missing { ready_at: None, cause: ctx.cause });
             }
             return;
         };
@@ -177,9 +186,10 @@ impl PodGc {
         }
         let is_due = self.excess(ctx) > 0
             || !self.unscheduled.is_empty()
-            || self.missing.values().any(Option::is_none)
+            || self.missing.values().any(|missing| missing.ready_at.is_none())
             || self.terminating_on_broken(ctx).next().is_some();
-        let soonest = if is_due { Some(ctx.now) } else { self.missing.values().copied().flatten().min() };
+        let soonest =
+            if is_due { Some(ctx.now) } else { self.missing.values().filter_map(|missing| missing.ready_at).min() };
         let after_played = self.played_at + SimDuration::from_nanos(1);
         let at = soonest.map(|at| self.run_at_or_after(at.max(ctx.now).max(after_played)));
         if self.armed.map(|(_, at)| at) == at {
@@ -301,8 +311,8 @@ impl PodGc {
     /// Pod garbage collector: a node that came back meanwhile is simply dropped.
     fn quarantine(&mut self, began_at: SimTime, ctx: &Ctx<'_, Self>) -> VecDeque<NodeId> {
         self.missing.retain(|node, _| ctx.store.node(*node).is_none() && !ctx.store.pods_on(*node).is_empty());
-        for (node, ready_at) in &mut self.missing {
-            ready_at.get_or_insert_with(|| quarantined_until(*node, began_at, ctx));
+        for (node, missing) in &mut self.missing {
+            missing.ready_at.get_or_insert_with(|| quarantined_until(*node, began_at, ctx));
         }
         self.out_of_quarantine(began_at, ctx)
     }
@@ -310,10 +320,10 @@ impl PodGc {
     /// Whose quarantine is over by now. Each begins another, should its pods outlast this run.
     fn out_of_quarantine(&mut self, began_at: SimTime, ctx: &Ctx<'_, Self>) -> VecDeque<NodeId> {
         let mut over = Vec::new();
-        for (node, ready_at) in &mut self.missing {
-            if ready_at.is_some_and(|at| at <= ctx.now) {
+        for (node, missing) in &mut self.missing {
+            if missing.ready_at.is_some_and(|at| at <= ctx.now) {
                 over.push(*node);
-                *ready_at = Some(quarantined_until(*node, began_at, ctx));
+                missing.ready_at = Some(quarantined_until(*node, began_at, ctx));
             }
         }
         over.sort_by_key(|node| ctx.store.node_name(*node));
@@ -325,17 +335,22 @@ impl PodGc {
         let Some(pod) = ctx.store.pod(id) else { return };
         let Some(run) = &mut self.run else { return };
         run.outstanding += 1;
+        let is_orphan = run.step == Step::Orphans;
+        // A run follows from what armed it, what becomes of a pod from its own node.
+        let missing = pod.node.and_then(|node| self.missing.get(&node));
+        let of_run = ctx.cause;
+        ctx.cause = missing.map_or(of_run, |missing| missing.cause);
         if pod.phase.is_terminal() {
             self.delete(id, ctx);
-            return;
+        } else {
+            let patch = PodStatusPatch {
+                phase: Some(PodPhase::Failed),
+                disruption: is_orphan.then_some((DisruptionReason::DeletionByPodGc, true)),
+                ..PodStatusPatch::default()
+            };
+            ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag(Waiting::Failed(id)));
         }
-        let is_orphan = run.step == Step::Orphans;
-        let patch = PodStatusPatch {
-            phase: Some(PodPhase::Failed),
-            disruption: is_orphan.then_some((DisruptionReason::DeletionByPodGc, true)),
-            ..PodStatusPatch::default()
-        };
-        ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag(Waiting::Failed(id)));
+        ctx.cause = of_run;
     }
 
     fn delete(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {

@@ -9,7 +9,7 @@ use super::observer::{Keeps, Observer, Seen, Setup};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
 use crate::component::{Record, Timer, TimerPhase};
-use crate::model::{self, TaintEffect, Toleration};
+use crate::model::{self, TaintEffect, Toleration, TolerationOperator};
 use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, Owner, Pod, PodDelta, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -30,10 +30,8 @@ pub struct TimerRow {
     pub length: SimDuration,
     /// When its time is over.
     pub due_at: SimTime,
-    /// When it fired or was taken back.
-    pub ended_at: Option<SimTime>,
-    /// Which of these.
-    pub end: TimerEnd,
+    /// When it was over, and what became of it; none if it was not by the end of the run.
+    pub end: Option<(SimTime, TimerEnd)>,
     /// The taint that a pod tolerates for so long, as `key:Effect`.
     pub taint: String,
     /// Who says how long it is.
@@ -66,8 +64,6 @@ impl TimerKind {
 /// What became of a wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum TimerEnd {
-    /// Nothing by the end of the run.
-    None,
     /// Its time was over.
     Fired,
     /// It was taken back, or what it waited for came before.
@@ -81,7 +77,6 @@ impl TimerEnd {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::None => "",
             Self::Fired => "fired",
             Self::Cancelled => "cancelled",
             Self::Lost => "lost",
@@ -92,7 +87,7 @@ impl TimerEnd {
 impl Row for TimerRow {
     const TABLE: Table<Self> = Table {
         file: "timers.csv",
-        holds: "a row for each wait with a deadline: `node-monitor-grace`, a silence that was held against a node; `toleration`, a pod's stay on a node \
+        holds: "a row for each wait with a deadline, in the order of `set_s`: `node-monitor-grace`, a silence that was held against a node; `toleration`, a pod's stay on a node \
                 with NoExecute taints; `termination-grace`, what a pod that is being deleted has to end",
         columns: &[
             Column::time(
@@ -110,81 +105,89 @@ impl Row for TimerRow {
                 "when its time is over; of a node's silence, so long after the pass of the monitor that saw the last sign of life",
                 |row| row.due_at,
             ),
-            Column::maybe_time("ended_s", "when it fired or was taken back; empty if the run ended before", |row| {
-                row.ended_at
-            }),
+            Column::maybe_time(
+                "ended_s",
+                "when it fired or was taken back; `termination-grace` when its pod had ended, which is later than `due_s` if no kubelet \
+                 was there to end it; empty if the run ended before",
+                |row| row.end.map(|(at, _)| at),
+            ),
             Column::text(
                 "end",
                 "`fired`: its time was over; `cancelled`: it was taken back, or what it waited for came before; `lost`: the process that kept it \
                  had stopped, and started again then",
-                |row| row.end.as_str(),
+                |row| row.end.map_or("", |(_, end)| end.as_str()),
             ),
             Column::text("taint", "the taint that a pod tolerates for so long, as `key:Effect`", |row| &row.taint),
             Column::text(
                 "by",
-                "who says how long it is: a flag, an admission plugin, or `spec`, the pod's own",
+                "who says how long it is: a flag, an admission plugin, `spec`, the pod's own, or `request`, what deleted it",
                 |row| row.by,
             ),
         ],
     };
 }
 
+/// A pod's namespace and name.
+type PodName = (Symbol, Arc<str>);
+
 /// Follows the timers that are set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     rows: Vec<TimerRow>,
     /// Rows of those that have not ended.
-    tolerations: FxHashMap<(Symbol, Arc<str>), usize>,
+    tolerations: FxHashMap<PodName, usize>,
     terminations: FxHashMap<PodId, usize>,
     silence: FxHashMap<NodeId, usize>,
+    /// What the admission plugin gives to pods that do not say how long they stay.
+    default_seconds: [i64; 2],
+}
+
+/// When a wait was set, how long it is, and when it is due.
+type Times = (SimTime, SimDuration, SimTime);
+
+impl TimerRow {
+    fn of_node(node: Symbol, by: &'static str, (set_at, length, due_at): Times) -> Self {
+        let (kind, namespace, name) = (TimerKind::NodeMonitorGrace, Symbol::empty(), node.as_str().into());
+        Self { set_at, kind, namespace, name, node, length, due_at, end: None, taint: String::new(), by }
+    }
+
+    fn of_pod(kind: TimerKind, (namespace, name): PodName, node: Symbol, (set_at, length, due_at): Times) -> Self {
+        Self { set_at, kind, namespace, name, node, length, due_at, end: None, taint: String::new(), by: "" }
+    }
+
+    /// It ends on its own: whoever waited for its time to be over waits no longer.
+    fn over(&mut self, now: SimTime) {
+        let end = if now < self.due_at { TimerEnd::Cancelled } else { TimerEnd::Fired };
+        self.end = Some((now, end));
+    }
 }
 
 impl Timers {
     fn end_row(&mut self, index: Option<usize>, now: SimTime, end: TimerEnd) {
         if let Some(index) = index {
-            self.rows[index].ended_at = Some(now);
-            self.rows[index].end = end;
+            self.rows[index].end = Some((now, end));
         }
     }
 
-    fn set(&mut self, timer: &Timer, (from, length, due): (SimTime, SimDuration, SimTime), seen: &Seen<'_>) {
+    fn set(&mut self, timer: &Timer, times: Times, seen: &Seen<'_>) {
         let store = seen.store;
         let index = self.rows.len();
         let row = match timer {
             Timer::NodeMonitorGrace(node) => {
                 self.silence.insert(*node, index);
-                let name = store.node_name(*node);
-                TimerRow {
-                    set_at: from,
-                    kind: TimerKind::NodeMonitorGrace,
-                    namespace: Symbol::empty(),
-                    name: name.as_str().into(),
-                    node: name,
-                    length,
-                    due_at: due,
-                    ended_at: None,
-                    end: TimerEnd::None,
-                    taint: String::new(),
-                    by: "--node-monitor-grace-period",
-                }
+                TimerRow::of_node(store.node_name(*node), "--node-monitor-grace-period", times)
+            }
+            Timer::NodeStartupGrace(node) => {
+                self.silence.insert(*node, index);
+                TimerRow::of_node(store.node_name(*node), "--node-startup-grace-period", times)
             }
             Timer::Toleration(namespace, name) => {
                 self.tolerations.insert((*namespace, Arc::clone(name)), index);
                 let pod = store.find_pod(*namespace, name).and_then(|pod| store.pod(pod));
-                let (taint, by) = pod.and_then(|pod| bound(pod, length, store)).unwrap_or_default();
-                TimerRow {
-                    set_at: from,
-                    kind: TimerKind::Toleration,
-                    namespace: *namespace,
-                    name: Arc::clone(name),
-                    node: node_of(pod, store),
-                    length,
-                    due_at: due,
-                    ended_at: None,
-                    end: TimerEnd::None,
-                    taint,
-                    by,
-                }
+                let (taint, by) =
+                    pod.and_then(|pod| bound(pod, times.1, self.default_seconds, store)).unwrap_or_default();
+                let name = (*namespace, Arc::clone(name));
+                TimerRow { taint, by, ..TimerRow::of_pod(TimerKind::Toleration, name, node_of(pod, store), times) }
             }
         };
         self.rows.push(row);
@@ -194,32 +197,23 @@ impl Timers {
     fn deleting(&mut self, id: PodId, seen: &Seen<'_>) {
         let Some(pod) = seen.store.pod(id) else { return };
         let Some(deletion) = &pod.deletion else { return };
-        let before = self.terminations.remove(&id);
-        self.end_row(before, seen.now, TimerEnd::Cancelled);
+        self.terminated(id, seen.now);
         if deletion.grace == SimDuration::ZERO || pod.phase.is_terminal() {
             return;
         }
+        let own = u64::try_from(pod.spec.spec.termination_grace_period_seconds.unwrap_or(30)).unwrap_or(0);
+        let is_own = deletion.grace == SimDuration::from_secs(own);
         self.terminations.insert(id, self.rows.len());
-        self.rows.push(TimerRow {
-            set_at: deletion.deadline - deletion.grace,
-            kind: TimerKind::TerminationGrace,
-            namespace: pod.namespace,
-            name: Arc::clone(&pod.name),
-            node: node_of(Some(pod), seen.store),
-            length: deletion.grace,
-            due_at: deletion.deadline,
-            ended_at: None,
-            end: TimerEnd::None,
-            taint: String::new(),
-            by: "spec",
-        });
+        let name = (pod.namespace, Arc::clone(&pod.name));
+        let times = (deletion.deadline - deletion.grace, deletion.grace, deletion.deadline);
+        let row = TimerRow::of_pod(TimerKind::TerminationGrace, name, node_of(Some(pod), seen.store), times);
+        self.rows.push(TimerRow { by: if is_own { "spec" } else { "request" }, ..row });
     }
 
-    /// A pod that was being deleted has ended or is gone.
+    /// A pod that was being deleted has ended or is gone, or has another time to end.
     fn terminated(&mut self, id: PodId, now: SimTime) {
         if let Some(index) = self.terminations.remove(&id) {
-            let end = if now < self.rows[index].due_at { TimerEnd::Cancelled } else { TimerEnd::Fired };
-            self.end_row(Some(index), now, end);
+            self.rows[index].over(now);
         }
     }
 }
@@ -229,7 +223,7 @@ fn node_of(pod: Option<&Pod>, store: &Store) -> Symbol {
 }
 
 /// The taint that bounds a pod's stay to so long, and who says so.
-fn bound(pod: &Pod, length: SimDuration, store: &Store) -> Option<(String, &'static str)> {
+fn bound(pod: &Pod, length: SimDuration, default_seconds: [i64; 2], store: &Store) -> Option<(String, &'static str)> {
     let node = store.node(pod.node?)?;
     let seconds = |toleration: &Toleration| {
         toleration.toleration_seconds.map(|seconds| SimDuration::from_secs(u64::try_from(seconds).unwrap_or(0)))
@@ -238,11 +232,25 @@ fn bound(pod: &Pod, length: SimDuration, store: &Store) -> Option<(String, &'sta
         let as_written = model::Taint::new(taint.key, taint.value, taint.effect);
         let toleration = pod.spec.spec.tolerations.iter().find(|toleration| toleration.tolerates(&as_written))?;
         (seconds(toleration) == Some(length)).then(|| {
-            let is_own = own_tolerations(pod, store).is_none_or(|own| own.contains(toleration));
+            // Without a template only the look of it tells.
+            let is_own = own_tolerations(pod, store)
+                .map_or_else(|| !is_default(toleration, default_seconds), |own| own.contains(toleration));
             let by = if is_own { "spec" } else { "DefaultTolerationSeconds" };
             (format!("{}:{}", taint.key, taint.effect.as_str()), by)
         })
     })
+}
+
+/// Whether a toleration is just what the admission plugin DefaultTolerationSeconds adds.
+fn is_default(toleration: &Toleration, [not_ready, unreachable]: [i64; 2]) -> bool {
+    let seconds = match toleration.key.as_str() {
+        "node.kubernetes.io/not-ready" => not_ready,
+        "node.kubernetes.io/unreachable" => unreachable,
+        _ => return false,
+    };
+    toleration.operator == TolerationOperator::Exists
+        && toleration.effect == Some(TaintEffect::NoExecute)
+        && toleration.toleration_seconds == Some(seconds)
 }
 
 /// What the template of a pod's owner tolerates: the rest came with admission. None if there is no template to be seen.
@@ -260,7 +268,10 @@ fn own_tolerations<'a>(pod: &Pod, store: &'a Store) -> Option<&'a [Toleration]> 
 impl Observer for Timers {
     const NEEDED_FOR: Detail = Detail::Files;
 
-    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+    fn begin(&mut self, setup: &Setup<'_>, seen: &Seen<'_>) {
+        let flags = &setup.config.kube_apiserver;
+        self.default_seconds =
+            [flags.default_not_ready_toleration_seconds, flags.default_unreachable_toleration_seconds];
         for (id, _) in seen.store.pods() {
             self.deleting(id, seen);
         }
@@ -289,7 +300,7 @@ impl Observer for Timers {
             TimerPhase::Cancelled => TimerEnd::Cancelled,
         };
         let index = match timer {
-            Timer::NodeMonitorGrace(node) => self.silence.remove(node),
+            Timer::NodeMonitorGrace(node) | Timer::NodeStartupGrace(node) => self.silence.remove(node),
             Timer::Toleration(namespace, name) => self.tolerations.remove(&(*namespace, Arc::clone(name))),
         };
         self.end_row(index, seen.now, end);
@@ -308,6 +319,9 @@ impl Observer for Timers {
 
 impl Keeps<TimerRow> for Timers {
     fn take_rows(&mut self) -> Vec<TimerRow> {
-        std::mem::take(&mut self.rows)
+        let mut rows = std::mem::take(&mut self.rows);
+        // A silence is known only when it is held against the node.
+        rows.sort_by_key(|row| row.set_at.max(SimTime::ZERO));
+        rows
     }
 }

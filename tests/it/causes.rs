@@ -6,6 +6,7 @@ use kubesquall::inspect::{Chapter, explain};
 use kubesquall::observe::{CauseRow, Observed};
 use kubesquall::report::{OutputDir, Overwrite, write_tables};
 use kubesquall::scenario::{self, Overrides};
+use kubesquall::state::{CauseId, DeletionCause};
 use kubesquall::units::{SimDuration, SimTime};
 use rayon::prelude::*;
 
@@ -148,4 +149,28 @@ fn random_scenarios_are_told_in_words() {
         })
         .collect();
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// What a thing follows from, nearest first.
+pub(super) fn behind<'a>(causes: &'a [CauseRow], of: &CauseRow) -> Vec<&'a str> {
+    let row = |id: CauseId| causes.binary_search_by_key(&id.0, |row| row.effect.0).ok().map(|at| &causes[at]);
+    std::iter::successors(row(of.cause), |effect| row(effect.cause)).map(|row| row.what.as_str()).collect()
+}
+
+#[test]
+fn what_becomes_of_a_pod_whose_node_is_gone_follows_from_its_own_node() {
+    let timeline = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}, {at: 1m, fault: {kind: InstanceGone, nodes: {names: \
+                    [n-1]}}}";
+    let observed = play("10m", timeline, &[&web(6)]);
+    let mut told = 0;
+    for pod in observed.pods.iter().filter(|pod| pod.deletion_cause == Some(DeletionCause::DeletionByPodGc)) {
+        let name = format!("pod/{}/{} ", pod.namespace, pod.name);
+        let ends = ["marked for deletion (DeletionByPodGC)", "is Failed"].map(|what| format!("{name}{what}"));
+        for row in observed.causes.iter().filter(|row| ends.contains(&row.what)) {
+            let node = format!("node/{} deleted", pod.node);
+            assert!(behind(&observed.causes, row).contains(&node.as_str()), "{row:?}");
+            told += 1;
+        }
+    }
+    assert!(told >= 4, "{told}");
 }

@@ -3,14 +3,18 @@
 use kubesquall::observe::{InventoryRow, Observed, TimerEnd, TimerKind, TimerRow};
 use kubesquall::units::SimDuration;
 
-use super::figures::{play, web};
+use super::figures::{play, pod, web};
 
 fn of(observed: &Observed, kind: TimerKind) -> Vec<&TimerRow> {
     observed.timers.iter().filter(|row| row.kind == kind).collect()
 }
 
+fn end(row: &TimerRow) -> Option<TimerEnd> {
+    row.end.map(|(_, end)| end)
+}
+
 fn secs(row: &TimerRow) -> (f64, f64, Option<f64>) {
-    (row.set_at.as_secs_f64(), row.due_at.as_secs_f64(), row.ended_at.map(|at| at.as_secs_f64()))
+    (row.set_at.as_secs_f64(), row.due_at.as_secs_f64(), row.end.map(|(at, _)| at.as_secs_f64()))
 }
 
 #[test]
@@ -19,7 +23,7 @@ fn tolerations_run_down_on_a_node_that_stays_away_and_are_taken_back_on_one_that
     let observed = play("20m", timeline, &[&web(6)]);
     let tolerations = of(&observed, TimerKind::Toleration);
     let evicted = observed.pods.iter().filter(|pod| pod.deletion_cause.is_some()).count();
-    let ended = |end: TimerEnd| tolerations.iter().filter(move |row| row.end == end);
+    let ended = |wanted: TimerEnd| tolerations.iter().filter(move |row| end(row) == Some(wanted));
     assert_eq!(ended(TimerEnd::Fired).count(), evicted, "who is evicted had a timer");
     assert!(evicted > 0 && ended(TimerEnd::Cancelled).count() > 0);
     for row in &tolerations {
@@ -32,10 +36,10 @@ fn tolerations_run_down_on_a_node_that_stays_away_and_are_taken_back_on_one_that
         let added = observed.taints.iter().find(|taint| taint.node == row.node && taint.effect.as_str() == "NoExecute");
         let added = added.expect("the node is tainted").at.as_secs_f64();
         assert!((0.0..1.0).contains(&(set - added)), "set when the controller sees the taint: {row:?}");
-        match row.end {
-            TimerEnd::Fired => assert_eq!((row.node.as_str(), at), ("n-1", Some(due))),
-            TimerEnd::Cancelled => assert!(row.node.as_str() == "n-0" && at.is_some_and(|at| at < due)),
-            TimerEnd::None | TimerEnd::Lost => panic!("{row:?}"),
+        match end(row) {
+            Some(TimerEnd::Fired) => assert_eq!((row.node.as_str(), at), ("n-1", Some(due))),
+            Some(TimerEnd::Cancelled) => assert!(row.node.as_str() == "n-0" && at.is_some_and(|at| at < due)),
+            None | Some(TimerEnd::Lost) => panic!("{row:?}"),
         }
     }
 }
@@ -54,7 +58,7 @@ fn a_silence_counts_from_the_last_sign_of_life_and_ends_with_the_pass_that_notic
         assert!((0.0..=5.1).contains(&(ended - due)), "{row:?}");
         let unknown = observed.nodes.iter().find(|node| node.node == row.node && node.ready == "Unknown");
         let unknown = unknown.expect("the node is Unknown").at.as_secs_f64();
-        assert!((0.0..0.5).contains(&(unknown - ended)), "{row:?} {unknown}");
+        assert!((unknown - ended).abs() < 0.5, "{row:?} {unknown}");
     }
 }
 
@@ -65,7 +69,7 @@ fn a_controller_manager_that_starts_anew_has_lost_its_timers_and_sets_them_again
     let observed = play("20m", timeline, &[&web(3)]);
     let on_node = of(&observed, TimerKind::Toleration);
     // The new process takes the node for a new one, and strips and taints it again.
-    let ends: Vec<TimerEnd> = on_node.iter().map(|row| row.end).collect();
+    let ends: Vec<TimerEnd> = on_node.iter().filter_map(|row| end(row)).collect();
     assert_eq!(ends, [TimerEnd::Lost, TimerEnd::Cancelled, TimerEnd::Fired]);
     assert_eq!(secs(on_node[0]).2, Some(240.0));
     assert!(secs(on_node[1]).0 > 240.0);
@@ -82,7 +86,7 @@ fn what_a_pod_has_to_end_runs_from_its_deletion_and_is_over_with_it() {
         let (set, due, ended) = secs(row);
         assert_eq!((row.due_at.saturating_since(row.set_at), row.length), (row.length, SimDuration::from_secs(30)));
         if row.node.as_str() == "n-0" && set > 170.0 {
-            assert_eq!((ended, row.end), (None, TimerEnd::None), "nobody ends it");
+            assert_eq!(row.end, None, "nobody ends it");
         } else {
             assert!(ended.is_some_and(|at| at <= due + 1.0), "{row:?}");
         }
@@ -103,4 +107,48 @@ fn nodes_that_join_and_leave_have_their_place_and_their_times() {
     assert_eq!(*first, ("n-0".to_owned(), 0.0, None, "n".to_owned(), 4000, 20));
     assert!(gone.2.is_some_and(|at| at > 60.0));
     assert!(joined.1 > 120.0 && joined.3 == "n");
+}
+
+#[test]
+fn a_grace_that_nobody_can_keep_ends_with_its_pod_and_one_that_was_made_shorter_with_the_request() {
+    let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 3m}}, {at: 2m, kubectl: delete pod -l app=web \
+                    --wait=false --grace-period=7}, {at: 200s, kubectl: delete pod -l app=web --wait=false --grace-period=5}";
+    let observed = play("10m", timeline, &[&web(3)]);
+    let first: Vec<&TimerRow> = of(&observed, TimerKind::TerminationGrace);
+    let on_dead: Vec<_> = first.iter().filter(|row| row.node.as_str() == "n-0").collect();
+    let [first, second] = on_dead[..] else { panic!("{on_dead:?}") };
+    assert_eq!((first.length, first.by), (SimDuration::from_secs(7), "request"));
+    let (_, due, ended) = secs(first);
+    assert_eq!(end(first), Some(TimerEnd::Fired), "its time was over when it was made shorter: {first:?}");
+    assert!(ended.is_some_and(|at| at > due && (at - 200.0).abs() < 1.0), "{first:?}");
+    assert_eq!(end(second), Some(TimerEnd::Fired));
+    assert!(secs(second).2.is_some_and(|at| at > 240.0), "no kubelet before: {second:?}");
+}
+
+#[test]
+fn a_silence_has_a_row_only_once_it_is_held_against_its_node() {
+    let timeline = "{at: 1m, fault: {kind: ControlPlaneOutage, components: [kube-apiserver], for: 10m}}, \
+                    {at: 14m, fault: {kind: Crash, nodes: {names: [n-1]}}}";
+    let observed = play("20m", timeline, &[&web(3)]);
+    let silences = of(&observed, TimerKind::NodeMonitorGrace);
+    let unknown = observed.nodes.iter().filter(|row| row.ready == "Unknown" && row.node.as_str() == "n-1").count();
+    assert!(unknown > 0);
+    let nodes: Vec<&str> = silences.iter().map(|row| row.node.as_str()).collect();
+    assert_eq!(nodes, ["n-1"], "{silences:?}");
+}
+
+#[test]
+fn who_says_how_long_a_wait_is_is_told() {
+    let lone = pod("lone", "");
+    let own = "{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 40}";
+    let patient = pod("patient", "").replace("spec: {", &format!("spec: {{tolerations: [{own}], "));
+    let timeline =
+        "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}}}, {at: 2m, fault: {kind: Partition, nodes: {pool: n}}}";
+    let observed = play("10m", timeline, &[&lone, &patient]);
+    let tolerations = of(&observed, TimerKind::Toleration);
+    let by = |name: &str| tolerations.iter().find(|row| &*row.name == name).map(|row| row.by);
+    assert_eq!(by("lone"), Some("DefaultTolerationSeconds"));
+    assert_eq!(by("patient"), Some("spec"));
+    let times: Vec<_> = observed.timers.iter().map(|row| row.set_at).collect();
+    assert!(times.is_sorted(), "{times:?}");
 }

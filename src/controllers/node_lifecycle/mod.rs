@@ -161,10 +161,10 @@ impl NodeLifecycle {
         }
     }
 
-    /// How long a node with this Ready condition may be silent.
-    fn grace(ready: Option<Status>, ctx: &Ctx<'_, Self>) -> SimDuration {
+    /// How long a node may be silent that has a Ready condition, or none yet.
+    fn grace(has_posted: bool, ctx: &Ctx<'_, Self>) -> SimDuration {
         let flags = &ctx.config.kube_controller_manager;
-        if ready.is_some() { flags.node_monitor_grace_period } else { flags.node_startup_grace_period }
+        if has_posted { flags.node_monitor_grace_period } else { flags.node_startup_grace_period }
     }
 
     fn cause_of(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> CauseId {
@@ -212,7 +212,7 @@ impl NodeLifecycle {
         let floor = self.health.get(&node).map_or(ctx.now, |health| health.floor).max(self.probe_floor);
         match health::probe(&self.clock, heartbeat, is_heard, floor, ctx.now) {
             Some(probe) => {
-                let at = probe + Self::grace(ready, ctx);
+                let at = probe + Self::grace(ready.is_some(), ctx);
                 self.deadline_of.insert(node, at);
                 self.deadlines.insert((at, node));
             }

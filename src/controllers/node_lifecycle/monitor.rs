@@ -14,7 +14,7 @@ use super::taints::{ChainEnd, Edit, Owner};
 use super::zones::{self, Disruption, ZoneKey};
 use super::{NodeLifecycle, Tag, Timer, Waiting};
 use crate::component::{
-    self, Answer, Ctx, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Record, Request, TimerPhase,
+    Answer, Ctx, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Record, Request, Timer as Waited, TimerPhase,
 };
 use crate::model::TaintEffect;
 use crate::state::{Node, NodeId, PodId, Status};
@@ -61,6 +61,8 @@ struct Visit {
     /// Ready after it.
     current: Option<Status>,
     tries: u8,
+    /// When the node had been silent for as long as it may be; none if nothing is held against it.
+    overdue: Option<SimTime>,
     /// Pods to be marked, the next one last.
     pods: Vec<PodId>,
     has_failed: bool,
@@ -227,6 +229,7 @@ impl NodeLifecycle {
             observed: Status::Unknown,
             current: None,
             tries: 0,
+            overdue: None,
             pods: Vec::new(),
             has_failed: false,
         };
@@ -263,12 +266,9 @@ impl NodeLifecycle {
         let visit = self.visit_mut(node);
         visit.observed = ready.unwrap_or(Status::Unknown);
         visit.current = ready;
-        let grace = Self::grace(ready, ctx);
-        let deadline = probe.map(|probe| probe + grace);
+        let deadline = probe.map(|probe| probe + Self::grace(ready.is_some(), ctx));
         if let Some(due) = deadline.filter(|due| ctx.now > *due && ready != Some(Status::Unknown)) {
-            if self.visit_mut(node).tries == 0 {
-                record_silence(node, grace, due, ctx);
-            }
+            self.visit_mut(node).overdue = Some(due);
             let conditions = unknown_conditions(&object, ctx.now);
             let request = Request::PatchNodeStatus { node, conditions, base: Some(object) };
             if let Some(ready) = ready {
@@ -287,7 +287,11 @@ impl NodeLifecycle {
             ctx.call(Request::Get, Tag(Waiting::Reread(node)));
             return;
         }
-        self.visit_mut(node).current = Some(Status::Unknown);
+        let visit = self.visit_mut(node);
+        let has_posted = visit.current.replace(Status::Unknown).is_some();
+        if let Some(due) = visit.overdue.take() {
+            record_silence(node, has_posted, due, ctx);
+        }
         if let Some(health) = self.health.get_mut(&node) {
             health.ready = Some(Status::Unknown);
         }
@@ -495,12 +499,14 @@ impl NodeLifecycle {
 }
 
 /// A node's silence is noticed: it counts from the last sign of life, the grace from the pass that saw that.
-fn record_silence(node: NodeId, length: SimDuration, due: SimTime, ctx: &mut Ctx<'_, NodeLifecycle>) {
+fn record_silence(node: NodeId, has_posted: bool, due: SimTime, ctx: &mut Ctx<'_, NodeLifecycle>) {
+    let length = NodeLifecycle::grace(has_posted, ctx);
     let heartbeat = ctx.store.heartbeat(node);
     let heard = heartbeat.renewed_at(ctx.now).max(heartbeat.posted_at(ctx.now));
     let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);
     for phase in [TimerPhase::Set { from: heard.unwrap_or(created_at), length, due }, TimerPhase::Fired] {
-        ctx.record(Record::Timer { timer: component::Timer::NodeMonitorGrace(node), phase });
+        let timer = if has_posted { Waited::NodeMonitorGrace(node) } else { Waited::NodeStartupGrace(node) };
+        ctx.record(Record::Timer { timer, phase });
     }
 }
 

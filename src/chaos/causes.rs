@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use crate::state::{FaultId, NodeId};
+use crate::state::{FaultId, MachineChange, NodeId};
 
 /// What faults do to things named by a key, machines unless said otherwise. The end of a fault takes back what this fault has done,
 /// and nothing if that is no more: a machine that took the place of the one it hit has nothing of it.
@@ -59,6 +59,15 @@ impl<T, K: Copy + Eq + Hash> Causes<T, K> {
     /// Things that are gone have no causes.
     pub(super) fn forget(&mut self, is_gone: impl Fn(K) -> bool) {
         self.0.retain(|key, _| !is_gone(*key));
+    }
+}
+
+impl<T> Causes<T> {
+    /// A machine that is gone, whoever takes it away, has no causes.
+    pub(super) fn machine_changed(&mut self, change: &MachineChange) {
+        if let MachineChange::InstanceGone(node) = *change {
+            self.forget(|other| other == node);
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use super::parameters::Parameters;
 use super::{Chaos, PodTarget};
 use crate::component::{Config, Ctx};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
-use crate::state::{ControlPlaneProcess, FaultId, MachineChange, NodeId};
+use crate::state::{ControlPlaneProcess, FaultId, MachineChange, NodeId, Slowdown};
+
+/// What takes longer than this many times as long does not happen.
+const FACTOR_MAX: f64 = 1e6;
 
 /// A kind of fault; the value is what a scenario says of one such fault.
 pub(super) trait Fault: Parameters {
@@ -22,7 +25,8 @@ pub(super) trait Fault: Parameters {
     const COURSE: Course;
     /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
     const MAKES_NODES_NOT_READY: bool;
-    /// What faults of this kind have done and not yet undone, besides [`Losses`].
+    /// What faults of this kind have done and not yet undone, if nothing else does the same: for what changes a machine while they
+    /// last, [`Causes`](super::causes::Causes). What several kinds do to the same thing stands in [`Losses`].
     type State: Clone + Debug + Default;
 
     /// What it is aimed at.
@@ -147,6 +151,17 @@ pub struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// How many times as long as always something takes, from 1 up; `thing` is what would take so long.
+    pub(super) fn factor(&mut self, kind: &str, field: &str, factor: f64, thing: &str) {
+        if !(1.0..=FACTOR_MAX).contains(&factor) {
+            let message = format!("no {thing} takes {factor} times as long");
+            let diagnostic = Diagnostic::error("scenario::bad_value", message).at((self.place)(field), "");
+            self.diagnostics.push(diagnostic.help(format!("write a number from 1 to {FACTOR_MAX}")));
+        } else if Slowdown::by(factor) == Slowdown::NONE {
+            self.no_effect(kind, field, "write how many times as long, such as 3");
+        }
+    }
+
     /// What is written in this field makes the fault change nothing.
     pub(super) fn no_effect(&mut self, kind: &str, field: &str, help: &str) {
         let message = format!("this {kind} changes nothing");

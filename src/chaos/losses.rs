@@ -1,4 +1,5 @@
-//! What faults have taken from machines: a machine hit twice is whole again when both faults are over.
+//! What faults of several kinds do to the same thing of a machine: what they take from it, use of it, hold up. A machine hit twice is
+//! whole again when both faults are over. What faults of one kind alone do is kept in that kind's file.
 
 use std::sync::Arc;
 
@@ -6,11 +7,11 @@ use rustc_hash::FxHashSet;
 
 use super::causes::Causes;
 use super::fault::{Begun, Hit};
-use super::slowness::Slowness;
+use super::renewals::LateRenewals;
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{FaultId, MachineChange, NodeConditionKind, NodeId, Power, Usage};
+use crate::state::{Effect, FaultId, MachineChange, NodeConditionKind, NodeId, Power, Usage};
 
 /// What a fault takes away from a machine.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,8 +34,8 @@ pub(super) struct Losses {
     returning: FxHashSet<NodeId>,
     /// What faults make others than pods use of a machine.
     burdens: Causes<Usage>,
-    /// What they slow down.
-    pub(super) slowness: Slowness,
+    /// By how much they make renewals late.
+    pub(super) renewals: LateRenewals,
     plan: Arc<ChaosPlan>,
 }
 
@@ -148,12 +149,12 @@ impl Losses {
 
     fn change_burden(&self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
         let burden = self.burdens.of(node).fold(Usage::default(), |sum, usage| sum.and(*usage));
-        ctx.change_machine(MachineChange::Burdened { node, burden });
+        ctx.change_machine(MachineChange::Affected { node, effect: Effect::Burdened(burden) });
     }
 
     /// What follows from a change of the machines: the world goes on in the middle of a fault.
     pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
-        self.slowness.machine_changed(change, ctx);
+        self.renewals.machine_changed(change, ctx);
         match *change {
             MachineChange::PowerOff(node) if self.returning.remove(&node) && !self.holds(node, Loss::Power) => {
                 ctx.change_machine(MachineChange::PowerOn(node));

@@ -16,7 +16,7 @@ mod pressure;
 mod process;
 #[cfg(test)]
 mod reference;
-mod slowness;
+mod renewals;
 mod spec;
 mod target;
 

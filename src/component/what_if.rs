@@ -20,7 +20,8 @@ pub struct Snapshot<'a> {
 
 /// The cluster as it stands, on which things are tried that do not happen. It judges by the scheduler's own filters.
 pub trait WhatIf {
-    /// Adds a node that nobody has, with pods like these on it.
+    /// Adds a node that nobody has, with pods like these on it. Where there is a node of its kind, it is as old as that; else it has no
+    /// `creationTimestamp`, [`SimTime::MIN`](crate::units::SimTime::MIN), and is older than any.
     fn add_node(&mut self, name: Symbol, node: Arc<Node>, occupants: &[Arc<AdmittedSpec>]) -> NodeId;
 
     /// Takes a node away; pods that were placed on it must have been lifted.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::decisions::Decisions;
 use super::error::Error;
+use super::load;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::scenario::{self, API_VERSION, Invalid, Overrides, ResolvedScenario};
@@ -131,7 +132,7 @@ impl Cluster {
             texts.into_iter().map(|(path, text)| (path.as_ref().to_owned(), text.into())).collect();
         let is_manifest = |path: &&PathBuf| options.scheduler.as_deref().map(Path::new) != Some(path.as_path());
         let paths: Vec<PathBuf> = texts.iter().map(|(path, _)| path).filter(is_manifest).cloned().collect();
-        Self::read(&paths, &Folder::in_memory(texts), options)
+        Self::read(&paths, &load::in_memory(texts)?, options)
     }
 
     fn read(paths: &[PathBuf], folder: &Folder, options: &ClusterOptions) -> Result<Self, Error> {

@@ -1,7 +1,11 @@
 //! How documents are read.
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use super::error::Error;
+use crate::model::manifest::Folder;
 use crate::scenario::Overrides;
 
 /// How a document is read: with which other values than it says.
@@ -70,6 +74,102 @@ impl LoadOptions {
         if self.is_of_command_line { overrides } else { overrides.for_program() }
     }
 }
+
+/// A document as it is given.
+pub(super) enum Written<'a> {
+    /// A file on disk.
+    File(&'a Path),
+    /// A text, how messages name it, and the files that it names.
+    Text { name: &'static str, text: &'a str, folder: Folder },
+}
+
+/// Texts by their paths.
+pub(super) fn in_memory<P, T>(files: impl IntoIterator<Item = (P, T)>) -> Result<Folder, Error>
+where
+    P: AsRef<Path>,
+    T: Into<String>,
+{
+    Folder::in_memory(files).map_err(|path| {
+        let message = format!("two files are called `{}`", path.display());
+        Error::argument(message, "give each a path of its own, `a/../b` and `b` being the same")
+    })
+}
+
+/// The ways to read a kind of document, the same of each. What is other is said in words: what it names, who says the values that
+/// options replace, and in what something can be wrong.
+macro_rules! loaders {
+    ($Document:ident, $name:literal, names $named:literal, values $says:literal, wrong with $it:literal) => {
+        impl $Document {
+            /// Reads a file and what it names. Paths in it are relative to it.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, ", see [`Error::diagnostics`].")]
+            pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+                Self::load_with(path, &LoadOptions::new())
+            }
+
+            #[doc = concat!("Reads a file with other values than ", $says, ".")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, ".")]
+            pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
+                Self::read(Written::File(path.as_ref()), options)
+            }
+
+            #[doc = concat!("Reads a text. The files that it names, ", $named, ", are texts by their paths as well: \
+                             `[(\"apps/web.yaml\", \"…\")]`. Nothing is read from disk.")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, ", see [`Error::diagnostics`]; two files of one name.")]
+            pub fn parse<P, T>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
+            where
+                P: AsRef<Path>,
+                T: Into<String>,
+            {
+                Self::parse_with(text, files, &LoadOptions::new())
+            }
+
+            #[doc = concat!("Reads a text with other values than ", $says, ".")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, "; two files of one name.")]
+            pub fn parse_with<P, T>(
+                text: &str,
+                files: impl IntoIterator<Item = (P, T)>,
+                options: &LoadOptions,
+            ) -> Result<Self, Error>
+            where
+                P: AsRef<Path>,
+                T: Into<String>,
+            {
+                Self::read(Written::Text { name: $name, text, folder: load::in_memory(files)? }, options)
+            }
+
+            #[doc = concat!("Takes a document that a program has made; otherwise as [`parse_with`](", stringify!($Document), "::parse_with).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, "; two files of one name.")]
+            pub fn from_value<P, T>(
+                document: &Value,
+                files: impl IntoIterator<Item = (P, T)>,
+                options: &LoadOptions,
+            ) -> Result<Self, Error>
+            where
+                P: AsRef<Path>,
+                T: Into<String>,
+            {
+                Self::parse_with(&load::text_of(document), files, options)
+            }
+        }
+    };
+}
+
+pub(super) use loaders;
 
 /// A document as its text: YAML with a line for each field, so that messages have places to point at.
 pub(super) fn text_of(document: &Value) -> String {

@@ -7,19 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::{Advice, Error};
-use super::load::{self, LoadOptions};
+use super::load::{self, LoadOptions, Written, loaders};
 use super::outcome::WriteOptions;
 use super::place::{self, Of};
 use super::plan_chart;
 use crate::diagnostics::Diagnostics;
-use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::{OutputDir, draw_survival_matrix};
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
-
-/// How messages name a plan that has no file.
-const NAME: &str = "plan.yaml";
 
 /// A plan, read and checked, with its scenarios: which counts of nodes survive given failures.
 #[derive(Clone, Debug)]
@@ -91,73 +87,17 @@ impl fmt::Debug for SolveOptions<'_> {
     }
 }
 
+loaders!(Plan, "plan.yaml", names "its scenarios and their manifests", values "its scenarios say", wrong with "it and its scenarios");
+
 impl Plan {
-    /// Reads a file and what it names. Paths in it are relative to it.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios, see [`Error::diagnostics`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::load_with(path, &LoadOptions::new())
-    }
-
-    /// Reads a file with other values than its scenarios say.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
-        let path = path.as_ref();
-        Ok(Self { plan: plan::load_with(path, &options.overrides())?, file: Some(path.to_owned()) })
-    }
-
-    /// Reads a text; the files that it names, its scenarios and their manifests, are texts by their paths as well. Nothing is read from
-    /// disk.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn parse<P, T>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(text, files, &LoadOptions::new())
-    }
-
-    /// Reads a text with other values than its scenarios say.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn parse_with<P, T>(
-        text: &str,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        let plan = plan::parse(NAME, text, &Folder::in_memory(files), &options.overrides())?;
-        Ok(Self { plan, file: None })
-    }
-
-    /// Takes a document that a program has made; otherwise as [`parse_with`](Plan::parse_with).
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn from_value<P, T>(
-        document: &Value,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(&load::text_of(document), files, options)
+    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+        let overrides = options.overrides();
+        Ok(match written {
+            Written::File(path) => Self { plan: plan::load_with(path, &overrides)?, file: Some(path.to_owned()) },
+            Written::Text { name, text, folder } => {
+                Self { plan: plan::parse(name, text, &folder, &overrides)?, file: None }
+            }
+        })
     }
 
     /// `metadata.name`.

@@ -6,16 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::error::Error;
-use super::load::{self, LoadOptions};
+use super::load::{self, LoadOptions, Written, loaders};
 use super::outcome::Outcome;
 use super::simulation::Settled;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Overrides, Reader, ResolvedScenario};
 use crate::units::SimDuration;
-
-/// How messages name a scenario that has no file.
-const NAME: &str = "scenario.yaml";
 
 /// A scenario, read and checked, with everything it names. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -26,75 +23,14 @@ pub struct Scenario {
     until: Option<SimDuration>,
 }
 
+loaders!(Scenario, "scenario.yaml", names "manifests and others", values "it says", wrong with "it");
+
 impl Scenario {
-    /// Reads a file and what it names. Paths in it are relative to it.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it, see [`Error::diagnostics`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::load_with(path, &LoadOptions::new())
-    }
-
-    /// Reads a file with other values than it says.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
-        let reader = Reader::open(&Folder::on_disk(Path::new("")), path.as_ref(), &Overrides::none())?;
-        Self::read(reader, options)
-    }
-
-    /// Reads a text. The files that it names, manifests and others, are texts by their paths as well: `[("apps/web.yaml", "…")]`.
-    /// Nothing is read from disk.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it, see [`Error::diagnostics`].
-    pub fn parse<P, T>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(text, files, &LoadOptions::new())
-    }
-
-    /// Reads a text with other values than it says.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub fn parse_with<P, T>(
-        text: &str,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::read(Reader::of_text(NAME, text.to_owned(), Folder::in_memory(files)), options)
-    }
-
-    /// Takes a document that a program has made; otherwise as [`parse_with`](Scenario::parse_with).
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub fn from_value<P, T>(
-        document: &Value,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(&load::text_of(document), files, options)
-    }
-
-    fn read(reader: Reader, options: &LoadOptions) -> Result<Self, Error> {
+    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+        let reader = match written {
+            Written::File(path) => Reader::open(&Folder::on_disk(Path::new("")), path, &Overrides::none())?,
+            Written::Text { name, text, folder } => Reader::of_text(name, text.to_owned(), folder),
+        };
         let reader = if options.is_of_command_line() { reader.once() } else { reader };
         let resolved = Arc::new(reader.load(&options.overrides())?);
         Ok(Self { resolved, reader: Arc::new(reader), options: options.clone(), until: None })

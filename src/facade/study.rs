@@ -7,19 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::{Advice, Error};
-use super::load::{self, LoadOptions};
+use super::load::{self, LoadOptions, Written, loaders};
 use super::outcome::WriteOptions;
 use super::place::{self, Of};
 use super::study_files;
 use crate::diagnostics::Diagnostics;
-use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::study::{
     self, Confirmation, Interval, Journal, Patches, Progress, Results, RunRow, Runner, Shard, Silent, Tuning, confirm,
 };
-
-/// How messages name a study that has no file.
-const NAME: &str = "study.yaml";
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -130,73 +126,17 @@ enum Question {
     Tune,
 }
 
+loaders!(Study, "study.yaml", names "its scenario and the manifests of that", values "its scenario says", wrong with "it and its scenarios");
+
 impl Study {
-    /// Reads a file and what it names. Paths in it are relative to it.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios, see [`Error::diagnostics`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::load_with(path, &LoadOptions::new())
-    }
-
-    /// Reads a file with other values than its scenario says.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
-        let path = path.as_ref();
-        Ok(Self { study: study::load_with(path, &options.overrides())?, file: Some(path.to_owned()) })
-    }
-
-    /// Reads a text; the files that it names, its scenario and that one's manifests, are texts by their paths as well. Nothing is read
-    /// from disk.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn parse<P, T>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(text, files, &LoadOptions::new())
-    }
-
-    /// Reads a text with other values than its scenario says.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn parse_with<P, T>(
-        text: &str,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        let study = study::parse(NAME, text, &Folder::in_memory(files), &options.overrides())?;
-        Ok(Self { study, file: None })
-    }
-
-    /// Takes a document that a program has made; otherwise as [`parse_with`](Study::parse_with).
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it and its scenarios.
-    pub fn from_value<P, T>(
-        document: &Value,
-        files: impl IntoIterator<Item = (P, T)>,
-        options: &LoadOptions,
-    ) -> Result<Self, Error>
-    where
-        P: AsRef<Path>,
-        T: Into<String>,
-    {
-        Self::parse_with(&load::text_of(document), files, options)
+    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+        let overrides = options.overrides();
+        Ok(match written {
+            Written::File(path) => Self { study: study::load_with(path, &overrides)?, file: Some(path.to_owned()) },
+            Written::Text { name, text, folder } => {
+                Self { study: study::parse(name, text, &folder, &overrides)?, file: None }
+            }
+        })
     }
 
     /// The study in which a variant may win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not

@@ -13,7 +13,6 @@ use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
-use crate::model::config::KubernetesVersion;
 use crate::model::{LabelSelector, Object};
 use crate::state::Store;
 
@@ -72,8 +71,17 @@ impl Verb for ApplyArgs {
         self.namespace.as_deref()
     }
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, &scene.line.objects, scene.version, out);
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let version = scene.version;
+        let objects = &scene.line.objects;
+        let is_chosen = |object: &Object| self.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
+        let chosen = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object));
+        let chosen: Vec<usize> = chosen.filter(|index| objects[*index].is_served(version)).collect();
+        if chosen.is_empty() && plan.items.is_empty() {
+            let verb = if self.verb == ApplyVerb::Create { "create" } else { "apply" };
+            plan.fail(Failure::own(format!("no objects passed to {verb}")));
+        }
+        plan.items.extend(chosen.into_iter().map(Item::Apply));
     }
 }
 
@@ -125,17 +133,6 @@ fn check_apply(arguments: &Arguments) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut CommandPlan) {
-    let is_chosen = |object: &Object| args.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
-    let chosen = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object));
-    let chosen: Vec<usize> = chosen.filter(|index| objects[*index].is_served(version)).collect();
-    if chosen.is_empty() && plan.items.is_empty() {
-        let verb = if args.verb == ApplyVerb::Create { "create" } else { "apply" };
-        plan.fail(Failure::own(format!("no objects passed to {verb}")));
-    }
-    plan.items.extend(chosen.into_iter().map(Item::Apply));
 }
 
 /// What one object of a file asks for, as things are when its turn comes.

@@ -8,10 +8,10 @@ use super::failure::Failure;
 use super::printing::DryRun;
 use super::resource::{Found, find_or_fail};
 use super::three_way::export;
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Item, Step};
 use crate::model::Object;
-use crate::state::{Store, WorkloadId};
+use crate::state::WorkloadId;
 use crate::units::Quantity;
 
 /// Arguments of `autoscale`.
@@ -51,47 +51,100 @@ impl Verb for AutoscaleArgs {
     )];
     const READS_BEFORE: bool = false;
 
+    /// # Source
+    /// kubectl, `AutoscaleOptions.Validate`.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        required(arguments, "max")?;
+        let max = arguments.number::<i32>("max")?.unwrap_or(-1);
+        let min = arguments.number::<i32>("min")?.unwrap_or(-1);
+        let cpu_percent = arguments.number::<i32>("cpu-percent")?.filter(|percent| *percent > 0);
+        if max < 1 {
+            return Err(Stop::error(format!("--max=MAXPODS is required and must be at least 1, max: {max}")));
+        }
+        if max < min {
+            let text = format!("--max=MAXPODS must be larger or equal to --min=MINPODS, max: {max}, min: {min}");
+            return Err(Stop::error(text));
+        }
+        let given = |flag: &str| arguments.text(flag).filter(|text| !text.is_empty());
+        if cpu_percent.is_some() && given("cpu").is_some() {
+            return Err(Stop::error("--cpu-percent and --cpu are mutually exclusive"));
+        }
+        let cpu = given("cpu").map(|text| usage_target(text, "cpu", "m")).transpose()?;
+        let memory = given("memory").map(|text| usage_target(text, "memory", "Mi")).transpose()?;
+        let name = given("name").map(str::to_owned);
+        let is_deprecated = arguments.has("cpu-percent");
+        let selection = arguments.selection(WithoutNames::Refused)?;
+        Ok(Self { selection, name, min, max, cpu_percent, cpu, memory, is_deprecated })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
+    /// # Source
+    /// kubectl, `AutoscaleOptions.Run`.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        let dry_run = scene.line.printing.dry_run;
+        if self.is_deprecated {
+            let text = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format (e.g., '70%' \
+                        for utilization or '500m' for milliCPU).";
+            plan.warnings.push(text.to_owned());
+        }
+        let done = if dry_run == DryRun::Client { "created" } else { "autoscaled" };
+        for found in find_or_fail(&self.selection, store, plan) {
+            let kind = found.kind().group_kind();
+            let plain = kind.split('.').next().unwrap_or(&kind);
+            let is_scalable = matches!(
+                found,
+                Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
+            );
+            if !is_scalable {
+                let version = export(&found, store).map_or_else(|| "v1".to_owned(), |object| version_of(&object));
+                // The group is empty for kinds of the first API.
+                let version = if version.contains('/') { version } else { format!("/{version}") };
+                let resource = found.kind().resource();
+                let resource = resource.split('.').next().unwrap_or(resource);
+                let why = format!(
+                    "could not find scale subresource for {version}, Resource={resource} in discovery information"
+                );
+                plan.fail(Failure::own(format!("cannot autoscale a {plain}: {why}")));
+                continue;
+            }
+            let name = self.name.clone().unwrap_or_else(|| found.name(store));
+            let mut spec = json!({
+                "maxReplicas": self.max,
+                "scaleTargetRef": {
+                    "apiVersion": if kind.contains('.') { "apps/v1" } else { "v1" }, "kind": plain, "name": found.name(store),
+                },
+            });
+            if self.min > 0 {
+                spec["minReplicas"] = json!(self.min);
+            }
+            let of_version = |version: &str, spec: &Value| {
+                object(&json!({
+                    "apiVersion": version, "kind": "HorizontalPodAutoscaler",
+                    "metadata": {"name": name, "namespace": found.namespace(store)}, "spec": spec,
+                }))
+            };
+            let plain_spec = spec.clone();
+            let metrics = metrics(self);
+            if !metrics.is_empty() {
+                spec["metrics"] = Value::Array(metrics);
+            }
+            let Some(autoscaler) = of_version("autoscaling/v2", &spec) else { continue };
+            let otherwise = match no_older_version(self) {
+                Some(why) => Item::Fail(Failure::own(format!(
+                    "failed to create autoscaling/v2 HPA and the configuration is incompatible with autoscaling/v1: {why}"
+                ))),
+                None => match of_version("autoscaling/v1", &plain_spec).and_then(|older| step(older, done)) {
+                    Some(older) => Item::Call(Box::new(older)),
+                    None => continue,
+                },
+            };
+            if let Some(step) = step(autoscaler, done) {
+                plan.call(Step { otherwise: vec![otherwise], ..step });
+            }
+        }
     }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.line.printing.dry_run, scene.store, out);
-    }
-}
-
-/// # Source
-/// kubectl, `AutoscaleOptions.Validate`.
-fn read(arguments: &mut Arguments) -> Result<AutoscaleArgs, Stop> {
-    required(arguments, "max")?;
-    let max = arguments.number::<i32>("max")?.unwrap_or(-1);
-    let min = arguments.number::<i32>("min")?.unwrap_or(-1);
-    let cpu_percent = arguments.number::<i32>("cpu-percent")?.filter(|percent| *percent > 0);
-    if max < 1 {
-        return Err(Stop::error(format!("--max=MAXPODS is required and must be at least 1, max: {max}")));
-    }
-    if max < min {
-        let text = format!("--max=MAXPODS must be larger or equal to --min=MINPODS, max: {max}, min: {min}");
-        return Err(Stop::error(text));
-    }
-    let given = |flag: &str| arguments.text(flag).filter(|text| !text.is_empty());
-    if cpu_percent.is_some() && given("cpu").is_some() {
-        return Err(Stop::error("--cpu-percent and --cpu are mutually exclusive"));
-    }
-    let cpu = given("cpu").map(|text| usage_target(text, "cpu", "m")).transpose()?;
-    let memory = given("memory").map(|text| usage_target(text, "memory", "Mi")).transpose()?;
-    let name = given("name").map(str::to_owned);
-    let is_deprecated = arguments.has("cpu-percent");
-    let selection = arguments.selection(WithoutNames::Refused)?;
-    Ok(AutoscaleArgs { selection, name, min, max, cpu_percent, cpu, memory, is_deprecated })
 }
 
 /// `70%`, `500m`, `2Gi`; a bare number is in thousandths of a core, or in mebibytes.
@@ -113,70 +166,6 @@ fn usage_target(text: &str, resource: &str, unit: &str) -> Result<UsageTarget, S
         Err(_) => (text.to_owned(), format!("invalid resource {resource} value: {text}")),
     };
     amount.parse().map(UsageTarget::Average).map_err(|_| Stop::error(invalid))
-}
-
-/// # Source
-/// kubectl, `AutoscaleOptions.Run`.
-fn plan(args: &AutoscaleArgs, dry_run: DryRun, store: &Store, plan: &mut CommandPlan) {
-    if args.is_deprecated {
-        let text = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format (e.g., '70%' \
-                    for utilization or '500m' for milliCPU).";
-        plan.warnings.push(text.to_owned());
-    }
-    let done = if dry_run == DryRun::Client { "created" } else { "autoscaled" };
-    for found in find_or_fail(&args.selection, store, plan) {
-        let kind = found.kind().group_kind();
-        let plain = kind.split('.').next().unwrap_or(&kind);
-        let is_scalable = matches!(
-            found,
-            Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
-        );
-        if !is_scalable {
-            let version = export(&found, store).map_or_else(|| "v1".to_owned(), |object| version_of(&object));
-            // The group is empty for kinds of the first API.
-            let version = if version.contains('/') { version } else { format!("/{version}") };
-            let resource = found.kind().resource();
-            let resource = resource.split('.').next().unwrap_or(resource);
-            let why =
-                format!("could not find scale subresource for {version}, Resource={resource} in discovery information");
-            plan.fail(Failure::own(format!("cannot autoscale a {plain}: {why}")));
-            continue;
-        }
-        let name = args.name.clone().unwrap_or_else(|| found.name(store));
-        let mut spec = json!({
-            "maxReplicas": args.max,
-            "scaleTargetRef": {
-                "apiVersion": if kind.contains('.') { "apps/v1" } else { "v1" }, "kind": plain, "name": found.name(store),
-            },
-        });
-        if args.min > 0 {
-            spec["minReplicas"] = json!(args.min);
-        }
-        let of_version = |version: &str, spec: &Value| {
-            object(&json!({
-                "apiVersion": version, "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": name, "namespace": found.namespace(store)}, "spec": spec,
-            }))
-        };
-        let plain_spec = spec.clone();
-        let metrics = metrics(args);
-        if !metrics.is_empty() {
-            spec["metrics"] = Value::Array(metrics);
-        }
-        let Some(autoscaler) = of_version("autoscaling/v2", &spec) else { continue };
-        let otherwise = match no_older_version(args) {
-            Some(why) => Item::Fail(Failure::own(format!(
-                "failed to create autoscaling/v2 HPA and the configuration is incompatible with autoscaling/v1: {why}"
-            ))),
-            None => match of_version("autoscaling/v1", &plain_spec).and_then(|older| step(older, done)) {
-                Some(older) => Item::Call(Box::new(older)),
-                None => continue,
-            },
-        };
-        if let Some(step) = step(autoscaler, done) {
-            plan.call(Step { otherwise: vec![otherwise], ..step });
-        }
-    }
 }
 
 /// What the flags say of metrics, as an autoscaler has it.

@@ -3,7 +3,7 @@
 use super::CommandPlan;
 use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, WithoutNames, Words, error};
 use super::resource::find_or_fail;
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 
 /// Arguments of `certificate approve` and `deny`.
 #[derive(Clone, Debug)]
@@ -27,9 +27,7 @@ impl Verb for CertificateArgs {
         Ok(Self { selection: arguments.selection(WithoutNames::Refused)?, done })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words);
 
     /// # Source
     /// kubectl, `CertificateOptions.modifyCertificateCondition`.

@@ -2,10 +2,9 @@
 
 use super::command_line::{Arguments, NODES, Selection, Stop, Words, check_nodes};
 use super::resource::{Found, find};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Step};
 use crate::component::Request;
-use crate::state::Store;
 
 /// Arguments of `cordon` and `uncordon`.
 #[derive(Clone, Debug)]
@@ -24,12 +23,26 @@ impl Verb for CordonArgs {
         Ok(Self { selection: arguments.nodes()?, unschedulable: arguments.path == "cordon" })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words);
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        let found = match find(&self.selection, store).into_iter().collect::<Result<Vec<_>, _>>() {
+            Ok(found) => found,
+            // One unknown node and nothing is done.
+            Err(failure) => return plan.fail(failure),
+        };
+        for object in found {
+            let Found::Node(node) = object else { continue };
+            let name = store.node_name(node);
+            let is_so = store.node(node).is_some_and(|n| n.unschedulable == self.unschedulable);
+            if is_so {
+                plan.say(line(name.as_str(), self.unschedulable, true));
+                continue;
+            }
+            let request = Request::SetNodeUnschedulable { node, unschedulable: self.unschedulable };
+            plan.call(Step::new(request, line(name.as_str(), self.unschedulable, false)));
+        }
     }
 }
 
@@ -38,23 +51,4 @@ pub(super) fn line(name: &str, unschedulable: bool, already: bool) -> String {
     let done = if unschedulable { "cordoned" } else { "uncordoned" };
     let already = if already { "already " } else { "" };
     format!("node/{name} {already}{done}")
-}
-
-fn plan(args: &CordonArgs, store: &Store, plan: &mut CommandPlan) {
-    let found = match find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>() {
-        Ok(found) => found,
-        // One unknown node and nothing is done.
-        Err(failure) => return plan.fail(failure),
-    };
-    for object in found {
-        let Found::Node(node) = object else { continue };
-        let name = store.node_name(node);
-        let is_so = store.node(node).is_some_and(|n| n.unschedulable == args.unschedulable);
-        if is_so {
-            plan.say(line(name.as_str(), args.unschedulable, true));
-            continue;
-        }
-        let request = Request::SetNodeUnschedulable { node, unschedulable: args.unschedulable };
-        plan.call(Step::new(request, line(name.as_str(), args.unschedulable, false)));
-    }
 }

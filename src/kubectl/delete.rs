@@ -5,12 +5,11 @@ use std::sync::Arc;
 use super::command_line::{Arguments, DRY, FILES, Selection, Stop, WithoutNames, Words, check_kustomize, timeout};
 use super::failure::Failure;
 use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Gone, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
 use crate::model::Labels;
-use crate::model::config::KubernetesVersion;
 use crate::state::{DeletionCause, Propagation, Store};
 use crate::units::SimDuration;
 
@@ -47,103 +46,96 @@ impl Verb for DeleteArgs {
     )];
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
-    }
-
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, &scene.line.objects, scene.version, scene.store, out);
-    }
-}
-
-fn read(arguments: &mut Arguments) -> Result<DeleteArgs, Stop> {
-    check_kustomize(arguments)?;
-    let cascade = match (arguments.has("cascade"), arguments.text("cascade")) {
-        (false, _) | (true, None | Some("background" | "true")) => Propagation::Background,
-        (true, Some("foreground")) => Propagation::Foreground,
-        (true, Some("orphan" | "false")) => Propagation::Orphan,
-        (true, Some(other)) => {
-            let text =
-                format!("invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\"");
-            return Err(Stop::error(text));
-        }
-    };
-    let force = arguments.switch("force", false)?;
-    let now = arguments.switch("now", false)?;
-    let asked = arguments.number::<i64>("grace-period")?.filter(|seconds| *seconds != -1);
-    if now && asked.is_some() {
-        return Err(Stop::error("--now and --grace-period cannot be specified together"));
-    }
-    let grace_s = match asked.filter(|seconds| *seconds >= 0).or(now.then_some(1)) {
-        // Without --force, none is asked for by mistake.
-        Some(0) if !force => Some(1),
-        None if force => Some(0),
-        other => other,
-    };
-    if arguments.switch("all", false)? && (arguments.has("selector") || arguments.has("field-selector")) {
-        return Err(Stop::error("setting 'all' parameter but found a non empty selector. "));
-    }
-    let files = arguments.files();
-    let ignore_not_found =
-        if arguments.has("ignore-not-found") { Some(arguments.switch("ignore-not-found", false)?) } else { None };
-    let wait = arguments.switch("wait", true)?;
-    let timeout = timeout(arguments)?;
-    if let Some(output) = arguments.text("output").filter(|output| !output.is_empty() && *output != "name") {
-        return Err(Stop::error(format!("unexpected -o output mode: {output}. We only support '-o name'")));
-    }
-    let selection = arguments.selection(WithoutNames::Refused)?;
-    if force && grace_s.is_some_and(|seconds| seconds > 0) {
-        return Err(Stop::error("--force and --grace-period greater than 0 cannot be specified together"));
-    }
-    // What is selected may go by itself.
-    let ignore_not_found = ignore_not_found.unwrap_or(selection.is_selecting());
-    Ok(DeleteArgs { selection, files, cascade, grace_s, force, wait, timeout, ignore_not_found })
-}
-
-/// # Source
-/// kubectl delete, `DeleteResult`.
-fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut CommandPlan) {
-    if args.force {
-        plan.warnings.push(
-            "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
-             The resource may continue to run on the cluster indefinitely."
-                .to_owned(),
-        );
-    }
-    if let Some(failure) = unknown_kind(&args.selection, store) {
-        return plan.fail(failure);
-    }
-    let is_chosen = |labels: &Labels| args.selection.selector.as_ref().is_none_or(|selector| selector.matches(labels));
-    let objects: Vec<&Written> = objects.iter().filter(|w| is_chosen(&w.object.metadata().labels)).collect();
-    for written in objects.iter().filter(|written| written.is_served(version)) {
-        match of_another_namespace(written.object.metadata().namespace, args.selection.given_namespace()) {
-            Some(failure) => plan.fail(failure),
-            None => delete_written(args, written, store, plan),
-        }
-    }
-    // A deletion asks for no object before; its own namespace is not looked for.
-    let results: Vec<_> = if args.selection.targets.is_empty() {
-        find(&args.selection, store)
-    } else {
-        let namespace = Symbol::new(&args.selection.namespace);
-        let find = |target: &Target| {
-            find_one(target.kind, namespace, &target.name, store)
-                .ok_or_else(|| Failure::refusal(&not_found(target.kind.meant(store), &target.name), None))
+        check_kustomize(arguments)?;
+        let cascade = match (arguments.has("cascade"), arguments.text("cascade")) {
+            (false, _) | (true, None | Some("background" | "true")) => Propagation::Background,
+            (true, Some("foreground")) => Propagation::Foreground,
+            (true, Some("orphan" | "false")) => Propagation::Orphan,
+            (true, Some(other)) => {
+                let text =
+                    format!("invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\"");
+                return Err(Stop::error(text));
+            }
         };
-        args.selection.targets.iter().map(find).collect()
-    };
-    if results.is_empty() && objects.is_empty() {
-        plan.say("No resources found");
+        let force = arguments.switch("force", false)?;
+        let now = arguments.switch("now", false)?;
+        let asked = arguments.number::<i64>("grace-period")?.filter(|seconds| *seconds != -1);
+        if now && asked.is_some() {
+            return Err(Stop::error("--now and --grace-period cannot be specified together"));
+        }
+        let grace_s = match asked.filter(|seconds| *seconds >= 0).or(now.then_some(1)) {
+            // Without --force, none is asked for by mistake.
+            Some(0) if !force => Some(1),
+            None if force => Some(0),
+            other => other,
+        };
+        if arguments.switch("all", false)? && (arguments.has("selector") || arguments.has("field-selector")) {
+            return Err(Stop::error("setting 'all' parameter but found a non empty selector. "));
+        }
+        let files = arguments.files();
+        let ignore_not_found =
+            if arguments.has("ignore-not-found") { Some(arguments.switch("ignore-not-found", false)?) } else { None };
+        let wait = arguments.switch("wait", true)?;
+        let timeout = timeout(arguments)?;
+        if let Some(output) = arguments.text("output").filter(|output| !output.is_empty() && *output != "name") {
+            return Err(Stop::error(format!("unexpected -o output mode: {output}. We only support '-o name'")));
+        }
+        let selection = arguments.selection(WithoutNames::Refused)?;
+        if force && grace_s.is_some_and(|seconds| seconds > 0) {
+            return Err(Stop::error("--force and --grace-period greater than 0 cannot be specified together"));
+        }
+        // What is selected may go by itself.
+        let ignore_not_found = ignore_not_found.unwrap_or(selection.is_selecting());
+        Ok(Self { selection, files, cascade, grace_s, force, wait, timeout, ignore_not_found })
     }
-    for result in results {
-        match result {
-            Ok(object) => step(args, &object, store).into_iter().for_each(|step| plan.call(step)),
-            // A selection finds what it finds; what it tells is told.
-            Err(failure) if !args.ignore_not_found || args.selection.targets.is_empty() => plan.fail(failure),
-            Err(_) => {}
+
+    works_on_selection!(of_words);
+
+    /// # Source
+    /// kubectl delete, `DeleteResult`.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let Scene { version, store, .. } = *scene;
+        let objects = &scene.line.objects;
+        if self.force {
+            plan.warnings.push(
+                "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
+                 The resource may continue to run on the cluster indefinitely."
+                    .to_owned(),
+            );
+        }
+        if let Some(failure) = unknown_kind(&self.selection, store) {
+            return plan.fail(failure);
+        }
+        let is_chosen =
+            |labels: &Labels| self.selection.selector.as_ref().is_none_or(|selector| selector.matches(labels));
+        let objects: Vec<&Written> = objects.iter().filter(|w| is_chosen(&w.object.metadata().labels)).collect();
+        for written in objects.iter().filter(|written| written.is_served(version)) {
+            match of_another_namespace(written.object.metadata().namespace, self.selection.given_namespace()) {
+                Some(failure) => plan.fail(failure),
+                None => delete_written(self, written, store, plan),
+            }
+        }
+        // A deletion asks for no object before; its own namespace is not looked for.
+        let results: Vec<_> = if self.selection.targets.is_empty() {
+            find(&self.selection, store)
+        } else {
+            let namespace = Symbol::new(&self.selection.namespace);
+            let find = |target: &Target| {
+                find_one(target.kind, namespace, &target.name, store)
+                    .ok_or_else(|| Failure::refusal(&not_found(target.kind.meant(store), &target.name), None))
+            };
+            self.selection.targets.iter().map(find).collect()
+        };
+        if results.is_empty() && objects.is_empty() {
+            plan.say("No resources found");
+        }
+        for result in results {
+            match result {
+                Ok(object) => step(self, &object, store).into_iter().for_each(|step| plan.call(step)),
+                // A selection finds what it finds; what it tells is told.
+                Err(failure) if !self.ignore_not_found || self.selection.targets.is_empty() => plan.fail(failure),
+                Err(_) => {}
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::drain_filters::{filter, is_long_overdue};
 use super::failure::{Failure, aggregated};
 use super::printing::DryRun;
 use super::resource::{Found, find};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Item, Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
@@ -52,12 +52,26 @@ impl Verb for DrainArgs {
     )];
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        check_nodes(arguments)?;
+        let pod_selector = arguments.text("pod-selector").map(|text| {
+            let message = format!("--pod-selector={text} must be a valid label selector");
+            LabelSelector::parse(text).map_err(|_| error(text, message))
+        });
+        Ok(Self {
+            pod_selector: pod_selector.transpose()?,
+            force: arguments.switch("force", false)?,
+            ignore_daemon_sets: arguments.switch("ignore-daemonsets", false)?,
+            delete_empty_dir_data: arguments.switch("delete-emptydir-data", false)?,
+            grace_s: arguments.number::<i64>("grace-period")?.filter(|s| *s >= 0),
+            timeout: timeout(arguments)?,
+            disable_eviction: arguments.switch("disable-eviction", false)?,
+            skip_wait_s: arguments.number("skip-wait-for-delete-timeout")?.unwrap_or(0),
+            dry_run: arguments.printing.dry_run,
+            selection: arguments.nodes()?,
+        })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words);
 
     fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
         match targets(self, scene.store) {
@@ -65,26 +79,6 @@ impl Verb for DrainArgs {
             Err(failure) => out.fail(failure),
         }
     }
-}
-
-fn read(arguments: &mut Arguments) -> Result<DrainArgs, Stop> {
-    check_nodes(arguments)?;
-    let pod_selector = arguments.text("pod-selector").map(|text| {
-        let message = format!("--pod-selector={text} must be a valid label selector");
-        LabelSelector::parse(text).map_err(|_| error(text, message))
-    });
-    Ok(DrainArgs {
-        pod_selector: pod_selector.transpose()?,
-        force: arguments.switch("force", false)?,
-        ignore_daemon_sets: arguments.switch("ignore-daemonsets", false)?,
-        delete_empty_dir_data: arguments.switch("delete-emptydir-data", false)?,
-        grace_s: arguments.number::<i64>("grace-period")?.filter(|s| *s >= 0),
-        timeout: timeout(arguments)?,
-        disable_eviction: arguments.switch("disable-eviction", false)?,
-        skip_wait_s: arguments.number("skip-wait-for-delete-timeout")?.unwrap_or(0),
-        dry_run: arguments.printing.dry_run,
-        selection: arguments.nodes()?,
-    })
 }
 
 /// Pause after a refused eviction.

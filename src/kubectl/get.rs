@@ -11,13 +11,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::autoscaler;
-use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, WithoutNames, Words};
+use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, WithoutNames, Words, has_command};
 use super::failure::Failure;
 use super::json_path::Template;
 use super::output::{self, Format};
 use super::printing::Output;
 use super::resource::{Found, Kind, find};
-use super::verb::{Scene, Verb};
+use super::unanswered::Unanswered;
+use super::verb::{Scene, Verb, works_on_selection};
 use super::view::{self, Clock};
 use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
@@ -75,64 +76,85 @@ impl Verb for GetArgs {
     )];
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let columns = match (&arguments.printing.output, arguments.text("output")) {
+            (Output::Name, _) => Columns::Name,
+            (Output::Human, Some("wide")) => Columns::Wide,
+            (Output::Human, _) => Columns::Usual,
+            (Output::Object(format), _) if matches!(**format, Format::Unknown(_)) => return Err(arguments.unanswered()),
+            (Output::Object(format), _) => Columns::Objects(Arc::clone(format)),
+        };
+        let shows_status = matches!(arguments.text("subresource"), None | Some("status"));
+        if !shows_status || ["raw", "kustomize"].iter().any(|flag| arguments.has(flag)) {
+            return Err(arguments.unanswered());
+        }
+        const { assert!(has_command(Unanswered::COMMANDS, "events"), "what answers `events` answers `get events`, too") }
+        let is_event = |word: &String| matches!(word.split(['/', '.']).next(), Some("event" | "events" | "ev"));
+        if arguments.words.first().is_some_and(is_event) {
+            return Err(arguments.unanswered());
+        }
+        let path = arguments.text("sort-by").filter(|path| !path.is_empty()).map(str::to_owned);
+        let sort_by = path
+            .map(|path| Ok((path.clone(), Template::relaxed(&path)?)))
+            .transpose()
+            .map_err(|problem: String| Stop::error(problem))?;
+        let label_columns = arguments.list("label-columns");
+        let show_labels = arguments.switch("show-labels", false)?;
+        let watch = arguments.switch("watch", false)? || arguments.switch("watch-only", false)?;
+        let no_headers = arguments.switch("no-headers", false)?;
+        let ignore_not_found = arguments.switch("ignore-not-found", false)?;
+        if arguments.words.is_empty() && !arguments.has("filename") {
+            return Err(Stop::refused(&[
+                "You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported \
+                 resources.",
+                "",
+                "error: Required resource not specified.",
+                "Use \"kubectl explain <resource>\" for a detailed description of that resource (e.g. kubectl explain pods).",
+                "See 'kubectl get -h' for help and examples",
+            ]));
+        }
+        let selection = arguments.selection(WithoutNames::All)?;
+        Ok(Self { selection, columns, no_headers, ignore_not_found, sort_by, label_columns, show_labels, watch })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
-
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
     fn only_looks(&self) -> bool {
         true
     }
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, scene.now, scene.clock, out);
+    /// What `get` prints.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let Scene { store, now, clock, .. } = *scene;
+        let (found, failures): (Vec<_>, Vec<_>) = find(&self.selection, store).into_iter().partition(Result::is_ok);
+        let mut found: Vec<Found> = found.into_iter().flatten().collect();
+        if let Some((text, path)) = &self.sort_by {
+            match sorted(found, path, text, store, clock) {
+                Ok(sorted) => found = sorted,
+                Err(problem) => return plan.fail(Failure::own(problem)),
+            }
+        }
+        let has_failed = !failures.is_empty() && !self.ignore_not_found;
+        match &self.columns {
+            Columns::Objects(format) => objects(self, format, &found, has_failed, store, clock, plan),
+            // As it is: `-o name` has been heeded.
+            Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
+            Columns::Usual | Columns::Wide => tables(self, &found, has_failed, store, (now, clock), plan),
+        }
+        let made = self
+            .selection
+            .kinds
+            .iter()
+            .filter_map(|kind| if let Kind::Stored(kind) = kind { Some(*kind) } else { None });
+        for kind in made.filter(|kind| is_made_by_controllers(*kind)) {
+            plan.warnings.push(format!("kubesquall: {} that a control plane makes are not simulated", kind.plural));
+        }
+        if self.watch {
+            plan.warnings.push(WATCH.to_owned());
+        }
+        if !self.ignore_not_found {
+            failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+        }
     }
-}
-
-fn read(arguments: &mut Arguments) -> Result<GetArgs, Stop> {
-    let columns = match (&arguments.printing.output, arguments.text("output")) {
-        (Output::Name, _) => Columns::Name,
-        (Output::Human, Some("wide")) => Columns::Wide,
-        (Output::Human, _) => Columns::Usual,
-        (Output::Object(format), _) if matches!(**format, Format::Unknown(_)) => return Err(arguments.unanswered()),
-        (Output::Object(format), _) => Columns::Objects(Arc::clone(format)),
-    };
-    let shows_status = matches!(arguments.text("subresource"), None | Some("status"));
-    if !shows_status || ["raw", "kustomize"].iter().any(|flag| arguments.has(flag)) {
-        return Err(arguments.unanswered());
-    }
-    let is_event = |word: &String| matches!(word.split(['/', '.']).next(), Some("event" | "events" | "ev"));
-    if arguments.words.first().is_some_and(is_event) {
-        return Err(arguments.unanswered());
-    }
-    let path = arguments.text("sort-by").filter(|path| !path.is_empty()).map(str::to_owned);
-    let sort_by = path
-        .map(|path| Ok((path.clone(), Template::relaxed(&path)?)))
-        .transpose()
-        .map_err(|problem: String| Stop::error(problem))?;
-    let label_columns = arguments.list("label-columns");
-    let show_labels = arguments.switch("show-labels", false)?;
-    let watch = arguments.switch("watch", false)? || arguments.switch("watch-only", false)?;
-    let no_headers = arguments.switch("no-headers", false)?;
-    let ignore_not_found = arguments.switch("ignore-not-found", false)?;
-    if arguments.words.is_empty() && !arguments.has("filename") {
-        return Err(Stop::refused(&[
-            "You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported \
-             resources.",
-            "",
-            "error: Required resource not specified.",
-            "Use \"kubectl explain <resource>\" for a detailed description of that resource (e.g. kubectl explain pods).",
-            "See 'kubectl get -h' for help and examples",
-        ]));
-    }
-    let selection = arguments.selection(WithoutNames::All)?;
-    Ok(GetArgs { selection, columns, no_headers, ignore_not_found, sort_by, label_columns, show_labels, watch })
 }
 
 /// How old something is.
@@ -167,36 +189,6 @@ pub(super) fn human(time: SimDuration) -> String {
 /// What is said of a watch, and what waits for changes instead.
 const WATCH: &str = "kubesquall: the changes that a watch would go on to print are not simulated: `kubectl wait --for=…` and \
                      `kubectl rollout status` wait for them, and a second `kubectl get` at a later `at:` shows them";
-
-/// What `get` prints.
-fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut CommandPlan) {
-    let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
-    let mut found: Vec<Found> = found.into_iter().flatten().collect();
-    if let Some((text, path)) = &args.sort_by {
-        match sorted(found, path, text, store, clock) {
-            Ok(sorted) => found = sorted,
-            Err(problem) => return plan.fail(Failure::own(problem)),
-        }
-    }
-    let has_failed = !failures.is_empty() && !args.ignore_not_found;
-    match &args.columns {
-        Columns::Objects(format) => objects(args, format, &found, has_failed, store, clock, plan),
-        // As it is: `-o name` has been heeded.
-        Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
-        Columns::Usual | Columns::Wide => tables(args, &found, has_failed, store, (now, clock), plan),
-    }
-    let made =
-        args.selection.kinds.iter().filter_map(|kind| if let Kind::Stored(kind) = kind { Some(*kind) } else { None });
-    for kind in made.filter(|kind| is_made_by_controllers(*kind)) {
-        plan.warnings.push(format!("kubesquall: {} that a control plane makes are not simulated", kind.plural));
-    }
-    if args.watch {
-        plan.warnings.push(WATCH.to_owned());
-    }
-    if !args.ignore_not_found {
-        failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
-    }
-}
 
 /// Kinds whose objects components make, which none does here.
 fn is_made_by_controllers(kind: StoredKind) -> bool {
@@ -281,15 +273,18 @@ fn tables(
     }
 }
 
-/// Columns stand three spaces apart.
+/// Columns stand three spaces apart, and none but the last is narrower than six with them.
+///
+/// # Source
+/// cli-runtime, `GetNewTabWriter`.
 fn table_lines(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..count).map(|column| (width(column).unwrap_or(0) + 3).max(6)).collect();
     let line = |row: &Vec<String>| -> String {
         let cells = row.iter().enumerate().map(|(column, cell)| match column + 1 == row.len() {
             true => cell.clone(),
-            false => format!("{cell:width$}   ", width = widths[column]),
+            false => format!("{cell:width$}", width = widths[column]),
         });
         cells.collect()
     };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::command_line::{Arguments, FILES, PRINT, ROLLOUT, Selection, Stop, WithoutNames, Words, revision_flag};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Item, rollout};
 use crate::arena::Symbol;
 use crate::model::PodTemplateSpec;
@@ -28,79 +28,66 @@ impl Verb for HistoryArgs {
     const ALIASES: &'static [(&'static str, &'static str)] = &[("rollout hist", "rollout history")];
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        if arguments.words.is_empty() && !arguments.has("filename") {
+            return Err(Stop::error("required resource not specified"));
+        }
+        let revision = revision_flag(arguments)?;
+        if arguments.has("output") {
+            return Err(arguments.unanswered());
+        }
+        let selection = arguments.selection(WithoutNames::All)?;
+        Ok(Self { selection, revision })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
-
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
     fn only_looks(&self) -> bool {
         true
     }
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
+    /// # Source
+    /// kubectl, `DeploymentHistoryViewer`, `printHistory`: revisions in order, with their causes; of one, its template.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        for found in find_or_fail(&self.selection, store, plan) {
+            let Some((id, revisions)) = revisions(&found, store) else {
+                let kind = found.kind().group_kind();
+                plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+                continue;
+            };
+            let with = if self.revision > 0 { format!("with revision #{}", self.revision) } else { String::new() };
+            let heading = format!("{} {with}", found.printed(store));
+            if revisions.is_empty() {
+                plan.items.push(Item::Print(vec![heading, "No rollout history found.".to_owned()]));
+            } else if self.revision > 0 {
+                let cause = revisions.iter().find(|(revision, _)| *revision == self.revision).map(|(_, cause)| cause);
+                match rollout::template(store, id, self.revision) {
+                    Some(template) => {
+                        let mut lines = vec![heading];
+                        described(&template, cause.filter(|_| matches!(id, WorkloadId::Deployment(_))), &mut lines);
+                        lines.push(String::new());
+                        plan.items.push(Item::Print(lines));
+                        if !plan.warnings.iter().any(|line| line == SHOWN) {
+                            plan.warnings.push(SHOWN.to_owned());
+                        }
+                    }
+                    None => plan.fail(Failure::own("unable to find the specified revision")),
+                }
+            } else {
+                plan.say(heading);
+                plan.say("REVISION  CHANGE-CAUSE");
+                for (revision, cause) in revisions {
+                    plan.say(format!("{revision:<10}{}", if cause.is_empty() { "<none>" } else { &cause }));
+                }
+                plan.say("");
+            }
+        }
     }
-}
-
-fn read(arguments: &mut Arguments) -> Result<HistoryArgs, Stop> {
-    if arguments.words.is_empty() && !arguments.has("filename") {
-        return Err(Stop::error("required resource not specified"));
-    }
-    let revision = revision_flag(arguments)?;
-    if arguments.has("output") {
-        return Err(arguments.unanswered());
-    }
-    let selection = arguments.selection(WithoutNames::All)?;
-    Ok(HistoryArgs { selection, revision })
 }
 
 /// What is said of a template.
 const SHOWN: &str =
     "kubesquall: of the pod template labels, annotations, and names, images and ports of containers are shown";
-
-/// # Source
-/// kubectl, `DeploymentHistoryViewer`, `printHistory`: revisions in order, with their causes; of one, its template.
-fn plan(args: &HistoryArgs, store: &Store, plan: &mut CommandPlan) {
-    for found in find_or_fail(&args.selection, store, plan) {
-        let Some((id, revisions)) = revisions(&found, store) else {
-            let kind = found.kind().group_kind();
-            plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
-            continue;
-        };
-        let with = if args.revision > 0 { format!("with revision #{}", args.revision) } else { String::new() };
-        let heading = format!("{} {with}", found.printed(store));
-        if revisions.is_empty() {
-            plan.items.push(Item::Print(vec![heading, "No rollout history found.".to_owned()]));
-        } else if args.revision > 0 {
-            let cause = revisions.iter().find(|(revision, _)| *revision == args.revision).map(|(_, cause)| cause);
-            match rollout::template(store, id, args.revision) {
-                Some(template) => {
-                    let mut lines = vec![heading];
-                    described(&template, cause.filter(|_| matches!(id, WorkloadId::Deployment(_))), &mut lines);
-                    lines.push(String::new());
-                    plan.items.push(Item::Print(lines));
-                    if !plan.warnings.iter().any(|line| line == SHOWN) {
-                        plan.warnings.push(SHOWN.to_owned());
-                    }
-                }
-                None => plan.fail(Failure::own("unable to find the specified revision")),
-            }
-        } else {
-            plan.say(heading);
-            plan.say("REVISION  CHANGE-CAUSE");
-            for (revision, cause) in revisions {
-                plan.say(format!("{revision:<10}{}", if cause.is_empty() { "<none>" } else { &cause }));
-            }
-            plan.say("");
-        }
-    }
-}
 
 /// The revisions of a workload in order, each with its cause; none of a kind that has no history.
 fn revisions(found: &Found, store: &Store) -> Option<(WorkloadId, Vec<(i64, String)>)> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::command_line::{Arguments, DRY, FILES, PRINT, Selection, Stop, WRITE, Words, all_or_refused, pairs};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Item, Step, three_way};
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request, export_workload};
@@ -68,16 +68,21 @@ impl Verb for LabelArgs {
         read(arguments, if is_label { MetadataPart::Labels } else { MetadataPart::Annotations })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        let is_one = self.selection.targets.len() == 1 && self.selection.kinds.len() <= 1;
+        if self.resource_version.is_some() && !is_one {
+            return plan.fail(Failure::own("--resource-version may only be used with a single resource"));
+        }
+        for object in find_or_fail(&self.selection, store, plan) {
+            let name = object.printed(store);
+            match self.part {
+                MetadataPart::Labels => labels(self, &object, &name, store, plan),
+                MetadataPart::Annotations => annotations(self, &object, &name, store, plan),
+            }
+        }
     }
 }
 
@@ -142,20 +147,6 @@ fn read(arguments: &mut Arguments, part: MetadataPart) -> Result<LabelArgs, Stop
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
      must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
      validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-
-fn plan(args: &LabelArgs, store: &Store, plan: &mut CommandPlan) {
-    let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
-    if args.resource_version.is_some() && !is_one {
-        return plan.fail(Failure::own("--resource-version may only be used with a single resource"));
-    }
-    for object in find_or_fail(&args.selection, store, plan) {
-        let name = object.printed(store);
-        match args.part {
-            MetadataPart::Labels => labels(args, &object, &name, store, plan),
-            MetadataPart::Annotations => annotations(args, &object, &name, store, plan),
-        }
-    }
-}
 
 /// # Source
 /// kubectl label, `RunLabel`, `labelFunc` and `updateDataChangeMsg`.

@@ -405,7 +405,15 @@ impl Component for Kubectl {
         let words = match timer {
             Timer::Run(_) | Timer::Next(_) | Timer::Begin(_) => "a line is typed",
             Timer::Timeout(..) | Timer::WaitTimeout(_) | Timer::RolloutTimeout(..) => "a command gives up",
-            _ => "a command goes on",
+            Timer::List(_)
+            | Timer::Evict(..)
+            | Timer::Reread(..)
+            | Timer::SendReread(..)
+            | Timer::Send(..)
+            | Timer::Poll(..)
+            | Timer::Look(..)
+            | Timer::LookAgain(_)
+            | Timer::GoOn(_) => "a command goes on",
         };
         words.to_owned()
     }

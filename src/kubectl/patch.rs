@@ -9,7 +9,7 @@ use super::command_line::{
 };
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::{Object, api_fields, validation};
@@ -46,50 +46,43 @@ impl Verb for PatchArgs {
         &[("patch", &[FILES, PRINT, DRY, "field-manager= local! patch,p= patch-file= record! subresource= type="])];
     const READS_BEFORE: bool = false;
 
+    /// # Source
+    /// kubectl, `PatchOptions.Validate` and `RunPatch`.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let file = arguments.text("patch-file").filter(|file| !file.is_empty()).map(str::to_owned);
+        let text = arguments.text("patch").filter(|text| !text.is_empty()).map(str::to_owned);
+        let text = match (&file, text) {
+            (Some(_), Some(_)) => return Err(Stop::error("cannot specify --patch and --patch-file together")),
+            (None, None) => {
+                return Err(Stop::error("must specify --patch or --patch-file containing the contents of the patch"));
+            }
+            (Some(_), None) => "null".to_owned(),
+            (None, Some(text)) => text,
+        };
+        let patch_type = match arguments.text("type").map(str::to_lowercase).as_deref() {
+            None | Some("strategic") => PatchType::Strategic,
+            Some("merge") => PatchType::Merge,
+            Some("json") => PatchType::Json,
+            Some(other) => {
+                return Err(Stop::error(format!("--type must be one of [json merge strategic], not {other:?}")));
+            }
+        };
+        check_subresource(arguments)?;
+        let invalid = |error: CommandLineError| Stop::error(format!("unable to parse {text:?}: {}", error.message));
+        let patch = patch_value(&text).map_err(invalid)?;
+        let selection = arguments.selection(WithoutNames::Refused)?;
+        let of_scale = arguments.text("subresource") == Some("scale");
+        Ok(Self { selection, patch_type, patch, patch_file: file, of_scale })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
-    }
-}
-
-/// # Source
-/// kubectl, `PatchOptions.Validate` and `RunPatch`.
-fn read(arguments: &mut Arguments) -> Result<PatchArgs, Stop> {
-    let file = arguments.text("patch-file").filter(|file| !file.is_empty()).map(str::to_owned);
-    let text = arguments.text("patch").filter(|text| !text.is_empty()).map(str::to_owned);
-    let text = match (&file, text) {
-        (Some(_), Some(_)) => return Err(Stop::error("cannot specify --patch and --patch-file together")),
-        (None, None) => {
-            return Err(Stop::error("must specify --patch or --patch-file containing the contents of the patch"));
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        for object in find_or_fail(&self.selection, store, plan) {
+            patch(self, &object, store, plan);
         }
-        (Some(_), None) => "null".to_owned(),
-        (None, Some(text)) => text,
-    };
-    let patch_type = match arguments.text("type").map(str::to_lowercase).as_deref() {
-        None | Some("strategic") => PatchType::Strategic,
-        Some("merge") => PatchType::Merge,
-        Some("json") => PatchType::Json,
-        Some(other) => {
-            return Err(Stop::error(format!("--type must be one of [json merge strategic], not {other:?}")));
-        }
-    };
-    check_subresource(arguments)?;
-    let invalid = |error: CommandLineError| Stop::error(format!("unable to parse {text:?}: {}", error.message));
-    let patch = patch_value(&text).map_err(invalid)?;
-    let selection = arguments.selection(WithoutNames::Refused)?;
-    let of_scale = arguments.text("subresource") == Some("scale");
-    Ok(PatchArgs { selection, patch_type, patch, patch_file: file, of_scale })
+    }
 }
 
 /// Reads a patch: JSON, or YAML.
@@ -111,12 +104,6 @@ pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>,
 
 fn invalid(problem: impl Display) -> Failure {
     Failure::line(format!("The request is invalid: {problem}"))
-}
-
-fn plan(args: &PatchArgs, store: &Store, plan: &mut CommandPlan) {
-    for object in find_or_fail(&args.selection, store, plan) {
-        patch(args, &object, store, plan);
-    }
 }
 
 fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut CommandPlan) {

@@ -11,7 +11,6 @@ use super::resource::{Kind, find_one, not_found, of_another_namespace};
 use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, delete};
 use crate::component::Request;
-use crate::model::config::KubernetesVersion;
 use crate::state::Store;
 
 /// Arguments of `replace`.
@@ -31,8 +30,27 @@ impl Verb for ReplaceArgs {
         &[FILES, PRINT, DRY, WRITE, CREATE, "cascade? force! grace-period= raw= subresource= timeout= wait!"],
     )];
 
+    /// # Source
+    /// kubectl, `ReplaceOptions.Validate`.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let force = arguments.switch("force", false)?;
+        if !force && arguments.number::<i64>("grace-period")?.is_some_and(|seconds| seconds >= 0) {
+            return Err(Stop::error("--grace-period must have --force specified"));
+        }
+        if !force && arguments.has("timeout") {
+            return Err(Stop::error("--timeout must have --force specified"));
+        }
+        if force && arguments.has("dry-run") {
+            return Err(Stop::error("--dry-run can not be used when --force is set"));
+        }
+        if arguments.files().is_empty() && !arguments.has("kustomize") {
+            return Err(Stop::error("must specify --filename to replace"));
+        }
+        check_kustomize(arguments)?;
+        check_subresource(arguments)?;
+        let namespace = arguments.has("namespace").then(|| arguments.namespace());
+        let validation = field_validation(arguments)?;
+        Ok(Self { namespace, force, validation })
     }
 
     fn selection(&self) -> Option<&Selection> {
@@ -43,68 +61,44 @@ impl Verb for ReplaceArgs {
         self.namespace.as_deref()
     }
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, &scene.line.objects, scene.version, scene.store, out);
-    }
-}
-
-/// # Source
-/// kubectl, `ReplaceOptions.Validate`.
-fn read(arguments: &Arguments) -> Result<ReplaceArgs, Stop> {
-    let force = arguments.switch("force", false)?;
-    if !force && arguments.number::<i64>("grace-period")?.is_some_and(|seconds| seconds >= 0) {
-        return Err(Stop::error("--grace-period must have --force specified"));
-    }
-    if !force && arguments.has("timeout") {
-        return Err(Stop::error("--timeout must have --force specified"));
-    }
-    if force && arguments.has("dry-run") {
-        return Err(Stop::error("--dry-run can not be used when --force is set"));
-    }
-    if arguments.files().is_empty() && !arguments.has("kustomize") {
-        return Err(Stop::error("must specify --filename to replace"));
-    }
-    check_kustomize(arguments)?;
-    check_subresource(arguments)?;
-    let namespace = arguments.has("namespace").then(|| arguments.namespace());
-    let validation = field_validation(arguments)?;
-    Ok(ReplaceArgs { namespace, force, validation })
-}
-
-/// # Source
-/// kubectl, `ReplaceOptions.Run`: what is not there is an error.
-fn plan(args: &ReplaceArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut CommandPlan) {
-    if objects.is_empty() {
-        plan.fail(Failure::own("no objects passed to replace"));
-    }
-    let served = |written: &&Written| written.is_served(version);
-    let objects: Vec<&Written> = objects.iter().filter(served).collect();
-    if args.force {
-        let elsewhere = |w: &&Written| of_another_namespace(w.object.metadata().namespace, args.namespace.as_deref());
-        if let Some(failure) = objects.iter().find_map(elsewhere) {
-            return plan.fail(failure);
+    /// # Source
+    /// kubectl, `ReplaceOptions.Run`: what is not there is an error.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let Scene { version, store, .. } = *scene;
+        let objects = &scene.line.objects;
+        if objects.is_empty() {
+            plan.fail(Failure::own("no objects passed to replace"));
         }
-        return make_anew(&objects, store, plan);
-    }
-    for written in objects {
-        let Written { file, object, .. } = written;
-        let Some(kind) = Kind::of(object) else { continue };
-        let metadata = object.metadata();
-        if let Some(failure) = of_another_namespace(metadata.namespace, args.namespace.as_deref()) {
-            plan.fail(failure);
-            continue;
+        let served = |written: &&Written| written.is_served(version);
+        let objects: Vec<&Written> = objects.iter().filter(served).collect();
+        if self.force {
+            let elsewhere =
+                |w: &&Written| of_another_namespace(w.object.metadata().namespace, self.namespace.as_deref());
+            if let Some(failure) = objects.iter().find_map(elsewhere) {
+                return plan.fail(failure);
+            }
+            return make_anew(&objects, store, plan);
         }
-        if find_one(kind, metadata.namespace, metadata.name.as_str(), store).is_none() {
-            let error = not_found(kind, metadata.name.as_str());
-            plan.fail(Failure::refusal(&error, Some(("replacing", file))));
-            continue;
+        for written in objects {
+            let Written { file, object, .. } = written;
+            let Some(kind) = Kind::of(object) else { continue };
+            let metadata = object.metadata();
+            if let Some(failure) = of_another_namespace(metadata.namespace, self.namespace.as_deref()) {
+                plan.fail(failure);
+                continue;
+            }
+            if find_one(kind, metadata.namespace, metadata.name.as_str(), store).is_none() {
+                let error = not_found(kind, metadata.name.as_str());
+                plan.fail(Failure::refusal(&error, Some(("replacing", file))));
+                continue;
+            }
+            if !written.is_taken("replacing", self.validation, plan) {
+                continue;
+            }
+            let line = format!("{}/{} replaced", kind.printed(), metadata.name);
+            let source = Some(("replacing", Arc::clone(file)));
+            plan.call(Step { source, ..Step::new(Request::Apply(Box::new(object.clone())), line) });
         }
-        if !written.is_taken("replacing", args.validation, plan) {
-            continue;
-        }
-        let line = format!("{}/{} replaced", kind.printed(), metadata.name);
-        let source = Some(("replacing", Arc::clone(file)));
-        plan.call(Step { source, ..Step::new(Request::Apply(Box::new(object.clone())), line) });
     }
 }
 

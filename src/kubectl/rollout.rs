@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
 use super::three_way::LAST_APPLIED;
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, rollout_status};
 use crate::arena::Symbol;
 use crate::component::export_workload;
@@ -69,13 +69,7 @@ impl Verb for RolloutArgs {
         read(arguments, verb)
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
-
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
     fn only_looks(&self) -> bool {
         self.verb == RolloutVerb::Status

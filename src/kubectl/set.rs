@@ -4,9 +4,8 @@ use super::command_line::{Arguments, DRY, FILES, PRINT, SET, Selection, Stop, Wo
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::find;
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, three_way};
-use crate::state::Store;
 
 /// Arguments of `set image`.
 #[derive(Clone, Debug)]
@@ -21,85 +20,73 @@ impl Verb for SetImageArgs {
     const COMMANDS: &'static [Words] = &[("set image", &[FILES, PRINT, DRY, SET])];
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let images = pairs(arguments, "image")?;
+        let images: Vec<(String, String)> = images.into_iter().filter_map(|(c, image)| image.map(|i| (c, i))).collect();
+        let all = arguments.switch("all", false)?;
+        let mut problems = Vec::new();
+        if all && arguments.has("selector") {
+            problems.push("cannot set --all and --selector at the same time");
+        }
+        if arguments.words.is_empty() && !arguments.has("filename") {
+            problems.push("one or more resources must be specified as <resource> <name> or <resource>/<name>");
+        }
+        if images.is_empty() {
+            problems.push("at least one image update is required");
+        } else if images.len() > 1 && images.iter().any(|(container, _)| container == "*") {
+            let text =
+                "all containers are already specified by *, but saw more than one container_name=container_image pairs";
+            problems.push(text);
+        }
+        match problems.as_slice() {
+            [] => {}
+            [one] => return Err(Stop::error(one)),
+            several => return Err(Stop::refused(several)),
+        }
+        let without = all_or_refused(arguments)?;
+        let selection = arguments.selection(without)?;
+        Ok(Self { selection, images })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
-    }
-}
-
-fn read(arguments: &mut Arguments) -> Result<SetImageArgs, Stop> {
-    let images = pairs(arguments, "image")?;
-    let images: Vec<(String, String)> = images.into_iter().filter_map(|(c, image)| image.map(|i| (c, i))).collect();
-    let all = arguments.switch("all", false)?;
-    let mut problems = Vec::new();
-    if all && arguments.has("selector") {
-        problems.push("cannot set --all and --selector at the same time");
-    }
-    if arguments.words.is_empty() && !arguments.has("filename") {
-        problems.push("one or more resources must be specified as <resource> <name> or <resource>/<name>");
-    }
-    if images.is_empty() {
-        problems.push("at least one image update is required");
-    } else if images.len() > 1 && images.iter().any(|(container, _)| container == "*") {
-        let text =
-            "all containers are already specified by *, but saw more than one container_name=container_image pairs";
-        problems.push(text);
-    }
-    match problems.as_slice() {
-        [] => {}
-        [one] => return Err(Stop::error(one)),
-        several => return Err(Stop::refused(several)),
-    }
-    let without = all_or_refused(arguments)?;
-    let selection = arguments.selection(without)?;
-    Ok(SetImageArgs { selection, images })
-}
-
-/// # Source
-/// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
-fn plan(args: &SetImageArgs, store: &Store, plan: &mut CommandPlan) {
-    let results = find(&args.selection, store);
-    if results.iter().any(Result::is_err) {
-        return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
-    }
-    let mut changed = Vec::new();
-    for object in results.into_iter().flatten() {
-        let name = object.printed(store);
-        let Some(current) = three_way::export(&object, store) else { continue };
-        let mut value = current.to_value();
-        // A pod, something with a template, or a cron job with a template of a job.
-        let specs = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec", "/spec"];
-        let Some(spec) = specs.into_iter().find(|spec| value.pointer(&format!("{spec}/containers")).is_some()) else {
-            continue;
-        };
-        let mut missing: Vec<&str> = args.images.iter().map(|(c, _)| c.as_str()).collect();
-        for list in ["initContainers", "containers"] {
-            let containers = value.pointer_mut(&format!("{spec}/{list}"));
-            for container in containers.and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
-                for (wanted, image) in &args.images {
-                    if wanted == "*" || container["name"] == **wanted {
-                        container["image"] = image.clone().into();
-                        missing.retain(|c| c != wanted);
+    /// # Source
+    /// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        let results = find(&self.selection, store);
+        if results.iter().any(Result::is_err) {
+            return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+        }
+        let mut changed = Vec::new();
+        for object in results.into_iter().flatten() {
+            let name = object.printed(store);
+            let Some(current) = three_way::export(&object, store) else { continue };
+            let mut value = current.to_value();
+            // A pod, something with a template, or a cron job with a template of a job.
+            let specs = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec", "/spec"];
+            let Some(spec) = specs.into_iter().find(|spec| value.pointer(&format!("{spec}/containers")).is_some())
+            else {
+                continue;
+            };
+            let mut missing: Vec<&str> = self.images.iter().map(|(c, _)| c.as_str()).collect();
+            for list in ["initContainers", "containers"] {
+                let containers = value.pointer_mut(&format!("{spec}/{list}"));
+                for container in containers.and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
+                    for (wanted, image) in &self.images {
+                        if wanted == "*" || container["name"] == **wanted {
+                            container["image"] = image.clone().into();
+                            missing.retain(|c| c != wanted);
+                        }
                     }
                 }
             }
+            for container in missing {
+                plan.fail(Failure::own(format!("error: unable to find container named \"{container}\"")));
+            }
+            changed.push((name, value));
         }
-        for container in missing {
-            plan.fail(Failure::own(format!("error: unable to find container named \"{container}\"")));
+        for (name, value) in changed {
+            apply_value(value, format!("{name} image updated"), Some(String::new()), plan);
         }
-        changed.push((name, value));
-    }
-    for (name, value) in changed {
-        apply_value(value, format!("{name} image updated"), Some(String::new()), plan);
     }
 }

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, Kind, find};
 use super::three_way;
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use crate::model::Object;
 use crate::state::Store;
 
@@ -66,16 +66,58 @@ impl Verb for SetArgs {
         }
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
-
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, out);
+    /// # Source
+    /// kubectl, the commands of `set`: one object that is not there and nothing is done.
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let store = scene.store;
+        let results = find(&self.selection, store);
+        if results.iter().any(Result::is_err) {
+            return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+        }
+        for found in results.into_iter().flatten() {
+            let name = found.printed(store);
+            if let SetWhat::Selector(pairs) = &self.what {
+                selector(&found, pairs, store, plan);
+                continue;
+            }
+            let object = match &found {
+                Found::Workload(..) => three_way::export(&found, store),
+                _ => None,
+            };
+            let Some(object) = object else {
+                plan.fail(Failure::own(format!("{name} does not have a pod template that can be set")));
+                continue;
+            };
+            let mut value = object.to_value();
+            let Some(spec) = pod_spec(&object, &mut value) else { continue };
+            let before = spec.clone();
+            let changed = match &self.what {
+                SetWhat::ServiceAccount(account) => {
+                    spec["serviceAccountName"] = json!(account);
+                    Ok("serviceaccount updated")
+                }
+                SetWhat::Env { changes, overwrite } => {
+                    containers(spec, &self.container, |container| env(container, changes, *overwrite))
+                        .map(|()| "env updated")
+                }
+                SetWhat::Resources { limits, requests } => containers(spec, &self.container, |container| {
+                    resources(container, "limits", limits);
+                    resources(container, "requests", requests);
+                    Ok(())
+                })
+                .map(|()| "resource requirements updated"),
+                SetWhat::Selector(_) => continue,
+            };
+            let is_same = *spec == before;
+            match changed {
+                // What changes nothing is not sent.
+                Ok(_) if is_same => {}
+                Ok(done) => apply_value(value, format!("{name} {done}"), Some(format!("{name} {done}")), plan),
+                Err(problem) => plan.fail(Failure::own(problem)),
+            }
+        }
     }
 }
 
@@ -168,57 +210,6 @@ fn pod_spec<'a>(object: &Object, value: &'a mut Value) -> Option<&'a mut Value> 
         Object::CronJob(_) => "/spec/jobTemplate/spec/template/spec",
         _ => "/spec/template/spec",
     })
-}
-
-/// # Source
-/// kubectl, the commands of `set`: one object that is not there and nothing is done.
-fn plan(args: &SetArgs, store: &Store, plan: &mut CommandPlan) {
-    let results = find(&args.selection, store);
-    if results.iter().any(Result::is_err) {
-        return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
-    }
-    for found in results.into_iter().flatten() {
-        let name = found.printed(store);
-        if let SetWhat::Selector(pairs) = &args.what {
-            selector(&found, pairs, store, plan);
-            continue;
-        }
-        let object = match &found {
-            Found::Workload(..) => three_way::export(&found, store),
-            _ => None,
-        };
-        let Some(object) = object else {
-            plan.fail(Failure::own(format!("{name} does not have a pod template that can be set")));
-            continue;
-        };
-        let mut value = object.to_value();
-        let Some(spec) = pod_spec(&object, &mut value) else { continue };
-        let before = spec.clone();
-        let changed = match &args.what {
-            SetWhat::ServiceAccount(account) => {
-                spec["serviceAccountName"] = json!(account);
-                Ok("serviceaccount updated")
-            }
-            SetWhat::Env { changes, overwrite } => {
-                containers(spec, &args.container, |container| env(container, changes, *overwrite))
-                    .map(|()| "env updated")
-            }
-            SetWhat::Resources { limits, requests } => containers(spec, &args.container, |container| {
-                resources(container, "limits", limits);
-                resources(container, "requests", requests);
-                Ok(())
-            })
-            .map(|()| "resource requirements updated"),
-            SetWhat::Selector(_) => continue,
-        };
-        let is_same = *spec == before;
-        match changed {
-            // What changes nothing is not sent.
-            Ok(_) if is_same => {}
-            Ok(done) => apply_value(value, format!("{name} {done}"), Some(format!("{name} {done}")), plan),
-            Err(problem) => plan.fail(Failure::own(problem)),
-        }
-    }
 }
 
 /// Changes the containers that a pattern names; none of them is an error.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::command_line::{Arguments, DRY, PRINT, Selection, Stop, WRITE, Words, error};
 use super::failure::Failure;
 use super::resource::{Found, Kind, find};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Step};
 use crate::component::Request;
 use crate::model::{TaintArgument, TaintEffect};
@@ -26,62 +26,63 @@ pub struct TaintArgs {
 impl Verb for TaintArgs {
     const COMMANDS: &'static [Words] = &[("taint", &[PRINT, DRY, WRITE, "all! overwrite! selector,l="])];
 
+    /// # Source
+    /// kubectl, `TaintOptions.Complete` and `Validate`, `parseTaints`.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let is_taint = |word: &String| word.contains('=') || word.contains(':') || word.ends_with('-');
+        let first = arguments.words.iter().position(is_taint).unwrap_or(arguments.words.len());
+        let taints = arguments.words.split_off(first);
+        if let Some(word) = taints.iter().find(|word| !is_taint(word)) {
+            return Err(Stop::error(format!("all resources must be specified before taint changes: {word}")));
+        }
+        if arguments.words.is_empty() {
+            return Err(Stop::error("one or more resources must be specified as <resource> <name>"));
+        }
+        if taints.is_empty() {
+            return Err(Stop::error("at least one taint update is required"));
+        }
+        let parse = |text: &String| TaintArgument::parse(text).map_err(|e| error(text, e.to_string()));
+        let taints = taints.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        check_taints(&taints)?;
+        let word = arguments.words.remove(0);
+        let kind = Kind::parse(&word);
+        if kind != Kind::Node {
+            let text = format!("invalid resource type {}, only node types are supported", word.to_lowercase());
+            return Err(Stop::error(text));
+        }
+        let conflicts = conflicts(&taints);
+        if !conflicts.is_empty() {
+            let text = "can not both modify and remove the following taint(s) in the same command";
+            return Err(Stop::error(format!("{text}: {}", conflicts.join(", "))));
+        }
+        let all = arguments.switch("all", false)?;
+        let selects = arguments.label_selector()?.is_some();
+        if all && selects {
+            return Err(Stop::error("setting 'all' parameter with a non empty selector is prohibited"));
+        }
+        if all || selects {
+            // Names beside a selector are passed over.
+            arguments.words.clear();
+        } else if arguments.words.is_empty() {
+            return Err(Stop::error("at least one resource name must be specified since 'all' parameter is not set"));
+        }
+        let overwrite = arguments.switch("overwrite", false)?;
+        let selection = arguments.nodes()?;
+        Ok(Self { selection, taints, overwrite })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
+    works_on_selection!(of_words);
 
-    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
-        plan(self, scene.store, scene.now, out);
+    fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
+        let Scene { store, now, .. } = *scene;
+        for result in find(&self.selection, store) {
+            match result {
+                Ok(Found::Node(node)) => taint(self, node, store, now, plan),
+                Ok(_) => {}
+                Err(failure) => plan.fail(failure),
+            }
+        }
     }
-}
-
-/// # Source
-/// kubectl, `TaintOptions.Complete` and `Validate`, `parseTaints`.
-fn read(arguments: &mut Arguments) -> Result<TaintArgs, Stop> {
-    let is_taint = |word: &String| word.contains('=') || word.contains(':') || word.ends_with('-');
-    let first = arguments.words.iter().position(is_taint).unwrap_or(arguments.words.len());
-    let taints = arguments.words.split_off(first);
-    if let Some(word) = taints.iter().find(|word| !is_taint(word)) {
-        return Err(Stop::error(format!("all resources must be specified before taint changes: {word}")));
-    }
-    if arguments.words.is_empty() {
-        return Err(Stop::error("one or more resources must be specified as <resource> <name>"));
-    }
-    if taints.is_empty() {
-        return Err(Stop::error("at least one taint update is required"));
-    }
-    let parse = |text: &String| TaintArgument::parse(text).map_err(|e| error(text, e.to_string()));
-    let taints = taints.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-    check_taints(&taints)?;
-    let word = arguments.words.remove(0);
-    let kind = Kind::parse(&word);
-    if kind != Kind::Node {
-        let text = format!("invalid resource type {}, only node types are supported", word.to_lowercase());
-        return Err(Stop::error(text));
-    }
-    let conflicts = conflicts(&taints);
-    if !conflicts.is_empty() {
-        let text = "can not both modify and remove the following taint(s) in the same command";
-        return Err(Stop::error(format!("{text}: {}", conflicts.join(", "))));
-    }
-    let all = arguments.switch("all", false)?;
-    let selects = arguments.label_selector()?.is_some();
-    if all && selects {
-        return Err(Stop::error("setting 'all' parameter with a non empty selector is prohibited"));
-    }
-    if all || selects {
-        // Names beside a selector are passed over.
-        arguments.words.clear();
-    } else if arguments.words.is_empty() {
-        return Err(Stop::error("at least one resource name must be specified since 'all' parameter is not set"));
-    }
-    let overwrite = arguments.switch("overwrite", false)?;
-    let selection = arguments.nodes()?;
-    Ok(TaintArgs { selection, taints, overwrite })
 }
 
 /// Two taints to add of one key and effect are refused.
@@ -112,16 +113,6 @@ fn conflicts(taints: &[TaintArgument]) -> Vec<String> {
         }
     }
     conflicts
-}
-
-fn plan(args: &TaintArgs, store: &Store, now: SimTime, plan: &mut CommandPlan) {
-    for result in find(&args.selection, store) {
-        match result {
-            Ok(Found::Node(node)) => taint(args, node, store, now, plan),
-            Ok(_) => {}
-            Err(failure) => plan.fail(failure),
-        }
-    }
 }
 
 /// # Source

@@ -9,7 +9,7 @@ use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, Words, all_o
 use super::failure::Failure;
 use super::json_path::{Missing, Template, text_of};
 use super::resource::{Found, find, find_one, unknown_kind};
-use super::verb::{Scene, Verb};
+use super::verb::{Scene, Verb, works_on_selection};
 use super::view::{self, Clock};
 use super::{Command, CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::{Id, Symbol};
@@ -48,17 +48,36 @@ impl Verb for WaitArgs {
     const COMMANDS: &'static [Words] =
         &[("wait", &[FILES, PRINT, "all! all-namespaces,A! field-selector= for= local! selector,l= timeout="])];
 
+    /// # Source
+    /// kubectl, `conditionFuncFor` and `ToOptions`: a negative timeout is a week, none is one look.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
-        read(arguments)
+        let Some(text) = arguments.text("for").map(str::to_owned) else {
+            return Err(Stop::error("unrecognized condition: \"\""));
+        };
+        let what = if text.eq_ignore_ascii_case("delete") {
+            WaitFor::Deletion
+        } else if text.eq_ignore_ascii_case("create") {
+            WaitFor::Creation
+        } else if let Some(condition) = text.strip_prefix("condition=") {
+            let (name, value) = condition.split_once('=').unwrap_or((condition, "true"));
+            WaitFor::Condition(name.to_lowercase(), value.to_lowercase())
+        } else if let Some(path) = text.strip_prefix("jsonpath=") {
+            let (template, value) = path_and_value(path)?;
+            WaitFor::Path(template, value)
+        } else {
+            return Err(Stop::error(format!("unrecognized condition: {text:?}")));
+        };
+        let timeout = match arguments.text("timeout") {
+            None => WAIT,
+            Some(text) if text.starts_with('-') => SimDuration::from_secs(7 * 24 * 3600),
+            Some(text) => duration(text)?,
+        };
+        let without = all_or_refused(arguments)?;
+        let selection = arguments.selection(without)?;
+        Ok(Self { selection, what, timeout })
     }
 
-    fn selection(&self) -> Option<&Selection> {
-        Some(&self.selection)
-    }
-
-    fn named_by_files(&mut self) -> Option<&mut Selection> {
-        Some(&mut self.selection)
-    }
+    works_on_selection!(of_words_or_files);
 
     fn only_looks(&self) -> bool {
         true
@@ -67,35 +86,6 @@ impl Verb for WaitArgs {
     fn plan(&self, _scene: &Scene<'_>, out: &mut CommandPlan) {
         out.items.push(Item::Wait);
     }
-}
-
-/// # Source
-/// kubectl, `conditionFuncFor` and `ToOptions`: a negative timeout is a week, none is one look.
-fn read(arguments: &mut Arguments) -> Result<WaitArgs, Stop> {
-    let Some(text) = arguments.text("for").map(str::to_owned) else {
-        return Err(Stop::error("unrecognized condition: \"\""));
-    };
-    let what = if text.eq_ignore_ascii_case("delete") {
-        WaitFor::Deletion
-    } else if text.eq_ignore_ascii_case("create") {
-        WaitFor::Creation
-    } else if let Some(condition) = text.strip_prefix("condition=") {
-        let (name, value) = condition.split_once('=').unwrap_or((condition, "true"));
-        WaitFor::Condition(name.to_lowercase(), value.to_lowercase())
-    } else if let Some(path) = text.strip_prefix("jsonpath=") {
-        let (template, value) = path_and_value(path)?;
-        WaitFor::Path(template, value)
-    } else {
-        return Err(Stop::error(format!("unrecognized condition: {text:?}")));
-    };
-    let timeout = match arguments.text("timeout") {
-        None => WAIT,
-        Some(text) if text.starts_with('-') => SimDuration::from_secs(7 * 24 * 3600),
-        Some(text) => duration(text)?,
-    };
-    let without = all_or_refused(arguments)?;
-    let selection = arguments.selection(without)?;
-    Ok(WaitArgs { selection, what, timeout })
 }
 
 /// The path of `--for=jsonpath=…` and the value that it is to have.

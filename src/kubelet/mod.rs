@@ -44,7 +44,7 @@ use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistra
 use crate::engine::Ticket;
 use crate::model::Object;
 use crate::state::{
-    CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Ending, MachineChange, NodeDelta, NodeId,
+    CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
     PersistentVolumeId, PodDelta, PodId, Power, Store,
 };
 use crate::units::SimDuration;
@@ -342,7 +342,6 @@ impl Component for Kubelets {
                 self.images.pulls_work(fault);
                 self.pulls_changed(None, ctx);
             }
-            MachineChange::DiskSlowed { node, .. } => self.foresee_again(node, ctx),
             MachineChange::NextBootTakes { node, length_ns } => {
                 self.next_boot.insert(node, SimDuration::from_nanos(length_ns));
             }
@@ -374,7 +373,10 @@ impl Component for Kubelets {
                 }
                 self.condition_observed(node, ctx);
             }
-            MachineChange::Burdened { node, .. } => self.watch_usage(node, ctx),
+            MachineChange::Affected { node, effect } => match effect {
+                Effect::Burdened(_) => self.watch_usage(node, ctx),
+                Effect::DiskSlowed(_) => self.foresee_again(node, ctx),
+            },
             MachineChange::ShutdownBegins(node) => self.shutdown_begins(node, ctx),
             MachineChange::ContainerEnds { pod, fate } => {
                 let ending = match fate {

@@ -36,7 +36,7 @@ pub(super) fn start_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -
 
 /// How slow the disk of the pod's machine is.
 fn disk_of(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Slowdown {
-    pod.node.map_or(Slowdown::NONE, |node| ctx.store.machine(node).disk)
+    pod.node.map_or(Slowdown::NONE, |node| ctx.store.machine(node).effects.disk_slowdown())
 }
 
 /// One pull of the image of the pod's container of that number.

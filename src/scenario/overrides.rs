@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::DocumentKind;
 use super::at::parse_path;
 use super::document::{self, Entry, Node, Text, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
@@ -33,6 +34,19 @@ impl Caller {
         match self {
             Self::CommandLine => "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`",
             Self::Program => "write `path.to.field=value`, such as `spec.timeline[0].at=2m`",
+        }
+    }
+
+    /// How to play a document that is no scenario.
+    pub(super) fn how_to_play(self, kind: DocumentKind, file: &str) -> Option<String> {
+        match (kind, self) {
+            (DocumentKind::Scenario | DocumentKind::Manifest, _) => None,
+            (DocumentKind::Plan, Self::CommandLine) => Some(format!("work it out with `kubesquall plan {file}`")),
+            (DocumentKind::Study, Self::CommandLine) => Some(format!(
+                "play it with `kubesquall sweep {file}`, or `kubesquall tune {file}` for a recommendation"
+            )),
+            (DocumentKind::Plan, Self::Program) => Some("read it as a `Plan`".to_owned()),
+            (DocumentKind::Study, Self::Program) => Some("read it as a `Study`".to_owned()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::DocumentKind;
 use super::actions::{self, Timeline, remember_applied};
 use super::assumptions;
 use super::at::At;
@@ -148,6 +149,12 @@ impl Resolver<'_> {
         false
     }
 
+    /// How a document of another kind of ours is played.
+    fn how_to_play(&self, kind: &str) -> Option<String> {
+        let kind = [DocumentKind::Study, DocumentKind::Plan].into_iter().find(|known| known.as_str() == kind)?;
+        self.caller.how_to_play(kind, &self.file)
+    }
+
     fn is_scenario(&mut self, root: &Node) -> bool {
         let text = |field: &str| root.get(field).and_then(Node::text);
         if !matches!(root.value, Value::Map(_)) {
@@ -157,16 +164,9 @@ impl Resolver<'_> {
         }
         match (text("apiVersion"), text("kind")) {
             (Some(API_VERSION), Some("Scenario")) => true,
-            (Some(API_VERSION), Some(kind @ ("Study" | "Plan"))) => {
+            (Some(API_VERSION), Some(kind)) if let Some(help) = self.how_to_play(kind) => {
                 let diagnostic =
                     Diagnostic::error("scenario::not_a_scenario", format!("this is a {kind}, not a Scenario"));
-                let help = match kind {
-                    "Plan" => format!("work it out with `kubesquall plan {}`", self.file),
-                    _ => format!(
-                        "play it with `kubesquall sweep {0}`, or `kubesquall tune {0}` for a recommendation",
-                        self.file
-                    ),
-                };
                 self.diagnostics.push(diagnostic.at(At::root(root).field("kind").location(), "").help(help));
                 false
             }

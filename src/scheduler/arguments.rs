@@ -78,7 +78,8 @@ pub trait PluginArguments: DeserializeOwned + Default {
         true
     }
 
-    /// Notes what kube-scheduler refuses; paths go from the arguments on.
+    /// Notes what kube-scheduler refuses; paths go from the arguments on. A plugin that is enabled without arguments is given the
+    /// default ones, which are checked, too: a field that is needed is an `Option`.
     fn check(&self, problems: &mut Problems);
 }
 

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems, ReadArguments, from_value};
 use super::framework::Point;
 use super::plugins::{self, VisitArguments};
-use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, KubernetesVersion, LeaderElection};
+use crate::model::config::{
+    KubeSchedulerConfiguration, KubeSchedulerProfile, KubernetesVersion, LeaderElection, PluginConfig,
+};
 use crate::units::SimDuration;
 
 /// The group and version of the arguments of all plugins.
@@ -90,6 +92,23 @@ impl<R: ReadArguments> VisitArguments for CheckArguments<'_, R> {
             }
         }
         Some(problems.into_list())
+    }
+}
+
+/// What a plugin lacks to which no arguments are given.
+struct WithoutArguments {
+    version: KubernetesVersion,
+}
+
+impl VisitArguments for WithoutArguments {
+    type Output = Vec<ConfigurationProblem>;
+
+    fn visit<A: PluginArguments>(self) -> Self::Output {
+        let mut problems = Problems::new(self.version);
+        if A::exist(self.version) {
+            A::default().check(&mut problems);
+        }
+        problems.into_list()
     }
 }
 
@@ -199,6 +218,16 @@ fn check_points(profile: &KubeSchedulerProfile, path: &str, problems: &mut Probl
             problems.unless(is_first, &place, "not be enabled twice");
             let Some(points) = points_of(plugin.name.as_str()) else { continue };
             let points: Vec<&str> = points.iter().map(|point| point.as_str()).collect();
+            let is_given = |config: &PluginConfig| config.name == plugin.name && !config.args.is_null();
+            if is_first && !profile.plugin_config.iter().any(is_given) {
+                let version = problems.version();
+                for lacking in
+                    plugins::visit_arguments(plugin.name.as_str(), WithoutArguments { version }).unwrap_or_default()
+                {
+                    let rule = format_args!("have arguments: `{}` must {}", lacking.path, lacking.rule);
+                    problems.unless(false, &place, rule);
+                }
+            }
             let takes_part = point == "multiPoint" || points.contains(&point);
             let rule = format_args!("take part in `{point}`: it has to do with `{}`", points.join("`, `"));
             problems.unless(takes_part, &place, rule);
@@ -232,6 +261,26 @@ mod tests {
     #[track_caller]
     fn check_plugins(plugins: &str, expected: &[&str]) {
         check(&format!(r#"{{"profiles":[{{"plugins":{plugins}}}]}}"#), expected);
+    }
+
+    #[test]
+    fn a_plugin_can_need_arguments() {
+        #[derive(Default, serde::Deserialize)]
+        struct Needs {
+            seconds: Option<u32>,
+        }
+
+        impl PluginArguments for Needs {
+            fn check(&self, problems: &mut Problems) {
+                problems.unless(self.seconds.is_some(), "seconds", "be given");
+            }
+        }
+        let lacking = WithoutArguments { version: KubernetesVersion::NEWEST }.visit::<Needs>();
+        assert_eq!(lacking, [ConfigurationProblem { path: "seconds".to_owned(), rule: "be given".to_owned() }]);
+        // None of Kubernetes' own does.
+        for entry in plugins::ALL {
+            check_plugins(&format!(r#"{{"multiPoint":{{"enabled":[{{"name":"{}"}}]}}}}"#, entry.name), &[]);
+        }
     }
 
     #[test]

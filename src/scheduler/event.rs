@@ -126,7 +126,16 @@ impl ClusterEvent<'_> {
         let (node, before) = match self {
             Self::NodeAdded(node) => (*node, None),
             Self::NodeUpdated { node, before, .. } => (*node, Some(*before)),
-            _ => return None,
+            Self::PodAdded(_)
+            | Self::PodRemoved { .. }
+            | Self::PodUpdated { .. }
+            | Self::Itself { .. }
+            | Self::NodeRemoved(_)
+            | Self::Claim { .. }
+            | Self::Volume
+            | Self::Storage
+            | Self::Detached
+            | Self::UnschedulableTimeout(_) => return None,
         };
         let info = cache.node(node);
         Some((info, info.object.as_ref()?, before))
@@ -137,7 +146,16 @@ impl ClusterEvent<'_> {
         match self {
             Self::NodeAdded(_) => true,
             Self::NodeUpdated { delta, .. } => delta.touches(ways),
-            _ => false,
+            Self::PodAdded(_)
+            | Self::PodRemoved { .. }
+            | Self::PodUpdated { .. }
+            | Self::Itself { .. }
+            | Self::NodeRemoved(_)
+            | Self::Claim { .. }
+            | Self::Volume
+            | Self::Storage
+            | Self::Detached
+            | Self::UnschedulableTimeout(_) => false,
         }
     }
 
@@ -153,7 +171,14 @@ impl ClusterEvent<'_> {
                 *namespace == pod.namespace && pod.claims().iter().any(|claim| claim.name == *name)
             }
             Self::Volume | Self::Storage | Self::Detached => true,
-            _ => false,
+            Self::PodAdded(_)
+            | Self::PodRemoved { .. }
+            | Self::PodUpdated { .. }
+            | Self::Itself { .. }
+            | Self::NodeAdded(_)
+            | Self::NodeRemoved(_)
+            | Self::NodeUpdated { .. }
+            | Self::UnschedulableTimeout(_) => false,
         }
     }
 }

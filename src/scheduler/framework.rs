@@ -188,7 +188,11 @@ pub(super) struct Incoming<'a> {
     pub(super) id: PodId,
     pub(super) pod: &'a Pod,
     pub(super) store: &'a Store,
-    #[cfg_attr(not(test), expect(dead_code, reason = "no plugin of the default profiles decides by the time"))]
+    /// For those who decide by the time. That it goes by is no event: what it alone helps is tried again after five minutes or a bit
+    /// more, and nodes that autoscalers and planners think of, which nobody has made, are of the age that [`WhatIf`] says.
+    ///
+    /// [`WhatIf`]: crate::component::WhatIf
+    #[cfg_attr(not(test), allow(dead_code, reason = "no plugin of the default profiles does"))]
     pub(super) now: SimTime,
 }
 

@@ -131,6 +131,10 @@ const UNSCHEDULABLE_MAX: SimDuration = SimDuration::from_secs(300);
 const FLUSH_PERIOD: SimDuration = SimDuration::from_secs(30);
 
 impl Scheduler {
+    /// Within this time a pod that no node takes is tried again, whatever happens or does not: what helps it with the time alone is
+    /// no event.
+    pub const TRIES_AGAIN_WITHIN: SimDuration = SimDuration::from_secs(330);
+
     /// A scheduler that has seen nothing yet.
     #[must_use]
     pub fn new(config: &Config) -> Self {
@@ -532,7 +536,21 @@ impl Component for Scheduler {
             {
                 self.event(&ClusterEvent::Detached, ctx);
             }
-            _ => {}
+            Changed::HeartbeatChanged(_)
+            | Changed::WorkloadAdded(_)
+            | Changed::WorkloadUpdated(..)
+            | Changed::WorkloadRemoved(_)
+            | Changed::BudgetAdded(_)
+            | Changed::BudgetUpdated(..)
+            | Changed::BudgetRemoved(_)
+            | Changed::EndpointsChanged(_)
+            | Changed::AutoscalerChanged(_)
+            | Changed::AutoscalerRemoved(_)
+            | Changed::QuotaChanged(_)
+            | Changed::NamespaceRemoved(_)
+            | Changed::VolumeRemoved(_)
+            | Changed::ClaimRemoved(_)
+            | Changed::AttachmentChanged { .. } => {}
         }
     }
 

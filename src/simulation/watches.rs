@@ -367,7 +367,25 @@ fn node_of(changed: &Changed, store: &Store) -> Option<NodeId> {
         | Changed::NodeRemoved { node, .. }
         | Changed::HeartbeatChanged(node)
         | Changed::AttachmentChanged { node, .. } => Some(*node),
-        _ => None,
+        Changed::WorkloadAdded(_)
+        | Changed::WorkloadUpdated(..)
+        | Changed::WorkloadRemoved(_)
+        | Changed::BudgetAdded(_)
+        | Changed::BudgetUpdated(..)
+        | Changed::BudgetRemoved(_)
+        | Changed::ServiceChanged(_)
+        | Changed::ServiceRemoved(_)
+        | Changed::EndpointsChanged(_)
+        | Changed::AutoscalerChanged(_)
+        | Changed::AutoscalerRemoved(_)
+        | Changed::QuotaChanged(_)
+        | Changed::NamespaceChanged(_)
+        | Changed::NamespaceRemoved(_)
+        | Changed::VolumeChanged(_)
+        | Changed::VolumeRemoved(_)
+        | Changed::ClaimChanged(_)
+        | Changed::ClaimRemoved(_)
+        | Changed::StorageChanged => None,
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::effects::{Effect, Effects};
 use super::heartbeat::HeartbeatLoop;
 use super::nodes::{NodeConditionKind, NodeId};
 use super::pods::PodId;
 use super::store::Store;
 use crate::arena::Symbol;
 use crate::engine::Distribution;
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimTime;
 
 /// Whether a machine runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -37,57 +38,6 @@ pub struct ReportedConditions {
     pub shutting_down: bool,
 }
 
-/// What something uses of a machine.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// Bytes of memory that cannot be taken back.
-    pub memory: i64,
-    /// Bytes of disk.
-    pub ephemeral_storage: i64,
-    /// Processes.
-    pub pids: i64,
-}
-
-impl Usage {
-    /// Both together.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            memory: self.memory.saturating_add(other.memory),
-            ephemeral_storage: self.ephemeral_storage.saturating_add(other.ephemeral_storage),
-            pids: self.pids.saturating_add(other.pids),
-        }
-    }
-}
-
-/// How many times as long something takes as it would otherwise: from one up, in thousandths.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Slowdown {
-    thousandths: u32,
-}
-
-impl Slowdown {
-    /// As long as always.
-    pub const NONE: Self = Self { thousandths: 1000 };
-
-    /// By a factor, rounded to thousandths; what is less than one or no number counts as one, what is too much as 4 million.
-    #[must_use]
-    pub fn by(factor: f64) -> Self {
-        // Such a cast stops at the ends of its range.
-        Self { thousandths: ((factor * 1000.0).round() as u32).max(Self::NONE.thousandths) }
-    }
-
-    /// How long something takes that would take this long.
-    #[must_use]
-    pub fn stretch(self, length: SimDuration) -> SimDuration {
-        if self == Self::NONE {
-            return length;
-        }
-        let nanos = u128::from(length.as_nanos()) * u128::from(self.thousandths) / 1000;
-        u64::try_from(nanos).map_or(SimDuration::MAX, SimDuration::from_nanos)
-    }
-}
-
 /// The machine behind a node name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -107,10 +57,8 @@ pub struct Machine {
     pub kubelet_held: bool,
     /// What the kubelet observes.
     pub reported: ReportedConditions,
-    /// What others than pods use of it because of faults.
-    pub burden: Usage,
-    /// How much longer than always what its disk has to do takes.
-    pub disk: Slowdown,
+    /// What faults change of it for as long as they last.
+    pub effects: Effects,
     /// Condition `NetworkUnavailable`, as the network would write it.
     pub network_unavailable: bool,
     /// When it was last powered on.
@@ -130,8 +78,7 @@ impl Default for Machine {
             kubelet_running: false,
             kubelet_held: false,
             reported: ReportedConditions::default(),
-            burden: Usage::default(),
-            disk: Slowdown::NONE,
+            effects: Effects::default(),
             network_unavailable: false,
             booted_at: SimTime::ZERO,
             boots: 0,
@@ -228,19 +175,12 @@ pub enum MachineChange {
         /// Whether it now holds.
         holds: bool,
     },
-    /// Others than pods use so much of the machine from now on.
-    Burdened {
-        /// Node.
-        node: NodeId,
-        /// All of it together.
-        burden: Usage,
-    },
-    /// What its disk has to do takes so much longer from now on; what is under way goes on as it began.
-    DiskSlowed {
+    /// What a fault changes of it for as long as it lasts is so from now on.
+    Affected {
         /// Node.
         node: NodeId,
         /// By all causes together.
-        slowdown: Slowdown,
+        effect: Effect,
     },
     /// What its kubelet sends from now on arrives late.
     RequestsDelayed {
@@ -378,12 +318,8 @@ impl Store {
                 }
                 return None;
             }
-            MachineChange::Burdened { node, burden } => {
-                self.machine_mut(node).burden = burden;
-                return None;
-            }
-            MachineChange::DiskSlowed { node, slowdown } => {
-                self.machine_mut(node).disk = slowdown;
+            MachineChange::Affected { node, effect } => {
+                self.machine_mut(node).effects.put(effect);
                 return None;
             }
             MachineChange::HeartbeatBegins { node, lease, reports } => {
@@ -411,23 +347,5 @@ impl Store {
         let was_heard = self.heartbeat(node).is_alive();
         self.heartbeat_mut(node).silence(now);
         was_heard.then_some(node)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slowdown_stretches_exactly_and_never_shortens() {
-        let check = |factor: f64, nanos: u64, expected: u64| {
-            assert_eq!(Slowdown::by(factor).stretch(SimDuration::from_nanos(nanos)).as_nanos(), expected, "{factor}");
-        };
-        check(1.0, 7, 7);
-        check(0.5, 7, 7);
-        check(f64::NAN, 7, 7);
-        check(2.5, 2_000_000_000, 5_000_000_000);
-        check(1.0005, 1_000_000, 1_001_000);
-        check(f64::INFINITY, u64::MAX / 2, u64::MAX);
     }
 }

@@ -7,6 +7,7 @@
 mod autoscaler;
 mod change;
 mod conditions;
+mod effects;
 mod heartbeat;
 mod machines;
 mod meta;
@@ -22,10 +23,9 @@ mod workloads;
 pub use autoscaler::{Autoscaler, AutoscalerCondition, AutoscalerKey, AutoscalerStatus, MetricValue};
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType, JobReason};
+pub use effects::{Effect, Effects, Slowdown, Usage};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
-pub use machines::{
-    ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions, Slowdown, Usage,
-};
+pub use machines::{ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions};
 pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{

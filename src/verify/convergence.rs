@@ -238,9 +238,13 @@ impl Calm<'_> {
         if !pod.spec.scheduling_gates.is_empty() || self.lacks_volumes(pod) {
             return None;
         }
-        let snapshot = Snapshot { store: self.store, config: self.config, now: self.now };
-        let decision = Scheduler::decide(snapshot, &[id]).next().flatten()?;
-        let node = self.store.node_name(decision.node?);
+        let fits_at = |now: SimTime| {
+            let snapshot = Snapshot { store: self.store, config: self.config, now };
+            Scheduler::decide(snapshot, &[id]).next().flatten()?.node
+        };
+        let node = self.store.node_name(fits_at(self.now)?);
+        // What the time alone has helped is tried again in a while.
+        fits_at(self.now - (Scheduler::TRIES_AGAIN_WITHIN + self.under_way))?;
         Some(format!("has no node, though it fits on {node}"))
     }
 

@@ -224,6 +224,30 @@ fn what_is_read_is_not_replaced_even_if_that_is_said() {
 }
 
 #[test]
+fn two_files_of_one_name_are_one_too_many() {
+    let twice = [FILES[0], FILES[1], ("apps/./web.yaml", WEB)];
+    let found = [
+        refused(Scenario::parse(SCENARIO, twice)),
+        refused(Study::parse(STUDY, twice)),
+        refused(Plan::parse(PLAN, twice)),
+        refused(Cluster::parse(twice)),
+    ];
+    for (kind, text) in found {
+        assert!(kind == ErrorKind::Argument && text.contains("two files are called `apps/web.yaml`"), "{text}");
+    }
+}
+
+#[test]
+fn a_document_of_another_kind_is_called_by_its_own() {
+    for (document, help) in [(STUDY, "read it as a `Study`"), (PLAN, "read it as a `Plan`")] {
+        let error = Scenario::parse(document, FILES).expect_err("no scenario");
+        assert_eq!(error.diagnostics()[0].code, "scenario::not_a_scenario");
+        let text = error.to_string();
+        assert!(text.contains(help) && !text.contains("kubesquall "), "{text}");
+    }
+}
+
+#[test]
 fn what_is_made_of_rows_is_refused_where_none_were_kept() {
     let (full, lean) = (PlayOptions::new(), PlayOptions::new().summary_only());
     let settled = scenario().settle();

@@ -368,7 +368,11 @@ const EXAMPLES: &[Example] = &[
         &["scenario/actions/add_nodes.rs"],
         &["AddNodesEntry", "TimelineAction::AddNodes", "ActionEntry::AddNodes", "\"addNodes\""],
     ),
-    example("effect on a machine", &["chaos/slowness.rs"], &["DiskSlowed"]),
+    example(
+        "lasting effect on a machine",
+        &["state/effects.rs", "chaos/faults/slow_disk.rs"],
+        &["DiskSlowed", "disk_slowdown"],
+    ),
     example(
         "fact that observers are given",
         &[

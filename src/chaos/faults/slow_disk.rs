@@ -1,14 +1,11 @@
 //! The disk of a machine is slow: a neighbour keeps it busy, its burst credits are used up, it repairs itself.
 
 use super::super::Chaos;
+use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
-use crate::diagnostics::Diagnostic;
-use crate::state::Slowdown;
-
-/// What takes longer than this many times as long does not happen.
-const FACTOR_MAX: f64 = 1e6;
+use crate::state::{Effect, MachineChange, NodeId, Slowdown};
 
 parameters! {
     /// Container starts and image pulls take longer; what is under way goes on as it began.
@@ -24,31 +21,39 @@ impl Fault for SlowDisk {
     const DIFFERS: &'static str = "the kubelet itself, volumes and applications are as fast as ever, and no start or pull is given up for taking too long";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
-    type State = ();
+    /// The factors of all that slow the disk of a machine.
+    type State = Causes<f64>;
 
     fn target(&self) -> Target<'_> {
         Target::Nodes
     }
 
     fn check(&self, check: &mut Check<'_>) {
-        if !(1.0..=FACTOR_MAX).contains(&self.factor) {
-            let message = format!("no slow disk takes {} times as long", self.factor);
-            let diagnostic = Diagnostic::error("scenario::bad_value", message).at((check.place)("factor"), "");
-            check.diagnostics.push(diagnostic.help(format!("write a number from 1 to {FACTOR_MAX}")));
-        } else if Slowdown::by(self.factor) == Slowdown::NONE {
-            check.no_effect(Self::NAME, "factor", "write how many times as long, such as 3");
-        }
+        check.factor(Self::NAME, "factor", self.factor, "slow disk");
     }
 
-    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn begin(&self, hit: &Hit<'_>, factors: &mut Self::State, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
-            losses.slowness.slow_disk(hit.fault, node, self.factor, ctx);
+            factors.add(node, hit.fault, self.factor);
+            slow(node, factors, ctx);
         }
     }
 
-    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn end(&self, fault: &Begun, factors: &mut Self::State, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in &fault.nodes {
-            losses.slowness.give_disk_back(fault.fault, node, ctx);
+            if factors.remove(node, fault.fault).is_some() {
+                slow(node, factors, ctx);
+            }
         }
     }
+
+    fn machine_changed(change: &MachineChange, factors: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {
+        factors.machine_changed(change);
+    }
+}
+
+/// Each cause says how many times as long something takes as it would otherwise, so they multiply.
+fn slow(node: NodeId, factors: &Causes<f64>, ctx: &mut Ctx<'_, Chaos>) {
+    let effect = Effect::DiskSlowed(Slowdown::by(factors.of(node).product()));
+    ctx.change_machine(MachineChange::Affected { node, effect });
 }

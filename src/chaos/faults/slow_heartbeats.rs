@@ -42,7 +42,7 @@ impl Fault for SlowHeartbeats {
             if causes.add(node, hit.fault, first) {
                 let name = ctx.store.node_name(node);
                 let stream = ctx.streams.stream(&format!("fault-delay/{}", hit.name), name.as_str());
-                losses.slowness.delay_renewals(hit.fault, node, (&self.delay, stream), ctx);
+                losses.renewals.delay(hit.fault, node, (&self.delay, stream), ctx);
             }
         }
     }
@@ -52,14 +52,12 @@ impl Fault for SlowHeartbeats {
             if let Some(first) = causes.remove(node, fault.fault)
                 && !causes.any(node)
             {
-                losses.slowness.give_renewals_back(first, node);
+                losses.renewals.give_back(first, node);
             }
         }
     }
 
     fn machine_changed(change: &MachineChange, causes: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {
-        if let MachineChange::InstanceGone(node) = change {
-            causes.forget(|other| other == *node);
-        }
+        causes.machine_changed(change);
     }
 }

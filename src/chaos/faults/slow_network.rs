@@ -1,10 +1,12 @@
 //! The network between a machine and the control plane is slow.
 
 use super::super::Chaos;
+use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
 use crate::engine::Distribution;
+use crate::state::{MachineChange, NodeId};
 
 parameters! {
     /// Each request of the kubelet is late, its lease renewals among them.
@@ -22,7 +24,8 @@ impl Fault for SlowNetwork {
         "what the API server sends the kubelet is on time, as are Events; no request is given up for taking too long";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
-    type State = ();
+    /// The delays of all that slow the network of a machine.
+    type State = Causes<Distribution>;
 
     fn target(&self) -> Target<'_> {
         Target::Nodes
@@ -34,19 +37,31 @@ impl Fault for SlowNetwork {
         }
     }
 
-    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn begin(&self, hit: &Hit<'_>, delays: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
             let name = ctx.store.node_name(node);
             let stream = ctx.streams.stream(&format!("fault-network/{}", hit.name), name.as_str());
-            losses.slowness.delay_requests(hit.fault, node, &self.delay, ctx);
-            losses.slowness.delay_renewals(hit.fault, node, (&self.delay, stream), ctx);
+            delays.add(node, hit.fault, self.delay.clone());
+            slow(node, delays, ctx);
+            losses.renewals.delay(hit.fault, node, (&self.delay, stream), ctx);
         }
     }
 
-    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn end(&self, fault: &Begun, delays: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in &fault.nodes {
-            losses.slowness.give_network_back(fault.fault, node, ctx);
-            losses.slowness.give_renewals_back(fault.fault, node);
+            if delays.remove(node, fault.fault).is_some() {
+                slow(node, delays, ctx);
+            }
+            losses.renewals.give_back(fault.fault, node);
         }
     }
+
+    fn machine_changed(change: &MachineChange, delays: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {
+        delays.machine_changed(change);
+    }
+}
+
+/// Each cause says how much longer a request takes than it would otherwise, so they add up.
+fn slow(node: NodeId, delays: &Causes<Distribution>, ctx: &mut Ctx<'_, Chaos>) {
+    ctx.change_machine(MachineChange::RequestsDelayed { node, delays: delays.of(node).cloned().collect() });
 }

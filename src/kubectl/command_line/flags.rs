@@ -66,6 +66,31 @@ fn flags(list: &'static str) -> impl Iterator<Item = Flag> {
 /// The words of a command, and its flags. `!` takes no value, `=` does, `?` does with `=` only.
 pub(in crate::kubectl) type Words = (&'static str, &'static [&'static str]);
 
+/// How often a list has a command of these words.
+const fn count(list: &[Words], words: &str) -> usize {
+    let (mut count, mut place) = (0, 0);
+    while place < list.len() {
+        count += is_same(list[place].0, words) as usize;
+        place += 1;
+    }
+    count
+}
+
+/// Whether two texts are the same, where `==` cannot say so yet.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// Whether a list has a command of these words.
+pub(in crate::kubectl) const fn has_command(list: &[Words], words: &str) -> bool {
+    count(list, words) > 0
+}
+
 /// The commands of all verbs, and other words for some.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::kubectl) struct Grammar {
@@ -74,6 +99,27 @@ pub(in crate::kubectl) struct Grammar {
 }
 
 impl Grammar {
+    /// Whether a command stands in two lists, or twice in one.
+    pub(in crate::kubectl) const fn has_doubles(self) -> bool {
+        let mut list = 0;
+        while list < self.commands.len() {
+            let mut place = 0;
+            while place < self.commands[list].len() {
+                let (mut found, mut other) = (0, 0);
+                while other < self.commands.len() {
+                    found += count(self.commands[other], self.commands[list][place].0);
+                    other += 1;
+                }
+                if found > 1 {
+                    return true;
+                }
+                place += 1;
+            }
+            list += 1;
+        }
+        false
+    }
+
     fn commands(self) -> impl Iterator<Item = &'static Words> {
         self.commands.iter().copied().flatten()
     }

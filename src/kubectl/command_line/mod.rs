@@ -14,7 +14,7 @@ pub(super) use common::{
     all_or_refused, check_kustomize, check_nodes, check_subresource, duration, field_validation, pairs, revision_flag,
     timeout,
 };
-pub(super) use flags::{Arguments, CREATE, DRY, FILES, Grammar, NODES, PRINT, ROLLOUT, SET, WRITE, Words};
+pub(super) use flags::{Arguments, CREATE, DRY, FILES, Grammar, NODES, PRINT, ROLLOUT, SET, WRITE, Words, has_command};
 pub use pipeline::{Input, Stage};
 pub(super) use resources::WithoutNames;
 pub use script::{commands, placed_commands};

@@ -11,7 +11,7 @@ use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::engine::Ticket;
 use crate::model::config::EvictionThreshold;
 use crate::model::{SYSTEM_CRITICAL_PRIORITY, StatedUsage};
-use crate::state::{DisruptionReason, NodeId, Pod, PodPhase, ReportedConditions, Status};
+use crate::state::{DisruptionReason, NodeId, Pod, PodPhase, ReportedConditions, Status, Usage};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
@@ -133,7 +133,7 @@ impl Kubelets {
         let machine = ctx.store.machine(pod.node);
         let reported = machine.reported;
         let is_short = reported.memory_pressure || reported.disk_pressure;
-        if is_short || machine.burden != crate::state::Usage::default() || pod.spec.behavior().usage.is_some() {
+        if is_short || machine.effects.burden() != Usage::NOTHING || pod.spec.behavior().usage.is_some() {
             self.watch_usage(pod.node, ctx);
         }
     }
@@ -147,7 +147,7 @@ impl Kubelets {
 
     /// A fresh kubelet looks for the first time.
     pub(super) fn watch_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let is_stated = ctx.store.machine(node).burden != crate::state::Usage::default()
+        let is_stated = ctx.store.machine(node).effects.burden() != Usage::NOTHING
             || BoundPod::unfinished_on(node, ctx.store).any(|pod| pod.spec.behavior().usage.is_some());
         if is_stated {
             self.watch_usage(node, ctx);

@@ -71,7 +71,7 @@ impl Kubelets {
     /// Pods that do not say what they use, use nothing. Images take what the Node lists; those pulled in the run take nothing.
     pub(super) fn observe(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Observations {
         let Some(object) = ctx.store.node(node) else { return Observations::default() };
-        let burden = ctx.store.machine(node).burden;
+        let burden = ctx.store.machine(node).effects.burden();
         let (mut memory, mut disk, mut pids) = (0_i64, burden.ephemeral_storage, burden.pids);
         for pod in BoundPod::unfinished_on(node, ctx.store) {
             if pod.phase != PodPhase::Running && !self.runs(pod) {

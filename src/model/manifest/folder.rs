@@ -23,10 +23,21 @@ impl Folder {
     }
 
     /// Texts in memory, by their paths.
-    #[must_use]
-    pub fn in_memory<P: AsRef<Path>, T: Into<String>>(texts: impl IntoIterator<Item = (P, T)>) -> Self {
-        let texts = texts.into_iter().map(|(path, text)| (plain(path.as_ref()), text.into()));
-        Self { dir: PathBuf::new(), texts: Some(Arc::new(texts.collect())) }
+    ///
+    /// # Errors
+    ///
+    /// A path that two of them have.
+    pub fn in_memory<P: AsRef<Path>, T: Into<String>>(
+        texts: impl IntoIterator<Item = (P, T)>,
+    ) -> Result<Self, PathBuf> {
+        let mut files = BTreeMap::new();
+        for (path, text) in texts {
+            let path = plain(path.as_ref());
+            if files.insert(path.clone(), text.into()).is_some() {
+                return Err(path);
+            }
+        }
+        Ok(Self { dir: PathBuf::new(), texts: Some(Arc::new(files)) })
     }
 
     /// The folder that a file of this one is in.
@@ -132,7 +143,14 @@ mod tests {
     use crate::diagnostics::Diagnostics;
 
     fn folder() -> Folder {
-        Folder::in_memory([("shop/a.yaml", "a"), ("./shop/deep/b.yml", "b"), ("shop/notes.txt", "n"), ("c.json", "c")])
+        let texts = [("shop/a.yaml", "a"), ("./shop/deep/b.yml", "b"), ("shop/notes.txt", "n"), ("c.json", "c")];
+        Folder::in_memory(texts).expect("different paths")
+    }
+
+    #[test]
+    fn two_texts_of_one_path_are_one_too_many() {
+        let texts = [("shop/a.yaml", "a"), ("b.yaml", "b"), ("shop/../shop/./a.yaml", "another")];
+        assert_eq!(Folder::in_memory(texts).err(), Some(PathBuf::from("shop/a.yaml")));
     }
 
     #[test]

@@ -79,9 +79,19 @@ impl Group {
     }
 }
 
+/// A Ready node of the pool, if there is one.
+fn sample(pool: &PoolPlan, store: &Store) -> Option<NodeId> {
+    let is_ready = |id: &NodeId| store.node(*id).is_some_and(|node| node.conditions.ready() == Some(Status::True));
+    pool.machines(store).into_iter().find(is_ready)
+}
+
 /// The Node object of a machine as it is when it is Ready.
+///
+/// # Source
+/// cluster-autoscaler, template nodes: the copy of a node of the group has the `creationTimestamp` of that node; one that is made of
+/// the group's template has none.
 pub(super) fn template_node(pool: &PoolPlan, name: Symbol, snapshot: Snapshot<'_>) -> Arc<Node> {
-    let Snapshot { config, now, .. } = snapshot;
+    let Snapshot { store, config, now } = snapshot;
     let registration = pool.registration_of(name);
     let mut taints = registration.taints;
     for taint in &config.kubelet.register_with_taints {
@@ -96,7 +106,7 @@ pub(super) fn template_node(pool: &PoolPlan, name: Symbol, snapshot: Snapshot<'_
         uid: Uid::default(),
         labels: registration.labels,
         annotations: registration.annotations,
-        created_at: now,
+        created_at: sample(pool, store).and_then(|node| store.node(node)).map_or(SimTime::MIN, |node| node.created_at),
         unschedulable: false,
         taints,
         allocatable: registration.allocatable,
@@ -116,8 +126,7 @@ pub(super) fn template_node(pool: &PoolPlan, name: Symbol, snapshot: Snapshot<'_
 /// # Differs
 /// For an empty pool only DaemonSets with a pod somewhere count.
 pub(super) fn daemon_pods(pool: &PoolPlan, name: Symbol, node: &Node, store: &Store) -> Vec<Arc<AdmittedSpec>> {
-    let is_ready = |id: &NodeId| store.node(*id).is_some_and(|node| node.conditions.ready() == Some(Status::True));
-    if let Some(sample) = pool.machines(store).into_iter().find(is_ready) {
+    if let Some(sample) = sample(pool, store) {
         let pods = store.pods_on(sample).iter().filter_map(|&pod| store.pod(pod));
         let daemons = pods.filter(|pod| matches!(pod.owner, Some(Owner::DaemonSet(_))) && !pod.phase.is_terminal());
         return daemons.map(|pod| Arc::clone(&pod.spec)).collect();

@@ -236,7 +236,13 @@ impl Plugin for InterPodAffinity {
                         || far.iter().map(values).any(|(before, now)| before.is_some() && before != now)
                 })
             }
-            _ => false,
+            ClusterEvent::NodeRemoved(_)
+            | ClusterEvent::NodeUpdated { .. }
+            | ClusterEvent::Claim { .. }
+            | ClusterEvent::Volume
+            | ClusterEvent::Storage
+            | ClusterEvent::Detached
+            | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

@@ -52,7 +52,16 @@ impl Plugin for NodePorts {
                 let freed = host_ports(&gone.spec);
                 host_ports(&pod.spec).iter().any(|wanted| freed.iter().any(|port| wanted.conflicts(port)))
             }
-            _ => false,
+            ClusterEvent::PodAdded(_)
+            | ClusterEvent::PodUpdated { .. }
+            | ClusterEvent::Itself { .. }
+            | ClusterEvent::NodeRemoved(_)
+            | ClusterEvent::NodeUpdated { .. }
+            | ClusterEvent::Claim { .. }
+            | ClusterEvent::Volume
+            | ClusterEvent::Storage
+            | ClusterEvent::Detached
+            | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

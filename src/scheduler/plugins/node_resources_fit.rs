@@ -200,7 +200,13 @@ impl Plugin for NodeResourcesFit {
                     })
                     && fits_empty()
             }
-            _ => false,
+            ClusterEvent::PodAdded(_)
+            | ClusterEvent::NodeRemoved(_)
+            | ClusterEvent::Claim { .. }
+            | ClusterEvent::Volume
+            | ClusterEvent::Storage
+            | ClusterEvent::Detached
+            | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

@@ -55,7 +55,16 @@ impl Plugin for NodeUnschedulable {
         match event {
             ClusterEvent::NodeAdded(_) => is_open(),
             ClusterEvent::NodeUpdated { before, .. } => before.unschedulable && is_open(),
-            _ => event.gives_tolerations(pod) && tolerates_cordons(&pod.spec),
+            ClusterEvent::Itself { .. } => event.gives_tolerations(pod) && tolerates_cordons(&pod.spec),
+            ClusterEvent::PodAdded(_)
+            | ClusterEvent::PodRemoved { .. }
+            | ClusterEvent::PodUpdated { .. }
+            | ClusterEvent::NodeRemoved(_)
+            | ClusterEvent::Claim { .. }
+            | ClusterEvent::Volume
+            | ClusterEvent::Storage
+            | ClusterEvent::Detached
+            | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

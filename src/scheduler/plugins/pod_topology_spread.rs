@@ -425,7 +425,11 @@ impl Plugin for PodTopologySpread {
                 has_keys(&before.labels) != has_keys(&now.labels)
                     || (has_keys(&now.labels) && (hard.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
             }),
-            _ => false,
+            ClusterEvent::Claim { .. }
+            | ClusterEvent::Volume
+            | ClusterEvent::Storage
+            | ClusterEvent::Detached
+            | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

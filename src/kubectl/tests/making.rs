@@ -213,7 +213,7 @@ fn tables_show_what_is_there() {
     check(
         "get nodes --no-headers",
         0,
-        &["m   Unknown   <none>   0s   <unknown>", "n   Unknown   <none>   0s   <unknown>"],
+        &["m     Unknown   <none>   0s    <unknown>", "n     Unknown   <none>   0s    <unknown>"],
         &[],
     );
     check("get pods -A -o name", 0, &["pod/p"], &[]);

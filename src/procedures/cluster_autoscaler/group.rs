@@ -205,3 +205,32 @@ impl ClusterAutoscaler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::NodeRegistration;
+    use crate::model;
+    use crate::state::Machine;
+    use crate::testing::{config, secs};
+
+    #[test]
+    fn a_template_is_as_old_as_a_ready_node_of_its_pool_and_without_one_older_than_any() {
+        let registration = NodeRegistration::from(&model::Node::default());
+        let pool = PoolPlan { name: "w".into(), registration, zones: Vec::new() };
+        let (mut store, config) = (Store::default(), config());
+        let age = |store: &Store| {
+            template_node(&pool, "w-9".into(), Snapshot { store, config: &config, now: secs(900.0) }).created_at
+        };
+        assert_eq!(age(&store), SimTime::MIN);
+        let ready = template_node(&pool, "w-1".into(), Snapshot { store: &store, config: &config, now: secs(70.0) });
+        let node = |conditions, created_at| Node { created_at, conditions, ..(*ready).clone() };
+        let nodes = [("w-0", NodeConditions::default(), 10.0), ("w-1", ready.conditions.clone(), 70.0)];
+        for (name, conditions, created_s) in nodes {
+            let id = store.node_slot(name.into());
+            *store.machine_mut(id) = Machine::running();
+            store.insert_node(id, node(conditions, secs(created_s)));
+        }
+        assert_eq!(age(&store), secs(70.0), "w-0 is not Ready");
+    }
+}

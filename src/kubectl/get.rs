@@ -29,6 +29,8 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
+const _: () = assert!(has_command(Unanswered::COMMANDS, "events"), "what answers `events` answers `get events`, too");
+
 /// Which columns `get` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Columns {
@@ -87,7 +89,6 @@ impl Verb for GetArgs {
         if !shows_status || ["raw", "kustomize"].iter().any(|flag| arguments.has(flag)) {
             return Err(arguments.unanswered());
         }
-        const { assert!(has_command(Unanswered::COMMANDS, "events"), "what answers `events` answers `get events`, too") }
         let is_event = |word: &String| matches!(word.split(['/', '.']).next(), Some("event" | "events" | "ev"));
         if arguments.words.first().is_some_and(is_event) {
             return Err(arguments.unanswered());

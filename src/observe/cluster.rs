@@ -3,7 +3,6 @@
 use super::Detail;
 use super::cause::is_eviction;
 use super::observer::{Keeps, Observer, Seen, Setup};
-use super::pods::CauseChange;
 use super::table::{Column, Row, Table};
 use crate::arena::{self, Symbol};
 use crate::state::{Change, Changed, DeletionCause, Node, NodeId, NodeSlot, Pod, PodId, PodPhase, Status, Store};
@@ -247,13 +246,10 @@ impl Cluster {
         (self.node_count, self.node_count_since) = (count, at);
     }
 
-    /// A pod's cause of deletion is another one now.
-    fn cause_changed(&mut self, change: CauseChange) {
-        for (cause, by) in [(change.before, -1), (Some(change.after), 1)] {
-            let Some(cause) = cause else { continue };
-            self.now.evictions += by * i64::from(is_eviction(cause));
-            self.now.preemptions += by * i64::from(cause == DeletionCause::PreemptionByScheduler);
-        }
+    /// A pod was taken away.
+    fn taken_away(&mut self, cause: DeletionCause) {
+        self.now.evictions += i64::from(is_eviction(cause));
+        self.now.preemptions += i64::from(cause == DeletionCause::PreemptionByScheduler);
         self.is_dirty = true;
     }
 
@@ -406,8 +402,8 @@ impl Observer for Cluster {
             }
             _ => {}
         }
-        if let Some(taken_away) = seen.taken_away {
-            self.cause_changed(taken_away);
+        if let Some(cause) = seen.taken_away {
+            self.taken_away(cause);
         }
     }
 

@@ -68,7 +68,7 @@ pub const TERMS: [Term; 16] = [
         name: "taken away",
         meaning: "ended by the cluster or by a fault, against the wish of its owner and without an operator having deleted it: evicted, \
                   preempted or killed. A pod is taken away once, by what did it first; one that had succeeded or failed before is not, \
-                  whatever deletes it. Kubernetes calls it a disruption",
+                  whatever deletes it. Kubernetes calls it a disruption, and marks pods for it that an operator has deleted before, too",
         figures: "`disruptions`, `taken_away` of `pods.csv`",
     },
     Term {

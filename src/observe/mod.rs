@@ -49,10 +49,9 @@ pub use workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::component::{Config, Record, TypedCommand};
 use crate::model::NotModelled;
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 use observer::{Keeps, Observer, Seen, Setup, observers};
-use pods::CauseChange;
 use slo::Slo;
 
 /// Which rows a run keeps.

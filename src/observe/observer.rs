@@ -1,12 +1,11 @@
 //! What an observer is, and the macro that makes the one list of them.
 
 use super::Detail;
-use super::pods::CauseChange;
 use super::slo::Slo;
 use super::transcript::TranscriptRow;
 use super::workloads::WorkloadRow;
 use crate::component::{Config, Record};
-use crate::state::{Change, ControlPlaneProcess, MachineChange, PodId, Store};
+use crate::state::{Change, ControlPlaneProcess, DeletionCause, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// How a run is observed.
@@ -28,7 +27,7 @@ pub(super) struct Seen<'a> {
     /// Workloads of pods without a controller that the change touched; only where files are kept.
     pub(super) loose: &'a [WorkloadRow],
     /// What took a pod away, if the change says so.
-    pub(super) taken_away: Option<CauseChange>,
+    pub(super) taken_away: Option<DeletionCause>,
 }
 
 /// Something that keeps facts of a run. Nothing flows back into the run.
@@ -119,7 +118,7 @@ macro_rules! observers {
             }
 
             fn others_changed(
-                &mut self, change: &Change, store: &Store, loose: &[WorkloadRow], taken_away: Option<CauseChange>,
+                &mut self, change: &Change, store: &Store, loose: &[WorkloadRow], taken_away: Option<DeletionCause>,
             ) {
                 let seen = Seen { now: change.at, store, slo: &self.slo, loose, taken_away };
                 $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.changed(change, &seen); })+

@@ -45,8 +45,10 @@ pub struct PodRow {
     pub ready_at: Option<SimTime>,
     /// Its deletion was asked for.
     pub deletion_at: Option<SimTime>,
-    /// By whom.
+    /// Why, as the API shows it: whoever marks it for disruption later takes the place of who asked first.
     pub deletion_cause: Option<DeletionCause>,
+    /// What ended it first: whoever asked first for its deletion, or its kubelet if that ended it before.
+    pub ended_by: Option<DeletionCause>,
     /// Succeeded or Failed.
     pub finished_at: Option<SimTime>,
     /// The object left the API.
@@ -115,13 +117,6 @@ impl Row for PodRow {
     };
 }
 
-/// What took a pod away became known, or another one than before.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct CauseChange {
-    pub(super) before: Option<DeletionCause>,
-    pub(super) after: DeletionCause,
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pods {
     rows: Vec<PodRow>,
@@ -137,8 +132,8 @@ impl Pods {
         }
     }
 
-    /// Takes a change in; says if it is known now, or another, what took a pod away.
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<CauseChange> {
+    /// Takes a change in; says what took a pod away, if that is known by it.
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<DeletionCause> {
         match &change.what {
             Changed::PodAdded(id) => {
                 let pod = store.pod(*id)?;
@@ -149,20 +144,20 @@ impl Pods {
             Changed::PodUpdated { pod, delta, .. } => {
                 let object = store.pod(*pod)?;
                 let row = &mut self.rows[*self.row_of.get(*pod)];
-                let before = row.taken_away();
+                let was_taken = row.taken_away().is_some();
                 update(row, object, *delta, change.at, store);
                 if delta.touches(PodDelta::CONTAINERS) {
                     row.waiting = Waiting::of(object, change.cause);
                 }
-                cause_change(before, row)
+                row.taken_away().filter(|_| !was_taken)
             }
             Changed::PodRemoved { pod, last } => {
                 let row = &mut self.rows[*self.row_of.get(*pod)];
-                let before = row.taken_away();
+                let was_taken = row.taken_away().is_some();
                 update(row, last, PodDelta::PHASE | PodDelta::CONTAINERS | PodDelta::DELETION, change.at, store);
                 row.gone_at = Some(change.at);
                 row.close(change.at);
-                cause_change(before, row)
+                row.taken_away().filter(|_| !was_taken)
             }
             // Its Deployment may have changed.
             Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), delta) if delta.touches(ObjectDelta::METADATA) => {
@@ -204,11 +199,6 @@ impl Keeps<PodRow> for Pods {
     }
 }
 
-fn cause_change(before: Option<DeletionCause>, row: &PodRow) -> Option<CauseChange> {
-    let after = row.taken_away().filter(|after| before != Some(*after))?;
-    Some(CauseChange { before, after })
-}
-
 impl PodRow {
     /// Whether it is there and neither finished nor being deleted.
     #[must_use]
@@ -222,11 +212,11 @@ impl PodRow {
         self.scheduler.filter(|name| !name.is_empty()).unwrap_or_else(|| Symbol::new("default-scheduler"))
     }
 
-    /// What took it away, if anything did: the cause of its deletion or of its end, if that was neither its owner's wish nor an
-    /// operator's, and it had not ended before.
+    /// What took it away, if anything did: what ended it first, if that was neither its owner's wish nor an operator's, and it had
+    /// not ended by itself before.
     #[must_use]
     pub fn taken_away(&self) -> Option<DeletionCause> {
-        self.deletion_cause.filter(|cause| is_disruption(*cause) && !self.had_ended)
+        self.ended_by.filter(|cause| is_disruption(*cause) && !self.had_ended)
     }
 
     /// Whether it had finished, or its deletion had been asked for, before t=0.
@@ -248,13 +238,12 @@ impl PodRow {
             && has_ended
             && !self.ended_before()
             && !self.is_done()
-            && self.deletion_cause.is_none_or(|cause| is_loss(cause, self.phase))
+            && self.ended_by.is_none_or(|cause| is_loss(cause, self.phase))
     }
 
     /// When its owner lost it. One that its kubelet ended is replaced before anybody deletes it.
     pub(super) fn lost_at(&self) -> Option<SimTime> {
-        let is_ended =
-            matches!(self.deletion_cause, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
+        let is_ended = matches!(self.ended_by, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
         let ended_at = self.finished_at.filter(|_| is_ended);
         self.deletion_at.into_iter().chain(ended_at).min().or(self.gone_at)
     }
@@ -297,6 +286,7 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         ready_at: reached(pod.is_ready()),
         deletion_at: reached(pod.deletion.is_some()),
         deletion_cause: pod.deletion.map(|d| d.cause),
+        ended_by: pod.deletion.map(|d| d.cause),
         finished_at: reached(pod.phase.is_terminal()),
         gone_at: None,
         phase: pod.phase,
@@ -394,18 +384,20 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         }
         if let Some(cause) = ended_by_kubelet(pod) {
             row.deletion_cause.get_or_insert(cause);
+            row.ended_by.get_or_insert(cause);
         }
     }
     if delta.touches(PodDelta::DELETION)
         && let Some(deletion) = pod.deletion
     {
         if row.deletion_at.is_none() {
-            let is_taken = row.deletion_cause.is_some();
+            let is_taken = row.ended_by.is_some();
             row.had_ended =
                 !is_taken && row.finished_at.is_some_and(|ended_at| !is_ended_for_disruption(pod, ended_at));
             row.deletion_at = Some(at);
         }
         row.deletion_cause.get_or_insert(deletion.cause);
+        row.ended_by.get_or_insert(deletion.cause);
     }
     let is_evicted = row.deletion_cause == Some(DeletionCause::NodePressure);
     if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted) {

@@ -7,6 +7,7 @@ use std::path::Path;
 use kubesquall::observe::{Cells, FIGURES, Matter, Observed, TERMS, TableInfo, Tone};
 use kubesquall::report::{tables_of_plans, tables_of_studies};
 use kubesquall::scenario::{self, Overrides};
+use kubesquall::state::DeletionCause;
 use kubesquall::units::SimDuration;
 use kubesquall::verify::compare_figures;
 use rayon::prelude::*;
@@ -59,6 +60,24 @@ fn pods_of_crashed_nodes_that_are_deleted_later_are_evicted_once() {
     assert_eq!(metric(&observed, "evictions"), evicted.len() as f64);
     assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(evicted.len() as i64));
     assert_eq!(observed.summary.workloads[0].disruptions as usize, evicted.len());
+}
+
+#[test]
+fn what_an_operator_has_deleted_before_is_not_evicted_however_long_the_run_is() {
+    let agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent, namespace: default}, spec: {selector: {matchLabels: {app: \
+                 agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let timeline =
+        "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}}}, {at: 3m, kubectl: delete pod --all --wait=false}";
+    for duration in ["6m", "15m"] {
+        let observed = play(duration, timeline, &[&web(6), agent]);
+        let on_dead: Vec<_> = observed.pods.iter().filter(|pod| pod.node.as_str() == "n-0" && pod.initial).collect();
+        let shown = |cause| on_dead.iter().filter(|pod| pod.deletion_cause == Some(cause)).count();
+        let marked = shown(DeletionCause::TaintManagerEviction);
+        assert_eq!(marked > 0, duration == "15m", "the API shows the later mark: {on_dead:?}");
+        assert!(on_dead.iter().all(|pod| pod.ended_by == Some(DeletionCause::Kubectl) && pod.taken_away().is_none()));
+        assert_eq!((metric(&observed, "evictions"), metric(&observed, "disruptions")), (0.0, 0.0));
+        assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(0));
+    }
 }
 
 #[test]

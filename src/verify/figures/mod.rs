@@ -21,6 +21,7 @@ pub fn compare(observed: &Observed) -> Result<(), String> {
     let mut figures = Figures::default();
     pods::count(&mut figures, observed);
     pods::causes(observed)?;
+    pods::firsts(observed)?;
     courses::count(&mut figures, observed, end)?;
     services::count(&mut figures, observed, end)?;
     of_cluster(&mut figures, observed);

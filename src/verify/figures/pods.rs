@@ -11,7 +11,34 @@ const EVICTIONS: [&str; 5] =
     ["TaintManagerEviction", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet", "NodePressure"];
 const PREEMPTION: &str = "PreemptionByScheduler";
 pub(super) fn cause(pod: &PodRow) -> &'static str {
-    pod.deletion_cause.map_or("", |cause| cause.as_str())
+    pod.ended_by.map_or("", |cause| cause.as_str())
+}
+
+/// How `causes.csv` tells that somebody asked for a pod's deletion.
+const MARKED: &str = " marked for deletion (";
+
+/// Who first asked for the deletion of each pod, as `causes.csv` tells it, is who took it away, unless its kubelet had ended it before.
+pub(super) fn firsts(observed: &Observed) -> Result<(), String> {
+    let mut marks: BTreeMap<(&str, &str), Vec<(SimTime, &str)>> = BTreeMap::new();
+    for row in &observed.causes {
+        let told = row.what.strip_prefix("pod/").and_then(|what| what.split_once(MARKED));
+        let Some(((namespace, name), by)) = told.and_then(|(pod, by)| Some((pod.split_once('/')?, by))) else {
+            continue;
+        };
+        marks.entry((namespace, name)).or_default().push((row.at, by.trim_end_matches(')')));
+    }
+    for pod in &observed.pods {
+        let of = marks.get(&(pod.namespace.as_str(), &*pod.name)).into_iter().flatten();
+        let is_in_its_time = |at: &SimTime| *at >= pod.created_at && pod.gone_at.is_none_or(|gone| *at <= gone);
+        let Some((at, by)) = of.filter(|(at, _)| is_in_its_time(at)).min_by_key(|(at, _)| *at) else { continue };
+        let had_ended = pod.finished_at.is_some_and(|ended| ended < *at);
+        let is_by_kubelet = had_ended && matches!(cause(pod), "NodePressure" | "TerminationByKubelet");
+        if !is_by_kubelet && cause(pod) != *by {
+            let (namespace, name, found) = (pod.namespace, &pod.name, cause(pod));
+            return Err(format!("causes.csv has {by} end pod {namespace}/{name} first, pods.csv `{found}`"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn is_evicted(pod: &PodRow) -> bool {

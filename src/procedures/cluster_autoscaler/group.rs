@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(age(&store), SimTime::MIN);
         let ready = template_node(&pool, "w-1".into(), Snapshot { store: &store, config: &config, now: secs(70.0) });
         let node = |conditions, created_at| Node { created_at, conditions, ..(*ready).clone() };
-        let nodes = [("w-0", NodeConditions::default(), 10.0), ("w-1", ready.conditions.clone(), 70.0)];
+        let nodes = [("w-0", NodeConditions::default(), 10.0), ("w-1", ready.conditions, 70.0)];
         for (name, conditions, created_s) in nodes {
             let id = store.node_slot(name.into());
             *store.machine_mut(id) = Machine::running();

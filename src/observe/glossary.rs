@@ -96,8 +96,9 @@ pub const TERMS: [Term; 16] = [
     },
     Term {
         name: "replacement",
-        meaning: "of each owner's pods, the next one created after the one taken away, in order; of a DaemonSet's, on the same node",
-        figures: "`rescheduling`, `rescheduling_p99_s`",
+        meaning: "the pod that came in the place of one that its workload lost: of the pods that the owner made while one was missing, the \
+                  first that came for none before it; of a StatefulSet the one of its name, of a DaemonSet the one on its node",
+        figures: "`disruptions.csv`: `replacement`; `rescheduling`, `rescheduling_p99_s`",
     },
     Term {
         name: "lost for good",
@@ -142,7 +143,7 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
         "pods evicted",
         "`pods.csv`: `taken_away`, `deletion_cause`; last row of `cluster.csv`",
     ),
-    figure("needless_evictions", "pods", "needless evictions", "`pods.csv`, `nodes.csv`"),
+    figure("needless_evictions", "pods", "needless evictions", "`disruptions.csv`, `nodes.csv`"),
     figure("stateful_interruptions", "pods", "pods of StatefulSets taken away", "`pods.csv`"),
     figure(
         "preemptions",
@@ -200,7 +201,7 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
         "rescheduling_p99_s",
         "s",
         "from a pod's being taken away to its replacement's readiness: the 99th percentile; 0 if none was replaced",
-        "`pods.csv`",
+        "`disruptions.csv`, `pods.csv`",
     ),
     figure("objectives_missed", "workloads", "workloads whose availability is below their objective", "`workloads`"),
     figure(

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 pub use cluster::Room;
+pub use disruptions::{Outcome, Phase, Replacement};
 pub use glossary::{FIGURES, Figure, METRICS, TERMS, Term};
 pub use jobs::FailedJob;
 pub use objective::{MinReady, Objective, workload_matches};
@@ -72,6 +73,7 @@ observers! {
         causes::Causes => causes: CauseRow;
     }
     tables {
+        disruptions::Disruptions => disruptions: DisruptionRow;
         events::Events => events: EventRow;
         readiness::Readiness => readiness: ReadinessRow;
         nodes::Nodes => nodes: NodeRow;
@@ -200,6 +202,10 @@ impl Observers {
 
     /// The physical world changed.
     pub fn machine_changed(&mut self, now: SimTime, _cause: CauseId, change: &MachineChange, store: &Store) {
+        if self.detail == Detail::Nothing {
+            return;
+        }
+        self.pods.machine_changed(now, change, store);
         self.others_machine_changed(now, change, store);
     }
 
@@ -213,6 +219,7 @@ impl Observers {
     pub fn finish(mut self, end: SimTime, store: &Store, event_count: u64) -> Observed {
         self.pods.end(end, store);
         self.others_end(end, store);
+        self.disruptions.finish(self.pods.rows(), end, store);
         let summary = self.summary(end, store, event_count);
         self.into_observed(summary)
     }
@@ -225,6 +232,7 @@ impl Observers {
         std::mem::take(&mut self.daemons).finish(end, &mut workloads);
         let found = summary::Found {
             pods,
+            disruptions: self.disruptions.rows(),
             workloads,
             services: self.services.take_outcomes(end),
             jobs: std::mem::take(&mut self.jobs).finish(),

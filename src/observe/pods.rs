@@ -11,8 +11,8 @@ use crate::arena::{self, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
 use crate::state::{
-    CauseId, Change, Changed, DeletionCause, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase,
-    ReplicaSetId, Store, WorkloadId,
+    CauseId, Change, Changed, DeletionCause, DisruptionReason, MachineChange, NodeId, ObjectDelta, Owner, Pod,
+    PodDelta, PodId, PodPhase, Power, ReplicaSetId, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -75,6 +75,12 @@ pub struct PodRow {
     pub waiting: Option<Waiting>,
     /// Why it is not bound at the end of the run: the message of its condition PodScheduled.
     pub not_scheduled: Option<Arc<str>>,
+    /// Since when it does not serve though it had been Ready: it is not Ready, or its machine is down.
+    pub(super) stopped_at: Option<SimTime>,
+    /// Since when it is not Ready though it had been.
+    pub(super) noticed_at: Option<SimTime>,
+    /// When its machine was up for it to start: when it was bound, or later; none if the machine is down.
+    pub(super) machine_up_at: Option<SimTime>,
     /// Whether it had ended by itself before its deletion was asked for: what deletes it then takes nothing away.
     pub had_ended: bool,
 }
@@ -177,6 +183,29 @@ impl Pods {
         }
     }
 
+    /// Pods stop to serve with their machine, long before anybody notices, and start when it is up.
+    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
+        let (node, is_up) = match change {
+            MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) => (*node, false),
+            MachineChange::Booted(node) => (*node, true),
+            _ => return,
+        };
+        for id in store.pods_on(node).iter() {
+            let Some(pod) = store.pod(*id).filter(|pod| pod.is_active()) else { continue };
+            let row = &mut self.rows[*self.row_of.get(*id)];
+            if is_up {
+                row.machine_up_at.get_or_insert(now);
+                continue;
+            }
+            if row.started_at.is_none() {
+                row.machine_up_at = None;
+            }
+            if pod.is_ready() {
+                row.stopped_at.get_or_insert(now);
+            }
+        }
+    }
+
     /// The run ends.
     pub(super) fn end(&mut self, end: SimTime, store: &Store) {
         for row in &mut self.rows {
@@ -241,16 +270,19 @@ impl PodRow {
             && self.ended_by.is_none_or(|cause| is_loss(cause, self.phase))
     }
 
-    /// When its owner lost it. One that its kubelet ended is replaced before anybody deletes it.
-    pub(super) fn lost_at(&self) -> Option<SimTime> {
-        let is_ended = matches!(self.ended_by, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
-        let ended_at = self.finished_at.filter(|_| is_ended);
-        self.deletion_at.into_iter().chain(ended_at).min().or(self.gone_at)
-    }
-
     fn count_for(&mut self, at: SimTime, workload: WorkloadKey) {
         if self.workload != workload {
             self.former_workloads.push((at, std::mem::replace(&mut self.workload, workload)));
+        }
+    }
+
+    /// Takes in whether it is Ready. What its machine says counts as long as that is down.
+    fn serves(&mut self, is_ready: bool, at: SimTime, node: Option<NodeId>, store: &Store) {
+        if !is_ready && self.ready_at.is_some() {
+            self.stopped_at.get_or_insert(at);
+            self.noticed_at.get_or_insert(at);
+        } else if self.stopped_at.is_some() && node.is_none_or(|node| is_on(node, store)) {
+            (self.stopped_at, self.noticed_at) = (None, None);
         }
     }
 
@@ -270,6 +302,9 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         is_loose: is_loose(pod),
         scheduler: pod.spec.scheduler_name,
         waiting: Waiting::of(pod, CauseId::NONE),
+        stopped_at: None,
+        noticed_at: None,
+        machine_up_at: pod.node.filter(|node| is_on(*node, store)).map(|_| at),
         not_scheduled: None,
         had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,
@@ -297,6 +332,11 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
     }
 }
 
+fn is_on(node: NodeId, store: &Store) -> bool {
+    let machine = store.machine(node);
+    machine.exists && machine.power == Power::On
+}
+
 /// Whether nothing that is modelled makes the pod anew.
 fn is_loose(pod: &Pod) -> bool {
     matches!(pod.owner, None | Some(Owner::Foreign { .. }))
@@ -319,11 +359,6 @@ pub(super) fn ended_by_kubelet(pod: &Pod) -> Option<DeletionCause> {
         _ if is_disrupted => Some(DeletionCause::TerminationByKubelet),
         _ => None,
     }
-}
-
-/// Why a pod is being deleted, as far as the API shows it; none if it is not.
-pub(super) fn shown_cause(pod: &Pod) -> Option<DeletionCause> {
-    disruption_of_deleted(pod).or(pod.deletion.map(|deletion| deletion.cause))
 }
 
 /// The cause that the API shows of a pod being deleted for a reason it shows nowhere: its DisruptionTarget condition, which
@@ -365,6 +400,7 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
     {
         row.node = store.node_name(node);
         row.scheduled_at.get_or_insert(at);
+        row.machine_up_at = is_on(node, store).then_some(at);
     }
     if delta.touches(PodDelta::OWNER) {
         let (kind, name) = controller_name(store, pod.owner);
@@ -408,6 +444,9 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
     }
     if pod.is_ready() {
         row.ready_at.get_or_insert(at);
+    }
+    if pod.is_active() {
+        row.serves(pod.is_ready(), at, pod.node, store);
     }
     if pod.is_active() && !pod.is_ready() {
         row.unready_since.get_or_insert(at);

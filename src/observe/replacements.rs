@@ -1,4 +1,4 @@
-//! Which pod replaced which, and which evictions turn out to have been needless.
+//! What was taken from workloads, and which evictions turn out to have been needless.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Detail;
 use super::cause::is_eviction;
+use super::disruptions::DisruptionRow;
 use super::observer::{Observer, Seen, Setup};
 use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
@@ -56,55 +57,20 @@ impl Recoveries {
     }
 }
 
-/// A pod that was taken away, and when the pod that came for it was Ready.
-struct Replacement<'a> {
-    lost: &'a PodRow,
-    lost_at: SimTime,
-    /// None if nothing came for it by the end of the run.
-    ready_at: Option<SimTime>,
-}
-
-/// For each owner, matches the k-th pod taken away with the next pod created afterwards. Nothing comes for pods without an owner.
-fn replacements(pods: &[PodRow]) -> Vec<Replacement<'_>> {
-    type Owner<'a> = (&'a str, &'a str, &'a str, &'a str);
-    let mut owners: BTreeMap<Owner<'_>, (Vec<Replacement<'_>>, Vec<&PodRow>)> = BTreeMap::new();
-    for pod in pods {
-        let is_bare = pod.owner_name.is_empty();
-        let owner_name = if is_bare { pod.name.as_ref() } else { pod.owner_name.as_str() };
-        // A daemon on another node makes up for nothing.
-        let place = if pod.owner_kind == "DaemonSet" { pod.node.as_str() } else { "" };
-        let key = (pod.namespace.as_str(), pod.owner_kind.as_str(), owner_name, place);
-        let (lost, gained) = owners.entry(key).or_default();
-        if let Some(lost_at) = pod.lost_at() {
-            lost.push(Replacement { lost: pod, lost_at, ready_at: None });
-        }
-        if !pod.initial {
-            gained.push(pod);
-        }
-    }
-    let mut out = Vec::new();
-    for (mut lost, mut gained) in owners.into_values() {
-        lost.sort_by_key(|replacement| replacement.lost_at);
-        gained.sort_by_key(|pod| (pod.created_at, pod.ready_at));
-        let mut candidates = gained.into_iter().peekable();
-        for replacement in &mut lost {
-            while candidates.next_if(|pod| pod.created_at < replacement.lost_at).is_some() {}
-            replacement.ready_at = candidates.next().and_then(|pod| pod.ready_at);
-        }
-        out.extend(lost);
-    }
-    out
-}
-
 /// From each disruption to the readiness of the pod that came for the one taken away.
-pub(super) fn rescheduling(pods: &[PodRow]) -> Vec<SimDuration> {
-    let all = replacements(pods).into_iter().filter(|found| found.lost.taken_away().is_some());
-    all.filter_map(|found| Some(found.ready_at?.saturating_since(found.lost_at))).collect()
+pub(super) fn rescheduling(disruptions: &[DisruptionRow]) -> Vec<SimDuration> {
+    let taken = disruptions.iter().filter(|row| row.taken_away);
+    taken.filter_map(|row| Some(row.replacement.as_ref()?.ready_at?.saturating_since(row.lost_at))).collect()
 }
 
 /// Counts what was taken from each workload, and of that what need not have been: evictions by taints after which the node was
 /// Ready again before the replacement was.
-pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mut [WorkloadOutcome]) -> u64 {
+pub(super) fn attribute(
+    pods: &[PodRow],
+    disruptions: &[DisruptionRow],
+    recoveries: &Recoveries,
+    workloads: &mut [WorkloadOutcome],
+) -> u64 {
     let position: FxHashMap<WorkloadKey, usize> =
         workloads.iter().enumerate().map(|(index, of)| (of.key(), index)).collect();
     let mut latest: FxHashMap<WorkloadKey, &PodRow> = FxHashMap::default();
@@ -123,11 +89,11 @@ pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mu
     }
     let end_of_time = SimTime::from_nanos(i64::MAX);
     let mut count = 0;
-    for Replacement { lost, lost_at, ready_at } in replacements(pods) {
-        let is_by_taint = lost.taken_away() == Some(DeletionCause::TaintManagerEviction);
-        if is_by_taint && recoveries.is_between(lost.node, lost_at, ready_at.unwrap_or(end_of_time)) {
+    for row in disruptions.iter().filter(|row| row.by == Some(DeletionCause::TaintManagerEviction)) {
+        let until = row.replacement.as_ref().and_then(|other| other.ready_at).unwrap_or(end_of_time);
+        if recoveries.is_between(row.node, row.lost_at, until) {
             count += 1;
-            if let Some(&index) = position.get(&lost.workload) {
+            if let Some(&index) = position.get(&row.workload) {
                 workloads[index].needless_evictions += 1;
             }
         }

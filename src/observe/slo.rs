@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use super::cause::is_loss;
 use super::objective::Objective;
 use super::outcome::{JudgedObjective, WorkloadOutcome};
-use super::pods::shown_cause;
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
 use crate::arena::{Column, sym};
@@ -492,7 +491,7 @@ fn is_wanted(pod: &Pod, store: &Store) -> bool {
     {
         return false;
     }
-    shown_cause(pod).is_none_or(|cause| is_loss(cause, pod.phase))
+    pod.deletion.is_none_or(|deletion| is_loss(deletion.cause, pod.phase))
 }
 
 /// Wanted pods of a workload that is tracked; none for ReplicaSets of a Deployment and for kinds that end by themselves.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Detail;
 use super::cause::is_eviction;
 use super::cluster::{ClusterRow, Extremes};
+use super::disruptions::DisruptionRow;
 use super::glossary::METRICS;
 use super::jobs::FailedJob;
 use super::observer::{Observer, Seen};
@@ -114,7 +115,7 @@ pub struct Summary {
     pub services: Vec<ServiceOutcome>,
     /// Created -> Ready, of pods created after t=0.
     pub created_to_ready: Quantiles,
-    /// A pod is taken away -> its replacement is Ready, matched in order per owner.
+    /// A pod is taken away -> its replacement is Ready, of the rows of `disruptions.csv`.
     pub rescheduling: Quantiles,
     /// Known traps that decided something; only where files are kept.
     pub traps: Vec<Trap>,
@@ -155,7 +156,7 @@ impl Observer for Tallies {
 
 impl Tallies {
     pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
-        let Found { pods, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
+        let Found { pods, disruptions, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
         self.counts.simulation_events = event_count;
         self.counts.count_pods(pods);
         self.counts.count_orders(orders);
@@ -164,8 +165,8 @@ impl Tallies {
             .filter(|p| !p.initial)
             .filter_map(|p| p.ready_at.map(|ready| ready.saturating_since(p.created_at)))
             .collect();
-        let rescheduling = Quantiles::of(replacements::rescheduling(pods));
-        self.counts.needless_evictions = replacements::attribute(pods, recoveries, &mut workloads);
+        let rescheduling = Quantiles::of(replacements::rescheduling(disruptions));
+        self.counts.needless_evictions = replacements::attribute(pods, disruptions, recoveries, &mut workloads);
         self.counts.pods_lost = workloads.iter().map(|workload| u64::from(workload.lost)).sum();
         let mut metrics = BTreeMap::new();
         counted(&mut metrics, &self.counts, &jobs);
@@ -199,6 +200,7 @@ impl Tallies {
 /// What the observers of a run found.
 pub(super) struct Found<'a> {
     pub(super) pods: &'a [PodRow],
+    pub(super) disruptions: &'a [DisruptionRow],
     pub(super) workloads: Vec<WorkloadOutcome>,
     pub(super) services: Vec<ServiceOutcome>,
     pub(super) jobs: Vec<FailedJob>,

@@ -5,6 +5,7 @@ mod causes;
 mod cli;
 mod damaged;
 mod determinism;
+mod disruptions;
 mod documents;
 mod dumps;
 mod embed;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::counted::{Figures, are_alike};
+use super::disruptions::Matched;
 use super::pods;
 use crate::arena::Symbol;
 use crate::observe::{MinReady, Observed, PodRow, WorkloadKey, WorkloadOutcome};
@@ -49,7 +50,12 @@ impl Sums {
     }
 }
 
-pub(super) fn count(figures: &mut Figures, observed: &Observed, end: SimTime) -> Result<(), String> {
+pub(super) fn count(
+    figures: &mut Figures,
+    observed: &Observed,
+    matched: &[Matched<'_>],
+    end: SimTime,
+) -> Result<(), String> {
     let mut steps = wanted(observed);
     ready(&mut steps, observed);
     let outcomes = &observed.summary.workloads;
@@ -64,7 +70,7 @@ pub(super) fn count(figures: &mut Figures, observed: &Observed, end: SimTime) ->
         total.gap_ns += sums.gap_ns;
         total.longest_gap_ns = total.longest_gap_ns.max(sums.longest_gap_ns);
     }
-    taken(observed)?;
+    taken(observed, matched)?;
     let count = |test: fn(&WorkloadOutcome) -> bool| outcomes.iter().filter(|outcome| test(outcome)).count();
     figures.put("below_desired_s", seconds(total.short_ns));
     figures.put("unready_replica_s", seconds(total.missing_ns));
@@ -189,7 +195,7 @@ fn compare(outcome: &WorkloadOutcome, sums: &Sums) -> Result<(), String> {
 }
 
 /// What was taken from each workload.
-fn taken(observed: &Observed) -> Result<(), String> {
+fn taken(observed: &Observed, matched: &[Matched<'_>]) -> Result<(), String> {
     let mut found: BTreeMap<Key, [u32; 5]> = BTreeMap::new();
     for pod in &observed.pods {
         let of = found.entry(key_of(pod.workload)).or_default();
@@ -197,8 +203,7 @@ fn taken(observed: &Observed) -> Result<(), String> {
         let taken_away = u32::from(pods::is_taken_away(pod));
         *of = [of[0] + taken_away, of[1] + evicted, of[2] + preempted, 0, 0];
     }
-    let matched = pods::matched(&observed.pods);
-    for pod in pods::needless(&matched, observed) {
+    for pod in pods::needless(matched, observed) {
         found.entry(key_of(pod.workload)).or_default()[3] += 1;
     }
     for pod in pods::lost(&observed.pods) {

@@ -2,6 +2,7 @@
 
 mod counted;
 mod courses;
+mod disruptions;
 mod pods;
 mod services;
 
@@ -19,10 +20,11 @@ use counted::{Figures, are_alike};
 pub fn compare(observed: &Observed) -> Result<(), String> {
     let Some(end) = observed.cluster.last().map(|row| row.at) else { return Err("cluster.csv is empty".to_owned()) };
     let mut figures = Figures::default();
-    pods::count(&mut figures, observed);
+    let matched = disruptions::matched(observed)?;
+    pods::count(&mut figures, observed, &matched);
     pods::causes(observed)?;
     pods::firsts(observed)?;
-    courses::count(&mut figures, observed, end)?;
+    courses::count(&mut figures, observed, &matched, end)?;
     services::count(&mut figures, observed, end)?;
     of_cluster(&mut figures, observed);
     orders(&mut figures, observed);

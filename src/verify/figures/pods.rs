@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::counted::Figures;
+use super::disruptions::Matched;
 use crate::observe::{Observed, PodRow};
 use crate::units::SimTime;
 
@@ -58,7 +59,7 @@ pub(super) fn is_taken_away(pod: &PodRow) -> bool {
     is_evicted(pod) || is_preempted(pod) || is_killed(pod)
 }
 
-pub(super) fn count(figures: &mut Figures, observed: &Observed) {
+pub(super) fn count(figures: &mut Figures, observed: &Observed, matched: &[Matched<'_>]) {
     let pods = &observed.pods;
     let count = |test: &dyn Fn(&PodRow) -> bool| pods.iter().filter(|pod| test(pod)).count();
     figures.count("pods_created", count(&|pod| !pod.initial));
@@ -69,8 +70,7 @@ pub(super) fn count(figures: &mut Figures, observed: &Observed) {
     figures.count("stateful_interruptions", count(&|pod| is_stateful(pod) && is_taken_away(pod)));
     figures.count("restarts", pods.iter().map(|pod| pod.restarts as usize).sum());
     figures.count("pods_lost", lost(pods).count());
-    let matched = matched(pods);
-    figures.count("needless_evictions", needless(&matched, observed).count());
+    figures.count("needless_evictions", needless(matched, observed).count());
     let mut times: Vec<u64> = matched
         .iter()
         .filter(|(pod, ..)| is_taken_away(pod))
@@ -116,43 +116,6 @@ pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
             phase == "Succeeded" && pod.deletion_at.is_none_or(|at| pod.finished_at.is_some_and(|end| end < at));
         ended && !before && !succeeded && is_unwanted
     })
-}
-
-/// A pod that its owner lost, when, and the one that came for it.
-pub(super) type Matched<'a> = (&'a PodRow, SimTime, Option<&'a PodRow>);
-
-/// The pods that owners lost, each with its replacement.
-pub(super) fn matched(pods: &[PodRow]) -> Vec<Matched<'_>> {
-    let mut owners: BTreeMap<[&str; 4], Vec<&PodRow>> = BTreeMap::new();
-    for pod in pods {
-        let name: &str = if pod.owner_name.is_empty() { &pod.name } else { pod.owner_name.as_str() };
-        let node = if pod.owner_kind.as_str() == "DaemonSet" { pod.node.as_str() } else { "" };
-        owners.entry([pod.namespace.as_str(), pod.owner_kind.as_str(), name, node]).or_default().push(pod);
-    }
-    let mut all = Vec::new();
-    for pods in owners.into_values() {
-        let mut lost: Vec<(SimTime, &PodRow)> = pods.iter().filter_map(|pod| Some((when_lost(pod)?, *pod))).collect();
-        lost.sort_by_key(|(at, _)| *at);
-        let mut created: Vec<&PodRow> = pods.iter().copied().filter(|pod| !pod.initial).collect();
-        created.sort_by_key(|pod| (pod.created_at, pod.ready_at));
-        let mut next = 0;
-        for (at, pod) in lost {
-            while created.get(next).is_some_and(|pod| pod.created_at < at) {
-                next += 1;
-            }
-            all.push((pod, at, created.get(next).copied()));
-            next += 1;
-        }
-    }
-    all
-}
-
-fn when_lost(pod: &PodRow) -> Option<SimTime> {
-    let by_kubelet = matches!(cause(pod), "NodePressure" | "TerminationByKubelet");
-    match (pod.deletion_at, pod.finished_at.filter(|_| by_kubelet)) {
-        (Some(deleted), Some(ended)) => Some(deleted.min(ended)),
-        (deleted, ended) => deleted.or(ended).or(pod.gone_at),
-    }
 }
 
 /// Needless evictions: the node is Ready again, in `nodes.csv`, before the replacement is.

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use super::losses::Losses;
 use super::parameters::Parameters;
 use super::{Chaos, PodTarget};
-use crate::component::{Config, Ctx};
+use crate::component::{Config, Ctx, Stops};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::state::{ControlPlaneProcess, FaultId, MachineChange, NodeId, Slowdown};
 
@@ -18,6 +18,10 @@ pub(super) trait Fault: Parameters {
     const NAME: &'static str;
     /// What it does, in a line of the reference.
     const ABOUT: &'static str;
+    /// What became of what it hit, and what went on there: the end of a sentence such as `3 machines …`, of one as of many.
+    const EFFECT: &'static str;
+    /// What does nothing while it lasts.
+    const STOPS: Stops;
     /// In what it differs from what such a fault would be in reality, as a part of a sentence for the reference; empty if in nothing
     /// that is known.
     const DIFFERS: &'static str;

@@ -183,6 +183,8 @@ fn began_or_missed(
     note(ctx, Severity::Normal, reason::FAULT_BEGAN, name, what.clone());
     let phase = FaultPhase::Began {
         kind: kind.as_str(),
+        effect: kind.effect(),
+        stops: kind.stops(),
         makes_nodes_not_ready: kind.makes_nodes_not_ready(),
         ends_machines: kind.course().ends_machines(),
         is_everywhere,

@@ -100,7 +100,7 @@ fn verdict(text: &mut String, observed: &Observed, paint: Paint) {
         let line = match sentence.tone {
             Tone::Bad => paint.bad(&line),
             Tone::Good => paint.good(&line),
-            Tone::Neutral => line,
+            Tone::Healed | Tone::Neutral => line,
         };
         let _ = writeln!(text, "{line}");
     }

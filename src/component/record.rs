@@ -243,6 +243,10 @@ pub enum FaultPhase {
     Began {
         /// Its kind, as a scenario writes it.
         kind: &'static str,
+        /// What became of what it hit: the end of a sentence that begins with how many they are.
+        effect: &'static str,
+        /// What does nothing while it lasts.
+        stops: Stops,
         /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
         makes_nodes_not_ready: bool,
         /// Whether it ends machines for good.
@@ -256,6 +260,35 @@ pub enum FaultPhase {
     Ended,
     /// There is nothing for it to hit: why.
     Missed(String),
+}
+
+/// What does nothing while a fault lasts.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stops {
+    /// The machine: nothing runs there.
+    Machine,
+    /// Its kubelet; containers go on.
+    Kubelet,
+    /// The link between it and the control plane; containers go on.
+    Link,
+    /// A process of the control plane.
+    Process,
+    /// All goes on, if in another way.
+    Nothing,
+}
+
+impl Stops {
+    /// As `faults.csv` has it; empty for nothing.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::Kubelet => "kubelet",
+            Self::Link => "link",
+            Self::Process => "process",
+            Self::Nothing => "",
+        }
+    }
 }
 
 /// What a fault hits.

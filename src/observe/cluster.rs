@@ -101,9 +101,10 @@ impl Row for ClusterRow {
     };
 }
 
-/// The fewest and the most of everything at any instant, and how it stood at the end. Of all instants, whatever rows are kept.
+/// The fewest and the most of everything at any instant, and how it stood at the beginning and at the end. Of all instants, whatever rows are kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extremes {
+    pub(super) begin: ClusterRow,
     pub(super) max: ClusterRow,
     pub(super) min: ClusterRow,
     pub(super) end: ClusterRow,
@@ -114,7 +115,7 @@ pub(super) struct Extremes {
 impl Extremes {
     fn see(&mut self, row: &ClusterRow, is_first: bool) {
         if is_first {
-            (self.max, self.min) = (row.clone(), row.clone());
+            (self.begin, self.max, self.min) = (row.clone(), row.clone(), row.clone());
         }
         let (max, min) = (&mut self.max, &mut self.min);
         max.pods_pending = max.pods_pending.max(row.pods_pending);

@@ -8,7 +8,7 @@ use super::Detail;
 use super::observer::{Keeps, Observer, Seen, Setup};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
-use crate::component::{FaultPhase, FaultTarget, Record, node_name, pod_name};
+use crate::component::{FaultPhase, FaultTarget, Record, Stops, node_name, pod_name};
 use crate::state::{Change, Changed, MachineChange, NodeDelta, NodeId, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -19,6 +19,10 @@ pub struct FaultRow {
     pub name: Arc<str>,
     /// Its kind.
     pub kind: &'static str,
+    /// What became of what it hit: the end of a sentence that begins with how many they are.
+    pub effect: &'static str,
+    /// What does nothing while it lasts.
+    pub stops: Stops,
     /// What it hit: `node/NAME`, `pod/NS/NAME` or `process/NAME`.
     pub object: String,
     /// The node that it hit, or the node of the pod; empty for a process.
@@ -44,6 +48,12 @@ impl Row for FaultRow {
         columns: &[
             Column::text("name", "the fault as `events.csv` names it", |row| &row.name),
             Column::text("kind", "its kind", |row| row.kind),
+            Column::text("effect", "what became of what it hit, in words", |row| row.effect),
+            Column::text(
+                "stops",
+                "what does nothing meanwhile: `machine`, `kubelet` or `link`, where containers go on, or `process`; empty if all goes on, if in another way",
+                |row| row.stops.as_str(),
+            ),
             Column::text("object", "what it hits: `node/NAME`, `pod/NAMESPACE/NAME` or `process/NAME`", |row| {
                 &row.object
             }),
@@ -92,10 +102,18 @@ struct Watched {
     was_ready: bool,
 }
 
+/// What its kind says of a fault.
+#[derive(Copy, Clone, Debug)]
+struct Words {
+    kind: &'static str,
+    effect: &'static str,
+    stops: Stops,
+}
+
 /// A fault that goes on.
 #[derive(Clone, Debug)]
 struct Open {
-    kind: &'static str,
+    words: Words,
     /// What it has hit, and the row of that.
     hit: Vec<(usize, FaultTarget)>,
 }
@@ -117,23 +135,38 @@ pub(super) struct Faults {
 }
 
 impl Faults {
+    /// What has been hit so far.
+    pub(super) fn rows(&self) -> &[FaultRow] {
+        &self.rows
+    }
+
     fn hit(&mut self, name: &Arc<str>, began: &FaultPhase, seen: &Seen<'_>) {
-        let FaultPhase::Began { kind, makes_nodes_not_ready, ends_machines, is_everywhere, targets } = began else {
+        let &FaultPhase::Began {
+            kind,
+            effect,
+            stops,
+            makes_nodes_not_ready,
+            ends_machines,
+            is_everywhere,
+            ref targets,
+        } = began
+        else {
             return;
         };
+        let words = Words { kind, effect, stops };
         let first = self.rows.len();
         for &target in targets {
             if let FaultTarget::Node(node) = target
-                && *makes_nodes_not_ready
+                && makes_nodes_not_ready
             {
                 let was_ready = is_ready(node, seen.store);
-                let watched = Watched { row: self.rows.len(), up_at: None, ends_machines: *ends_machines, was_ready };
+                let watched = Watched { row: self.rows.len(), up_at: None, ends_machines, was_ready };
                 self.watched.entry(node).or_default().push(watched);
             }
-            self.rows.push(self.row(name, kind, target, seen));
+            self.rows.push(self.row(name, words, target, seen));
         }
-        self.open.insert(Arc::clone(name), Open { kind, hit: (first..).zip(targets.iter().copied()).collect() });
-        if *is_everywhere {
+        self.open.insert(Arc::clone(name), Open { words, hit: (first..).zip(targets.iter().copied()).collect() });
+        if is_everywhere {
             self.everywhere.push(Arc::clone(name));
         }
     }
@@ -145,7 +178,7 @@ impl Faults {
             let Some(open) = self.open.get(&name) else { continue };
             // One whose Node object was deleted, and that registers anew, has been hit before.
             if !open.hit.iter().any(|(_, hit)| *hit == target) {
-                let row = self.row(&name, open.kind, target, seen);
+                let row = self.row(&name, open.words, target, seen);
                 self.open.entry(Arc::clone(&name)).and_modify(|open| open.hit.push((self.rows.len(), target)));
                 self.rows.push(row);
             }
@@ -189,7 +222,7 @@ impl Faults {
     }
 
     /// The row of an object that a fault hits now.
-    fn row(&self, name: &Arc<str>, kind: &'static str, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
+    fn row(&self, name: &Arc<str>, words: Words, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
         let store = seen.store;
         let (object, node) = match target {
             FaultTarget::Node(node) => (node_name(store, node), Some(node)),
@@ -200,7 +233,9 @@ impl Faults {
         let unfinished = |node| store.unfinished_pods_on(node).iter().count() as i64;
         FaultRow {
             name: Arc::clone(name),
-            kind,
+            kind: words.kind,
+            effect: words.effect,
+            stops: words.stops,
             object,
             node: node.map(|node| store.node_name(node)).unwrap_or_default(),
             zone: node.map(|node| self.zone(node, store)).unwrap_or_default(),

@@ -70,6 +70,11 @@ pub(super) struct Inventory {
 }
 
 impl Inventory {
+    /// The nodes that there have been so far.
+    pub(super) fn rows(&self) -> &[InventoryRow] {
+        &self.rows
+    }
+
     fn joined(&mut self, id: NodeId, seen: &Seen<'_>) {
         let Some(node) = seen.store.node(id) else { return };
         self.present.insert(id, self.rows.len());

@@ -6,6 +6,7 @@
 mod cause;
 mod daemons;
 mod glossary;
+mod incident;
 mod jobs;
 mod missed;
 mod not_modelled;
@@ -256,6 +257,12 @@ impl Observers {
                 faults: &std::mem::take(&mut self.missed).finish(),
                 traps: &summary.traps,
                 standing: &standing,
+                incident: incident::Incident {
+                    faults: self.faults.rows(),
+                    inventory: self.inventory.rows(),
+                    services: &summary.services,
+                    extremes: self.cluster.extremes(),
+                },
                 unserved: unserved(pods, &self.schedulers),
             };
             summary.verdict = verdict::verdict(&evidence, end, store);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::incident::{self, Incident};
 use super::jobs::FailedJob;
 use super::missed::Missed;
 use super::orders::{Order, Shortcoming};
@@ -38,6 +39,12 @@ const NAMESPACE_MAX: SimDuration = SimDuration::from_secs(120);
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matter {
+    /// What failed: the faults that were played.
+    FaultsPlayed,
+    /// How few nodes and pods were left at the worst.
+    FewestReady,
+    /// Services lost traffic.
+    TrafficLost,
     /// Workloads are short at the end.
     WorkloadsShort,
     /// A roll-out has not finished at the end.
@@ -82,7 +89,7 @@ pub enum Matter {
     ObjectiveMissed,
     /// All workloads are whole at the end, or were throughout.
     WorkloadsWhole,
-    /// The longest time in which a workload was short.
+    /// How many workloads were short at times, and which for the longest.
     LongestShortage,
     /// A trap decided something.
     Trap,
@@ -94,9 +101,11 @@ pub enum Matter {
 pub enum Tone {
     /// Something is broken, lost or not done.
     Bad,
+    /// Something went wrong, and is over.
+    Healed,
     /// Good to know.
     Neutral,
-    /// All is well.
+    /// All is well, and was throughout.
     Good,
 }
 
@@ -128,13 +137,14 @@ pub(super) struct Evidence<'a> {
     pub(super) traps: &'a [Trap],
     pub(super) faults: &'a Missed,
     pub(super) standing: &'a [Standing<'a>],
+    pub(super) incident: Incident<'a>,
     /// Pods that wait for a scheduler that is not there, by its name.
     pub(super) unserved: BTreeMap<Symbol, Vec<String>>,
 }
 
 /// The verdict on a run that has ended with this cluster.
 pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<Sentence> = incident::failed(&evidence.incident).into_iter().collect();
     still_broken(&mut sentences, evidence, end, store);
     lost(&mut sentences, evidence);
     faults(&mut sentences, evidence.faults);
@@ -142,8 +152,11 @@ pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> V
     orders(&mut sentences, evidence.procedures, (Matter::ProcedureFailed, Matter::ProcedureUnfinished));
     objectives(&mut sentences, evidence.workloads);
     daemons_off(&mut sentences, evidence.workloads);
-    whole(&mut sentences, evidence.workloads);
-    longest_shortage(&mut sentences, evidence.workloads);
+    let traffic = incident::traffic(evidence.incident.services);
+    whole(&mut sentences, evidence.workloads, traffic.is_some());
+    sentences.extend(incident::shortages(evidence.workloads));
+    sentences.extend(incident::fewest(&evidence.incident));
+    sentences.extend(traffic);
     for trap in evidence.traps {
         let (objects, more) = (trap.objects.clone(), trap.more);
         sentences.push(Sentence { kind: Matter::Trap, tone: Tone::Neutral, text: trap.text.clone(), objects, more });
@@ -151,7 +164,7 @@ pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> V
     sentences
 }
 
-fn sentence(kind: Matter, tone: Tone, text: String, mut objects: Vec<String>) -> Sentence {
+pub(super) fn sentence(kind: Matter, tone: Tone, text: String, mut objects: Vec<String>) -> Sentence {
     let more = objects.len().saturating_sub(NAMED_MAX);
     objects.truncate(NAMED_MAX);
     Sentence { kind, tone, text, objects, more }
@@ -163,7 +176,7 @@ fn are(count: usize, noun: &str) -> String {
 }
 
 /// The first few by name, the rest by number.
-fn names(all: &[String]) -> String {
+pub(super) fn names(all: &[String]) -> String {
     let first = all[..all.len().min(NAMED_MAX)].join(", ");
     match all.len().saturating_sub(NAMED_MAX) {
         0 => first,
@@ -234,7 +247,7 @@ fn refused(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
     sentences.push(sentence(Matter::PodsRefused, Tone::Bad, text, objects));
 }
 
-fn whole_seconds(seconds: f64) -> SimDuration {
+pub(super) fn whole_seconds(seconds: f64) -> SimDuration {
     SimDuration::from_secs(seconds.round() as u64)
 }
 
@@ -277,7 +290,7 @@ fn terminating(sentences: &mut Vec<Sentence>, end: SimTime, store: &Store) {
     for (pods, what) in kinds.into_iter().filter(|(pods, _)| !pods.is_empty()) {
         let objects: Vec<String> = pods.into_iter().map(name_of_pod).collect();
         let text = format!("{} {what}: {}", are(objects.len(), "pod"), names(&objects));
-        sentences.push(sentence(Matter::PodsTerminating, Tone::Neutral, text, objects));
+        sentences.push(sentence(Matter::PodsTerminating, Tone::Bad, text, objects));
     }
     let is_stuck = |since: SimTime| end.saturating_since(since) > NAMESPACE_MAX;
     let stuck: Vec<String> = store
@@ -288,7 +301,7 @@ fn terminating(sentences: &mut Vec<Sentence>, end: SimTime, store: &Store) {
         .collect();
     if !stuck.is_empty() {
         let text = format!("{} being deleted and not gone: {}", are(stuck.len(), "namespace"), names(&stuck));
-        sentences.push(sentence(Matter::NamespacesTerminating, Tone::Neutral, text, stuck));
+        sentences.push(sentence(Matter::NamespacesTerminating, Tone::Bad, text, stuck));
     }
 }
 
@@ -304,7 +317,7 @@ fn nodes(sentences: &mut Vec<Sentence>, store: &Store) {
     } else if !broken.is_empty() {
         let are = if broken.len() == 1 { "is" } else { "are" };
         let text = format!("{} of {all} nodes {are} not Ready at the end: {}", broken.len(), names(&broken));
-        sentences.push(sentence(Matter::NodesNotReady, Tone::Neutral, text, broken));
+        sentences.push(sentence(Matter::NodesNotReady, Tone::Bad, text, broken));
     }
 }
 
@@ -510,7 +523,7 @@ fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
     sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, objects));
 }
 
-fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
+fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], has_lost_traffic: bool) {
     if workloads.iter().any(WorkloadOutcome::is_short) {
         return;
     }
@@ -520,7 +533,8 @@ fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
     let was_short = workloads.iter().any(WorkloadOutcome::was_short);
     let text = match (workloads.is_empty(), was_short) {
         (true, _) => "There is no workload to judge",
-        (_, true) => "All workloads are whole at the end",
+        (_, true) => "All workloads are whole again at the end",
+        (_, false) if has_lost_traffic => "No workload was ever counted as short of ready pods, but traffic was lost",
         (_, false) => "No workload was ever short of ready pods",
     };
     let limit = match (speaks_of(Matter::MachinesUnnoticed), are_daemons_off) {
@@ -529,28 +543,10 @@ fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
         (_, true) => ", as Kubernetes counts them",
         _ => "",
     };
-    let tone = if is_bad || are_daemons_off || workloads.is_empty() { Tone::Neutral } else { Tone::Good };
+    let tone = match is_bad || are_daemons_off || workloads.is_empty() {
+        true => Tone::Neutral,
+        false if was_short || has_lost_traffic => Tone::Healed,
+        false => Tone::Good,
+    };
     sentences.push(sentence(Matter::WorkloadsWhole, tone, format!("{text}{limit}."), Vec::new()));
-}
-
-fn longest_shortage(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
-    let mut longest: Option<&WorkloadOutcome> = None;
-    for workload in workloads.iter().filter(|of| of.longest_short_s > 0.0) {
-        if longest.is_none_or(|longest| workload.longest_short_s > longest.longest_short_s) {
-            longest = Some(workload);
-        }
-    }
-    let Some(longest) = longest else { return };
-    let text = format!(
-        "Longest shortage: {}, for {} from {} on, of up to {}",
-        longest.object(),
-        if longest.longest_short_s < 1.0 {
-            "less than 1s".to_owned()
-        } else {
-            whole_seconds(longest.longest_short_s).to_string()
-        },
-        whole_seconds(longest.longest_short_from_s.unwrap_or(0.0)),
-        if longest.missing_max == 1 { "1 pod".to_owned() } else { format!("{} pods", longest.missing_max) },
-    );
-    sentences.push(sentence(Matter::LongestShortage, Tone::Neutral, text, vec![longest.object()]));
 }

@@ -3,7 +3,7 @@
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::diagnostics::Diagnostic;
 use crate::state::{ContainerFate, MachineChange};
 
@@ -23,6 +23,8 @@ parameters! {
 impl Fault for ContainerCrash {
     const NAME: &'static str = "ContainerCrash";
     const ABOUT: &'static str = "containers of pods exit with an error";
+    const EFFECT: &'static str = "had containers that exited with an error";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "all containers of a pod end together";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;

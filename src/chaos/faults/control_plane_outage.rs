@@ -4,7 +4,7 @@ use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, ProcessName};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::diagnostics::Diagnostic;
 use crate::state::{ControlPlaneProcess, MachineChange};
 
@@ -28,6 +28,8 @@ impl ControlPlaneOutage {
 impl Fault for ControlPlaneOutage {
     const NAME: &'static str = "ControlPlaneOutage";
     const ABOUT: &'static str = "processes of the control plane are down; kubelets and containers go on";
+    const EFFECT: &'static str = "stopped; kubelets and containers went on";
+    const STOPS: Stops = Stops::Process;
     const DIFFERS: &'static str =
         "there is one replica of each process, which works again at the instant at which the outage ends";
     const COURSE: Course = Course::Lasting;

@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Losses, time_boot};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::engine::Distribution;
 
 parameters! {
@@ -17,6 +17,8 @@ parameters! {
 impl Fault for Crash {
     const NAME: &'static str = "Crash";
     const ABOUT: &'static str = "the machine is off for `for:`, then boots";
+    const EFFECT: &'static str = "lost power";
+    const STOPS: Stops = Stops::Machine;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;

@@ -4,7 +4,7 @@ use super::super::Chaos;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::pressure;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::model::ResourceList;
 use crate::state::NodeConditionKind;
 
@@ -19,6 +19,8 @@ parameters! {
 impl Fault for DiskPressure {
     const NAME: &'static str = "DiskPressure";
     const ABOUT: &'static str = "the condition DiskPressure holds, or the node is short of disk by `usage:`";
+    const EFFECT: &'static str = "ran short of disk";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;

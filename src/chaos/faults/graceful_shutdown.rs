@@ -3,7 +3,7 @@
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Origin, Target};
 use super::super::losses::{Losses, time_boot};
 use super::super::{Chaos, Severity, note};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::diagnostics::Diagnostic;
 use crate::engine::Distribution;
 
@@ -18,6 +18,8 @@ parameters! {
 impl Fault for GracefulShutdown {
     const NAME: &'static str = "GracefulShutdown";
     const ABOUT: &'static str = "the kubelet's graceful node shutdown, then off; a plain crash, which is said, unless `controlPlane.kubelet` has `shutdownGracePeriod`";
+    const EFFECT: &'static str = "ended what ran there, then went off";
+    const STOPS: Stops = Stops::Machine;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;

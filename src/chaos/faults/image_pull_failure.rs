@@ -4,7 +4,7 @@ use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::arena::Symbol;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::{MachineChange, NodeId};
 
 parameters! {
@@ -19,6 +19,8 @@ impl Fault for ImagePullFailure {
     const NAME: &'static str = "ImagePullFailure";
     const ABOUT: &'static str =
         "pulls that begin fail, of all nodes, also of those that join meanwhile, or of `nodes:`";
+    const EFFECT: &'static str = "could not pull images";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str =
         "a pull that is under way goes on; one that fails does so a second after it has begun";
     const COURSE: Course = Course::Lasting;

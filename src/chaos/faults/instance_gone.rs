@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::MachineChange;
 
 parameters! {
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for InstanceGone {
     const NAME: &'static str = "InstanceGone";
     const ABOUT: &'static str = "off for good; the cloud deletes the Node";
+    const EFFECT: &'static str = "went for good";
+    const STOPS: Stops = Stops::Machine;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::ForGood;
     const MAKES_NODES_NOT_READY: bool = true;

@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Loss, Losses};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::MachineChange;
 
 parameters! {
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for KubeletStop {
     const NAME: &'static str = "KubeletStop";
     const ABOUT: &'static str = "no heartbeats, starts or kills; containers go on";
+    const EFFECT: &'static str = "lost the kubelet; containers went on";
+    const STOPS: Stops = Stops::Kubelet;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;

@@ -10,7 +10,7 @@ use super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::losses::Losses;
 use super::parameters::{Field, Parameters};
 use super::{Chaos, ChaosPlan};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::engine::Distribution;
 use crate::state::{FaultId, MachineChange, NodeId};
 
@@ -41,6 +41,18 @@ macro_rules! declare {
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Self::$kind => $kind::ABOUT,)* }
+            }
+
+            /// What became of what it hit: the end of a sentence that begins with how many they are.
+            #[must_use]
+            pub fn effect(self) -> &'static str {
+                match self { $(Self::$kind => $kind::EFFECT,)* }
+            }
+
+            /// What does nothing while it lasts.
+            #[must_use]
+            pub fn stops(self) -> Stops {
+                match self { $(Self::$kind => $kind::STOPS,)* }
             }
 
             /// In what it differs from what such a fault would be in reality; empty if in nothing that is known.

@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::NodeConditionKind;
 
 parameters! {
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for NetworkUnavailable {
     const NAME: &'static str = "NetworkUnavailable";
     const ABOUT: &'static str = "the condition NetworkUnavailable holds";
+    const EFFECT: &'static str = "had no network for pods";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "nothing but the condition changes: packets of pods are not played";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;

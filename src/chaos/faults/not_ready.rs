@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::NodeConditionKind;
 
 parameters! {
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for NotReady {
     const NAME: &'static str = "NotReady";
     const ABOUT: &'static str = "the kubelet posts Ready=False";
+    const EFFECT: &'static str = "said not to be Ready; kubelet and containers went on";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str =
         "nothing but the condition changes: the kubelet goes on starting and stopping containers";
     const COURSE: Course = Course::Lasting;

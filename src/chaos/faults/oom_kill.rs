@@ -3,7 +3,7 @@
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::{ContainerFate, MachineChange};
 
 parameters! {
@@ -17,6 +17,8 @@ parameters! {
 impl Fault for OomKill {
     const NAME: &'static str = "OOMKill";
     const ABOUT: &'static str = "containers of pods are killed for their memory";
+    const EFFECT: &'static str = "had containers that were killed for their memory";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "all containers of a pod end together";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;

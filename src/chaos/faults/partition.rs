@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Loss, Losses};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::MachineChange;
 
 parameters! {
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for Partition {
     const NAME: &'static str = "Partition";
     const ABOUT: &'static str = "node and control plane do not hear each other; containers go on";
+    const EFFECT: &'static str = "lost the link to the control plane; containers went on";
+    const STOPS: Stops = Stops::Link;
     const DIFFERS: &'static str =
         "what the kubelet had sent, and what it cannot send, arrives when the link is back, however long that takes";
     const COURSE: Course = Course::Lasting;

@@ -3,7 +3,7 @@
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
-use crate::component::{Ctx, DeleteOptions, Request};
+use crate::component::{Ctx, DeleteOptions, Request, Stops};
 use crate::state::DeletionCause;
 
 parameters! {
@@ -17,6 +17,8 @@ parameters! {
 impl Fault for PodKill {
     const NAME: &'static str = "PodKill";
     const ABOUT: &'static str = "pods are deleted without grace";
+    const EFFECT: &'static str = "got killed without grace";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;

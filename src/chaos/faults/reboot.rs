@@ -3,7 +3,7 @@
 use super::super::Chaos;
 use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Loss, Losses, time_boot};
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::engine::Distribution;
 use crate::state::MachineChange;
 
@@ -18,6 +18,8 @@ parameters! {
 impl Fault for Reboot {
     const NAME: &'static str = "Reboot";
     const ABOUT: &'static str = "off and on by itself";
+    const EFFECT: &'static str = "went off and on again";
+    const STOPS: Stops = Stops::Machine;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = true;

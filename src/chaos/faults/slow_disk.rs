@@ -4,7 +4,7 @@ use super::super::Chaos;
 use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::state::{Effect, MachineChange, NodeId, Slowdown};
 
 parameters! {
@@ -18,6 +18,8 @@ parameters! {
 impl Fault for SlowDisk {
     const NAME: &'static str = "SlowDisk";
     const ABOUT: &'static str = "container starts and image pulls that begin take `factor:` times as long";
+    const EFFECT: &'static str = "got a slow disk";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str = "the kubelet itself, volumes and applications are as fast as ever, and no start or pull is given up for taking too long";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;

@@ -4,7 +4,7 @@ use super::super::Chaos;
 use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::engine::Distribution;
 use crate::state::{FaultId, MachineChange};
 
@@ -19,6 +19,8 @@ parameters! {
 impl Fault for SlowHeartbeats {
     const NAME: &'static str = "SlowHeartbeats";
     const ABOUT: &'static str = "renewals are late by `delay:`";
+    const EFFECT: &'static str = "gave signs of life late";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str =
         "nothing else that the kubelet sends is late, but a status of its node waits for the renewal";
     const COURSE: Course = Course::Lasting;

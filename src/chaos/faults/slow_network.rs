@@ -4,7 +4,7 @@ use super::super::Chaos;
 use super::super::causes::Causes;
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
-use crate::component::Ctx;
+use crate::component::{Ctx, Stops};
 use crate::engine::Distribution;
 use crate::state::{MachineChange, NodeId};
 
@@ -20,6 +20,8 @@ impl Fault for SlowNetwork {
     const NAME: &'static str = "SlowNetwork";
     const ABOUT: &'static str = "requests of the kubelet arrive late by `delay:`, in the order in which they are sent; its lease is renewed \
                                  that much more seldom";
+    const EFFECT: &'static str = "got a slow link";
+    const STOPS: Stops = Stops::Nothing;
     const DIFFERS: &'static str =
         "what the API server sends the kubelet is on time, as are Events; no request is given up for taking too long";
     const COURSE: Course = Course::Lasting;

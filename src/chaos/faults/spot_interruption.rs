@@ -9,7 +9,7 @@ use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::parameters::Length;
 use super::super::{Chaos, FaultKind, Timer};
-use crate::component::{Ctx, EventDraft, Message, ObjectRef, Record, TypedCommand};
+use crate::component::{Ctx, EventDraft, Message, ObjectRef, Record, Stops, TypedCommand};
 use crate::state::{MachineChange, NodeId};
 use crate::units::{SimDuration, SimTime};
 
@@ -91,6 +91,8 @@ impl Fault for SpotInterruption {
     const NAME: &'static str = "SpotInterruption";
     const ABOUT: &'static str = "a warning, then the machine is off for good. After `for:` (`timeToRepair:` of a random process) a new \
                                  machine of the pool, in the same zone, takes its place; without it, none";
+    const EFFECT: &'static str = "went back to the cloud for good";
+    const STOPS: Stops = Stops::Machine;
     const DIFFERS: &'static str = "";
     const COURSE: Course = Course::UntilReplaced;
     const MAKES_NODES_NOT_READY: bool = true;

@@ -195,6 +195,7 @@ fn is_there(row: &FaultRow, lives: &Lives<'_>, store: &Store) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::component::Stops;
     use crate::units::SimDuration;
 
     fn at(seconds: u64) -> SimTime {
@@ -229,6 +230,8 @@ mod tests {
         FaultRow {
             name: name.into(),
             kind: "Crash",
+            effect: "lost power",
+            stops: Stops::Machine,
             object: "node/n".to_owned(),
             node: Symbol::new("n"),
             zone: Symbol::empty(),

@@ -2,7 +2,8 @@
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+/** From this length of a run on, moments have days. */
+export const DAY = 24 * HOUR;
 
 /**
  * A moment: `10:43.4`, `1:02:03.4`, `12d 03:04:05.6`; rounded to tenths, as `explain` has it.

@@ -2,15 +2,12 @@
 
 import { cellText, column, numbers, texts } from "./data.js";
 import { byId, el, fill, named } from "./dom.js";
-import { count, countdown, shortName } from "./format.js";
+import { DAY, count, countdown, shortName } from "./format.js";
 import { createGrid, objectLink, timeLink } from "./grid.js";
 import { NODE, NODE_STATES, POD, nodeChangeAt, outageAt } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./view.js").View} View */
-
-/** From this length of a run on, moments have days. */
-const DAY = 86_400_000;
 
 /** Kinds of whose objects pods.csv and others know the workload behind them. */
 const KIND_KEYS = new Map([["Pod", "pod"], ["Node", "node"]]);

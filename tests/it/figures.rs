@@ -86,7 +86,7 @@ fn pods_of_a_node_that_is_gone_count_for_their_workload() {
     let collected = observed.summary.counts.deletions.get("DeletionByPodGC").copied().unwrap_or(0);
     assert!(collected > 0);
     assert_eq!(u64::from(observed.summary.workloads[0].evictions), collected);
-    assert_eq!(tone(&observed, Matter::WorkloadsWhole), Some(Tone::Good));
+    assert_eq!(tone(&observed, Matter::WorkloadsWhole), Some(Tone::Healed));
 }
 
 #[test]

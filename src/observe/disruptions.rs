@@ -398,8 +398,10 @@ fn pair(steps: &[Step], pods: &[PodRow]) -> Vec<(usize, Fate)> {
             What::Came(pod) => {
                 active += 1;
                 if !pods[pod].initial
-                    && let Some(place) = missing.pop_front_if(|place| fates[*place].0 != pod)
+                    && let Some(&place) = missing.front()
+                    && fates[place].0 != pod
                 {
+                    missing.pop_front();
                     fates[place].1 = Fate::Came(pod);
                 }
             }

@@ -229,7 +229,7 @@ fn a_namespace_that_cannot_go_and_what_holds_it_are_named() {
     assert_eq!(pods.text, "1 pod is Terminating and not gone, though ended: finalizers hold: pod/shop/held");
     let namespaces = said(&observed, Matter::NamespacesTerminating);
     assert_eq!(namespaces.text, "1 namespace is being deleted and not gone: namespace/shop");
-    assert_eq!(namespaces.tone, Tone::Neutral);
+    assert_eq!(namespaces.tone, Tone::Bad);
 }
 
 #[test]

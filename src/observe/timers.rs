@@ -10,7 +10,9 @@ use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
 use crate::component::{Record, Timer, TimerPhase};
 use crate::model::{self, TaintEffect, Toleration, TolerationOperator};
-use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, Owner, Pod, PodDelta, PodId, Store};
+use crate::state::{
+    Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, Owner, Pod, PodDelta, PodId, Status, Store,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `timers.csv`.
@@ -138,6 +140,8 @@ pub(super) struct Timers {
     tolerations: FxHashMap<PodName, usize>,
     terminations: FxHashMap<PodId, usize>,
     silence: FxHashMap<NodeId, usize>,
+    /// Since when nodes are Unknown: a silence that is noticed ends with that write, not with its answer.
+    unknown: FxHashMap<NodeId, SimTime>,
     /// What the admission plugin gives to pods that do not say how long they stay.
     default_seconds: [i64; 2],
 }
@@ -288,6 +292,14 @@ impl Observer for Timers {
                 }
             }
             Changed::PodRemoved { pod, .. } => self.terminated(*pod, seen.now),
+            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => {
+                let ready = seen.store.node(*node).and_then(|node| node.conditions.ready());
+                if ready == Some(Status::Unknown) {
+                    self.unknown.entry(*node).or_insert(seen.now);
+                } else {
+                    self.unknown.remove(node);
+                }
+            }
             _ => {}
         }
     }
@@ -299,11 +311,13 @@ impl Observer for Timers {
             TimerPhase::Fired => TimerEnd::Fired,
             TimerPhase::Cancelled => TimerEnd::Cancelled,
         };
-        let index = match timer {
-            Timer::NodeMonitorGrace(node) | Timer::NodeStartupGrace(node) => self.silence.remove(node),
-            Timer::Toleration(namespace, name) => self.tolerations.remove(&(*namespace, Arc::clone(name))),
+        let (index, now) = match timer {
+            Timer::NodeMonitorGrace(node) | Timer::NodeStartupGrace(node) => {
+                (self.silence.remove(node), self.unknown.get(node).copied().unwrap_or(seen.now))
+            }
+            Timer::Toleration(namespace, name) => (self.tolerations.remove(&(*namespace, Arc::clone(name))), seen.now),
         };
-        self.end_row(index, seen.now, end);
+        self.end_row(index, now, end);
     }
 
     fn restarted(&mut self, process: ControlPlaneProcess, seen: &Seen<'_>) {

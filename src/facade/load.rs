@@ -155,7 +155,7 @@ macro_rules! loaders {
             ///
             #[doc = concat!("Everything that is wrong with ", $it, "; two files of one name.")]
             pub fn from_value<P, T>(
-                document: &Value,
+                document: &serde_json::Value,
                 files: impl IntoIterator<Item = (P, T)>,
                 options: &LoadOptions,
             ) -> Result<Self, Error>

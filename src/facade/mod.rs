@@ -17,9 +17,11 @@ mod simulation;
 mod study;
 mod study_chart;
 mod study_files;
+mod study_outcome;
 mod verify;
 mod view;
 mod words;
+mod write_options;
 
 pub use cluster::{Cluster, ClusterOptions};
 #[cfg(feature = "cli")]
@@ -29,7 +31,7 @@ pub use decisions::{Decision, Decisions, Rejected};
 pub(crate) use error::{Advice, Reason};
 pub use error::{Error, ErrorKind};
 pub use load::LoadOptions;
-pub use outcome::{Outcome, WriteOptions};
+pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
 #[cfg(feature = "cli")]
 pub(crate) use plan_chart::exception;
@@ -39,9 +41,11 @@ pub(crate) use report::expect_place_of_trace;
 pub use rows::{Cell, Row, Rows};
 pub use scenario::Scenario;
 pub use simulation::{PlayOptions, Settled, Simulation};
-pub use study::{Study, StudyOutcome, SweepOptions};
+pub use study::{Study, SweepOptions};
 #[cfg(feature = "cli")]
 pub(crate) use study_chart::ruled_out;
+pub use study_outcome::StudyOutcome;
 pub use view::{NodeView, PodCounts, PodView};
 #[cfg(feature = "cli")]
 pub(crate) use words::{counted, grouped};
+pub use write_options::WriteOptions;

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::error::{Advice, Error};
 use super::load::{self, LoadOptions, Written, loaders};
-use super::outcome::WriteOptions;
 use super::place::{self, Of};
 use super::plan_chart;
+use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
 use crate::report::{OutputDir, draw_survival_matrix};

@@ -1,25 +1,105 @@
-//! The files of a run's directory besides its tables and charts.
+//! The directory of a run: looked at before, and written.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::error::Error;
 use super::outcome::Outcome;
+use super::place::{self, Of};
+use super::scenario::Scenario;
+use super::write_options::WriteOptions;
+use crate::inspect;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
 use crate::observe::{Row, Sentence, Summary};
-use crate::report::{OutputDir, OutputError, write_table, write_tables};
-use crate::scenario::{Assumption, ExpectationOutcome, Input};
+use crate::report::{OutputDir, OutputError, draw_charts, draw_page, write_table, write_tables};
+use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
 
-/// Writes everything but the charts.
-pub(super) fn write(outcome: &Outcome, out: &OutputDir) -> Result<(), OutputError> {
-    write_tables(&outcome.observed, out)?;
-    write_table(&outcome.scenario.resolved().not_modelled, out)?;
-    out.write("scenario.lock.yaml", outcome.lock_file().as_bytes())?;
-    // Last, as it marks a directory that is whole.
-    out.write("summary.json", outcome.summary_json().as_bytes())
+impl Scenario {
+    /// Looks whether results can be written somewhere, before anything is played; none of what is read may be there.
+    pub(crate) fn place(&self, dir: &Path, options: &WriteOptions) -> Result<OutputDir, Error> {
+        let overwrite = options.overwrite();
+        place::check(dir, overwrite, Of::Run, self.resolved().inputs())?;
+        Ok(OutputDir::begin(dir, overwrite)?)
+    }
+}
+
+impl Outcome {
+    /// The content of `summary.json`; without what is made of rows, if none were kept.
+    ///
+    /// # Panics
+    ///
+    /// Never: a summary is plain data.
+    #[must_use]
+    pub fn summary(&self) -> Value {
+        serde_json::from_str(&self.summary_json()).expect("it is JSON")
+    }
+
+    /// The text of `summary.json`.
+    #[must_use]
+    pub fn summary_json(&self) -> String {
+        summary_json(self)
+    }
+
+    /// The scenario and seed in one document that plays this run again.
+    #[must_use]
+    pub fn lock_file(&self) -> String {
+        let scenario = self.scenario.resolved();
+        if self.seed == scenario.seed {
+            return lock_file(scenario);
+        }
+        let mut scenario = (**scenario).clone();
+        scenario.seed = self.seed;
+        lock_file(&scenario)
+    }
+
+    /// Writes the files, charts and page to a directory, which is whole or not there; gives its path. One that holds an earlier run is
+    /// replaced.
+    ///
+    /// # Errors
+    ///
+    /// If no rows were kept, the directory holds something else, or the operating system refuses.
+    pub fn write(&self, dir: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        self.write_with(dir, &WriteOptions::new())
+    }
+
+    /// Writes them in that way.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Outcome::write), but for what the options allow.
+    pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
+        self.expect_rows()?;
+        self.write_into(self.scenario.place(dir.as_ref(), options)?, options)
+    }
+
+    /// Writes them to a place that has been looked at.
+    pub(crate) fn write_into(&self, out: OutputDir, options: &WriteOptions) -> Result<PathBuf, Error> {
+        self.expect_rows()?;
+        self.write_tables(&out)?;
+        if options.draws_charts() {
+            let summary = inspect::summary(out.path())?;
+            for (name, picture) in draw_charts(out.path(), &summary)?.drawn {
+                out.write(&format!("charts/{name}"), picture.as_bytes())?;
+            }
+            out.write("report.html", draw_page(out.path(), &summary)?.as_bytes())?;
+        }
+        Ok(out.finish()?)
+    }
+
+    /// Writes everything but what is drawn.
+    fn write_tables(&self, out: &OutputDir) -> Result<(), OutputError> {
+        write_tables(&self.observed, out)?;
+        write_table(&self.scenario.resolved().not_modelled, out)?;
+        out.write("scenario.lock.yaml", self.lock_file().as_bytes())?;
+        // Last, as it marks a directory that is whole.
+        out.write("summary.json", self.summary_json().as_bytes())
+    }
 }
 
 /// `summary.json`: what was run, and the run in numbers.
@@ -51,7 +131,7 @@ struct SummaryFile<'a> {
 }
 
 /// The text of `summary.json`.
-pub(super) fn summary_json(outcome: &Outcome) -> String {
+fn summary_json(outcome: &Outcome) -> String {
     let Outcome { observed, sample, expectations, storms, .. } = outcome;
     let (scenario, summary) = (outcome.scenario.resolved(), &observed.summary);
     let mut rows = observed.row_counts();

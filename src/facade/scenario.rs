@@ -3,12 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::error::Error;
 use super::load::{self, LoadOptions, Written, loaders};
-use super::outcome::Outcome;
-use super::simulation::Settled;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Overrides, Reader, ResolvedScenario};
@@ -90,26 +86,6 @@ impl Scenario {
     #[must_use]
     pub fn lock_file(&self) -> String {
         scenario::lock_file(&self.resolved)
-    }
-
-    /// Brings its cluster to the state at t=0, from which any number of seeds can be played.
-    ///
-    /// # Panics
-    ///
-    /// If an invariant of kubesquall breaks, which is a bug.
-    #[must_use]
-    pub fn settle(&self) -> Settled {
-        Settled::new(self)
-    }
-
-    /// Plays it with this seed; who plays several begins with [`settle`](Scenario::settle).
-    ///
-    /// # Panics
-    ///
-    /// If an invariant of kubesquall breaks, which is a bug.
-    #[must_use]
-    pub fn play(&self, seed: u64) -> Outcome {
-        self.settle().play(seed)
     }
 
     /// Another scenario, as if it were this one.

@@ -1,4 +1,4 @@
-//! Runs: from the settled cluster, in one go or piece by piece.
+//! Scenarios are played: from the settled cluster, in one go or piece by piece.
 
 use std::fmt;
 
@@ -65,6 +65,28 @@ impl fmt::Debug for PlayOptions<'_> {
     }
 }
 
+impl Scenario {
+    /// Brings its cluster to the state at t=0, from which any number of seeds can be played.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    #[must_use]
+    pub fn settle(&self) -> Settled {
+        Settled { prepared: Prepared::new(self.resolved()), scenario: self.clone() }
+    }
+
+    /// Plays it with this seed; who plays several begins with [`settle`](Scenario::settle).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    #[must_use]
+    pub fn play(&self, seed: u64) -> Outcome {
+        self.settle().play(seed)
+    }
+}
+
 /// A scenario whose cluster is in its state at t=0. All seeds begin from here; each run is a copy.
 #[derive(Clone, Debug)]
 pub struct Settled {
@@ -73,10 +95,6 @@ pub struct Settled {
 }
 
 impl Settled {
-    pub(super) fn new(scenario: &Scenario) -> Self {
-        Self { prepared: Prepared::new(scenario.resolved()), scenario: scenario.clone() }
-    }
-
     /// Plays one seed.
     ///
     /// # Panics

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
-use super::outcome::WriteOptions;
 use super::place::{self, Of};
-use super::study::StudyOutcome;
 use super::study_chart;
+use super::study_outcome::StudyOutcome;
+use super::write_options::WriteOptions;
 use crate::inspect;
 use crate::report::{OutputDir, draw_study_charts};
 use crate::study::Results;

@@ -12,10 +12,10 @@ mod intake;
 mod paint;
 mod places;
 mod plan_text;
+mod remarks;
 mod summary;
 mod table;
 mod ui;
-mod undone;
 mod words;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Numbers and times in words.
 
-pub(super) use crate::facade::{counted, grouped};
+pub(super) use crate::study::{counted, grouped};
 
 /// A length of time as people say it: two units at most, tenths of a second only for short times.
 pub(super) fn length(seconds: f64) -> String {

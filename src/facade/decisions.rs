@@ -6,7 +6,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::error::Error;
-use super::words::counted;
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::diagnostics::nearest;
@@ -14,6 +13,7 @@ use crate::scenario::ResolvedScenario;
 use crate::scheduler::{self, Nomination, Scheduler};
 use crate::simulation::Prepared;
 use crate::state::{Pod, PodId, Store};
+use crate::study::counted;
 
 /// Decisions about pods, one after the other, each on what those before it left.
 #[derive(Clone, Debug)]

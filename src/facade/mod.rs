@@ -20,7 +20,6 @@ mod study_files;
 mod study_outcome;
 mod verify;
 mod view;
-mod words;
 mod write_options;
 
 pub use cluster::{Cluster, ClusterOptions};
@@ -33,8 +32,6 @@ pub use error::{Error, ErrorKind};
 pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
-#[cfg(feature = "cli")]
-pub(crate) use plan_chart::exception;
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use report::expect_place_of_trace;
@@ -46,6 +43,4 @@ pub use study::{Study, SweepOptions};
 pub(crate) use study_chart::ruled_out;
 pub use study_outcome::StudyOutcome;
 pub use view::{NodeView, PodCounts, PodView};
-#[cfg(feature = "cli")]
-pub(crate) use words::{counted, grouped};
 pub use write_options::WriteOptions;

@@ -4,9 +4,8 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::words::counted;
 use crate::report::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart};
-use crate::study::plan::Outcome;
+use crate::study::plan::{Outcome, exception};
 
 /// What the chart needs of `summary.json`.
 #[derive(Deserialize)]
@@ -37,14 +36,6 @@ struct Plays {
     failed: usize,
     /// Pods that no number of nodes helps: most of all plays.
     beyond_help: u64,
-}
-
-/// What an answer does not speak for: so many pods of one play that no number of nodes helps.
-pub(crate) fn exception(pods: u64) -> String {
-    match pods {
-        0 => String::new(),
-        pods => format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods")),
-    }
 }
 
 /// What the chart shows: the counts that were tried last, as the answer is among them; none if the files are not those of a plan.

@@ -8,6 +8,7 @@ use super::metrics::{self, COST, WORKLOAD_METRICS, metric_names};
 use super::results::Results;
 use super::run::RunRow;
 use super::statistics::{Interval, Sample};
+use super::told::Teller;
 use super::tuning::Tuning;
 use super::undone::reason;
 use crate::report::{self, MetricRow, WorkloadRunRow, named_table_text, write_named_table};
@@ -174,7 +175,7 @@ impl Results {
     #[must_use]
     pub fn summary_json(&self, tuning: Option<&Tuning>, confirmation: Option<&Confirmation>) -> String {
         let (left, is_out) = (self.left_undone(), self.ruled_out());
-        let costs = self.of_metric(COST);
+        let (teller, costs) = (Teller::alone(self), self.of_metric(COST));
         let variants = costs.iter().enumerate().map(|(variant, cost)| {
             serde_json::json!({
                 "variant": variant,
@@ -188,6 +189,8 @@ impl Results {
         });
         let mut summary = serde_json::json!({
             "study": self,
+            "verdict": teller.verdict(tuning, confirmation),
+            "notes": teller.intervals(),
             "variants": variants.collect::<Vec<_>>(),
             "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
             "front": self.front(),

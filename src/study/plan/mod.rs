@@ -21,6 +21,7 @@ mod refused;
 mod results;
 mod search;
 mod shortfall;
+mod told;
 mod upgrade;
 mod waits;
 
@@ -37,3 +38,4 @@ pub use refused::Refused;
 pub use results::{Candidate, Failure, Headroom, PlanResults, PlayRecord, Verdict};
 pub use search::work_out;
 pub use shortfall::{Shortfall, ShortfallKind, Wait};
+pub(crate) use told::exception;

@@ -300,6 +300,7 @@ impl PlanResults {
         });
         json!({
             "plan": self.plan,
+            "verdict": self.verdict_told(),
             "version": env!("CARGO_PKG_VERSION"),
             "pools": pools.collect::<Vec<Value>>(),
             "survive": self.cases,

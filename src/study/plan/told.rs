@@ -1,0 +1,258 @@
+//! What a plan has found, in words.
+
+use std::cmp::Reverse;
+
+use super::definition::PoolRange;
+use super::refused::Refused;
+use super::results::{Candidate, Failure, Headroom, PlanResults, PlayRecord};
+use super::shortfall::ShortfallKind;
+use crate::observe::Tone;
+use crate::study::told::{Remark, counted, grouped};
+use crate::units::{SimDuration, SimTime};
+
+/// Workloads that get a sentence each.
+const EACH_MAX: usize = 12;
+
+/// What an answer does not speak for: so many pods of one play that no number of nodes helps.
+pub(crate) fn exception(pods: u64) -> String {
+    match pods {
+        0 => String::new(),
+        pods => format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods")),
+    }
+}
+
+impl PlanResults {
+    /// The answer in words, whole: what is beyond help, what was not tried or asked, what another seed may say.
+    pub(super) fn verdict_told(&self) -> Vec<Remark> {
+        let mut verdict = vec![self.headline()];
+        verdict.extend(self.bindings());
+        verdict.extend(self.margin_told());
+        verdict.extend(self.not_tried());
+        if self.answer.is_some() && self.headroom.is_empty() {
+            let text = "By how much a workload may grow was not asked (`--headroom WORKLOAD`)";
+            verdict.push(Remark::new(Tone::Neutral, text));
+        }
+        verdict
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn headline(&self) -> Remark {
+        let cases = self.cases.join(", ");
+        let Some(answer) = self.answer() else {
+            let most: Vec<u32> = self.pools.iter().map(|pool| pool.max).collect();
+            let text = format!("{}: nothing up to {} survives {cases}", self.plan, self.in_words(&most));
+            return Remark::new(Tone::Bad, text);
+        };
+        let beyond_help = answer.plays().iter().map(|play| play.outcome.beyond_help()).max().unwrap_or(0);
+        let tone = if beyond_help == 0 { Tone::Good } else { Tone::Neutral };
+        let counts = self.in_words(&answer.counts);
+        let mut remark =
+            Remark::new(tone, format!("{}: {counts} survive {cases}{}", self.plan, exception(beyond_help)));
+        if self.pools.len() > 1 {
+            remark = remark.with(self.price_told(answer));
+        }
+        let is_at_least = |(count, pool): (&u32, &PoolRange)| *count == pool.min;
+        if answer.counts.iter().zip(&self.pools).all(is_at_least) && self.pools.iter().any(|pool| pool.min > 0) {
+            remark = remark.with("which is the least that was to be tried: lower `min` to see whether fewer do");
+        }
+        let now: Vec<u32> = self.pools.iter().map(|pool| pool.now).collect();
+        if now != answer.counts {
+            remark = remark.with(format!("the scenario has {}", self.in_words(&now)));
+        }
+        remark
+    }
+
+    fn price_told(&self, answer: &Candidate) -> String {
+        let before = match self.answer.unwrap_or(0) {
+            0 => String::new(),
+            1 => "; the one mix before it, cheaper or as cheap with no more nodes, does not survive".to_owned(),
+            count => format!(
+                "; none of the {} before it, cheaper or as cheap with no more nodes, survives",
+                counted(count, "mix", "mixes")
+            ),
+        };
+        format!("at a price of {}{before}", answer.price_micros as f64 / 1e6)
+    }
+
+    /// Why one node less does not do, or why nothing does.
+    #[must_use]
+    pub fn bindings(&self) -> Vec<Remark> {
+        let of = |candidate: &Candidate| Remark {
+            tone: if self.answer.is_some() { Tone::Neutral } else { Tone::Bad },
+            text: format!("{} do not:", self.in_words(&candidate.counts)),
+            details: self.failures(candidate).iter().map(failure).collect(),
+        };
+        self.binding.iter().map(of).collect()
+    }
+
+    /// How much is left, and what no number of nodes helps; nothing if nothing survives.
+    #[must_use]
+    pub fn margin_told(&self) -> Vec<Remark> {
+        let Some(answer) = self.answer() else { return Vec::new() };
+        let mut remarks: Vec<Remark> = self.margin(answer).into_iter().collect();
+        remarks.extend(self.headroom.iter().map(headroom));
+        let island = |of: &Candidate| format!("{} do not survive, though they are more", self.in_words(&of.counts));
+        remarks.extend(self.islands().into_iter().map(island).map(beware));
+        remarks.extend(self.beyond_help(answer));
+        let plays: usize = self.candidates.iter().map(|candidate| candidate.plays().len()).sum();
+        let text = format!(
+            "{} played, each once, with seed {}: another seed decides ties between nodes otherwise and may answer otherwise",
+            counted(plays, "case", "cases"),
+            self.seed
+        );
+        remarks.push(Remark::new(Tone::Neutral, text));
+        let text = "(try `--seed` with another number); a node more than the answer is no luxury";
+        remarks.push(Remark::new(Tone::Neutral, text));
+        remarks
+    }
+
+    fn margin(&self, answer: &Candidate) -> Option<Remark> {
+        let play = answer.tightest()?;
+        let margin = play.outcome.margin?;
+        let gib = |bytes: i64| format!("{:.1}", bytes as f64 / f64::from(1 << 30));
+        let text = format!(
+            "Margin: {}, where it is tightest ({} after the start), {} of {} CPU, {} of {} GiB of memory and {} of {} places for pods \
+             stay free on the nodes that pods can go to",
+            self.in_which(play),
+            SimDuration::from_secs(margin.at.saturating_since(SimTime::ZERO).as_secs()),
+            margin.free_cpu_milli as f64 / 1000.0,
+            margin.cpu_milli as f64 / 1000.0,
+            gib(margin.free_memory),
+            gib(margin.memory),
+            margin.free_pods,
+            margin.pods
+        );
+        Some(Remark::new(Tone::Neutral, text))
+    }
+
+    /// Pods that no number of nodes helps: hanging, waiting, refused, lost.
+    fn beyond_help(&self, answer: &Candidate) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        let hanging = answer.plays().iter().max_by_key(|play| (play.outcome.stuck, Reverse(play.lost.label.as_str())));
+        if let Some(play) = hanging.filter(|play| play.outcome.stuck > 0) {
+            remarks.push(beware(format!("{}, {}", self.in_which(play), stuck(play.outcome.stuck))));
+        }
+        let waited =
+            answer.plays().iter().max_by_key(|play| (play.outcome.waited_beyond_help, play.outcome.longest_wait));
+        if let Some((play, first)) = waited.and_then(|play| Some((play, play.outcome.first_beyond_help.as_ref()?))) {
+            let pods = counted(play.outcome.waited_beyond_help as usize, "pod waits", "pods wait");
+            let wait = first.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+            let (place, object, why) = (self.in_which(play), &first.object, &first.why);
+            remarks.push(beware(format!(
+                "{place}, {pods} for a node that no node more would be, {object} the longest,{wait}: {why}"
+            )));
+        }
+        remarks.extend(self.refused(answer));
+        let lost = answer.plays().iter().max_by_key(|play| (play.outcome.lost, Reverse(play.lost.label.as_str())));
+        if let Some((play, first)) = lost.and_then(|play| Some((play, play.outcome.lost_first.as_ref()?))) {
+            let pods = counted(play.outcome.lost as usize, "pod is lost", "pods are lost");
+            let place = self.in_which(play);
+            remarks.push(beware(format!(
+                "{place}, {pods} for good, as of {first}: nothing makes them anew; more nodes change nothing"
+            )));
+        }
+        remarks
+    }
+
+    /// Workloads whose pods are refused: of each the play in which most of them are.
+    fn refused(&self, answer: &Candidate) -> Vec<Remark> {
+        let mut worst: Vec<(&PlayRecord, &Refused)> = Vec::new();
+        for play in answer.plays() {
+            for found in &play.outcome.refusals {
+                let known = worst.iter_mut().find(|(_, known)| known.shortfall.object == found.shortfall.object);
+                match known {
+                    Some(known) if known.1.pods < found.pods => *known = (play, found),
+                    Some(_) => {}
+                    None => worst.push((play, found)),
+                }
+            }
+        }
+        let left = worst.len().saturating_sub(EACH_MAX);
+        let told = |(play, Refused { pods, shortfall }): (&PlayRecord, &Refused)| {
+            let verb = if *pods == 1 { "is" } else { "are" };
+            let pods = counted(*pods as usize, "pod", "pods");
+            let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+            let (place, object, why) = (self.in_which(play), &shortfall.object, &shortfall.why);
+            beware(format!("{place}, {pods} of {object} {verb} refused{wait}: {why}; more nodes change nothing"))
+        };
+        let mut remarks: Vec<Remark> = worst.into_iter().take(EACH_MAX).map(told).collect();
+        if left > 0 {
+            remarks.push(beware(format!("so are pods of {}", counted(left, "other workload", "other workloads"))));
+        }
+        remarks
+    }
+
+    /// Counts within the searched ranges of which nothing is known.
+    fn not_tried(&self) -> Option<Remark> {
+        let all = self.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).fold(1, u64::saturating_mul);
+        let left = all.saturating_sub(self.candidates.len() as u64);
+        if left == 0 {
+            return None;
+        }
+        let [pool] = &self.pools[..] else {
+            let text = format!("Not tried: {} of {} mixes", grouped(left), grouped(all));
+            return Some(Remark::new(Tone::Neutral, text));
+        };
+        let is_known = |count: &u32| self.candidates.iter().any(|candidate| candidate.counts[0] == *count);
+        let open: Vec<u32> = (pool.min..=pool.max).filter(|count| !is_known(count)).collect();
+        let runs = open.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
+            [only] => only.to_string(),
+            [first, .., last] => format!("{first} to {last}"),
+            [] => String::new(),
+        });
+        let text = format!("Not tried: {} of {}", runs.collect::<Vec<_>>().join(", "), pool.name);
+        Some(Remark::new(Tone::Neutral, text))
+    }
+}
+
+fn beware(text: String) -> Remark {
+    Remark::new(Tone::Bad, format!("Beware: {text}"))
+}
+
+/// What falls short in a case, and below it why.
+fn failure(Failure { case, lost, shortfall, others, stuck: hanging }: &Failure) -> String {
+    let more = if *others > 0 { format!(" (and {})", counted(*others, "more", "more")) } else { String::new() };
+    let what = match shortfall.kind {
+        ShortfallKind::Pending => "stays Pending",
+        ShortfallKind::Waited => "has no node",
+        ShortfallKind::Refused => "has pods that are refused",
+        ShortfallKind::LeftBehind => "stays on a lost node",
+        ShortfallKind::NotStarted => "does not start",
+        ShortfallKind::NotDrained => "is not drained",
+        ShortfallKind::Budget => "is not kept",
+        ShortfallKind::Objective => "misses its objective",
+        ShortfallKind::Expectation => "is not as expected",
+    };
+    let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+    let mut text = format!("{case}, {lost}: {} {what}{wait}{more}\n{}", shortfall.object, shortfall.why);
+    if shortfall.is_beyond_help {
+        text.push_str(
+            "\na node more of what is searched would not take it either, so that a higher `max` does not help",
+        );
+    }
+    if *hanging > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
+        text.push('\n');
+        text.push_str(&stuck(*hanging));
+    }
+    text
+}
+
+/// Pods that no number of nodes helps.
+fn stuck(pods: u64) -> String {
+    let pods = counted(pods as usize, "pod hangs", "pods hang");
+    format!("{pods} on the lost nodes: of StatefulSets, or tolerating the loss without end; more nodes change nothing")
+}
+
+fn headroom(Headroom { workload, replicas, more, binding }: &Headroom) -> Remark {
+    let text = format!("Headroom: {workload} may grow by {more}, from {replicas} to {}", replicas + more);
+    let Some(Failure { case, lost, shortfall, .. }) = binding.first() else {
+        return Remark::new(Tone::Neutral, format!("{text}, where the search ends"));
+    };
+    let text = format!("{text}; one more, and in {case}, {lost}, {} falls short", shortfall.object);
+    let remark = Remark::new(Tone::Neutral, text);
+    match shortfall.kind {
+        ShortfallKind::Refused => remark.with(format!("its pods are refused: {}", shortfall.why)),
+        _ => remark,
+    }
+}

@@ -1,0 +1,194 @@
+//! Which variant costs least, in words, and what speaks against it.
+
+use super::super::comparison::Comparison;
+use super::super::estimate::RestsOnUnseen;
+use super::super::results::Precision;
+use super::super::statistics::Interval;
+use super::super::tables::Statistic;
+use super::words::{counted, grouped, number, percent, spread};
+use super::{Remark, Teller};
+use crate::observe::Tone;
+
+/// What a table of a study shows besides the cost.
+pub(crate) const SHOWN: [&str; 4] = ["unready_replica_s", "evictions", "needless_evictions", "longest_gap_s"];
+
+impl Teller<'_> {
+    /// What stands in brackets.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<String> {
+        let results = self.results;
+        let looked = match results.looks {
+            0 => String::new(),
+            looks => format!(", widened for {} at the results", counted(looks as usize, "look", "looks")),
+        };
+        let mut notes =
+            vec![format!("[low, high] is the {} % interval of the mean{looked}", percent(results.confidence()))];
+        let shown = SHOWN.into_iter().chain([results.decisive()]).flat_map(|metric| results.of_metric(metric));
+        let shown: Vec<Interval> = shown.flat_map(|of| [of.interval, of.difference]).collect();
+        if shown.iter().any(|interval| interval.widened) {
+            notes.push(
+                "* allows for runs that nobody has seen: as hardly any run differs from the others, so rare ones may be missing, each as bad as \
+                 the worst of any variant"
+                    .to_owned(),
+            );
+        }
+        if shown.iter().any(|interval| interval.widened && !interval.is_known()) {
+            notes.push("? is not known: no run of any variant shows how bad it can be".to_owned());
+        }
+        notes
+    }
+
+    /// What speaks against the numbers, and which variants do not count.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<Remark> {
+        let mut remarks: Vec<Remark> = self.results.precision.map(precision).into_iter().collect();
+        remarks.extend(self.samples());
+        remarks.extend(self.ruled_out());
+        remarks
+    }
+
+    /// The variant that costs least; none if nothing says which.
+    #[must_use]
+    pub fn recommendation(&self) -> Option<Remark> {
+        let results = self.results;
+        let comparison = results.comparison()?;
+        let text = format!("Lowest cost: {}, at {}", results.label(comparison.best), spread(comparison.cost));
+        let mut remark = Remark::new(Tone::Neutral, text);
+        if comparison.best == results.baseline {
+            remark = remark.with("which is the baseline");
+        } else {
+            let (tone, line) = self.against_baseline(&comparison);
+            remark = Remark { tone, ..remark.with(line) };
+        }
+        if let Some(runner_up) = comparison.runner_up {
+            remark = remark.with(format!("runner-up: {}", results.label(runner_up)));
+        }
+        if !comparison.alike.is_empty() {
+            let alike = self.named(&self.labels(comparison.alike.iter().copied()), "; ");
+            remark = remark
+                .with(format!("not worse as far as the data tell: {alike}; more replications may tell them apart"));
+        }
+        if let Some(elsewhere) = &comparison.done_elsewhere {
+            remark = Remark { tone: Tone::Bad, ..remark.with(self.elsewhere(elsewhere)) };
+        }
+        Some(remark.with(self.front()))
+    }
+
+    /// What the best variant saves, and whether that is told.
+    fn against_baseline(&self, comparison: &Comparison) -> (Tone, String) {
+        let (results, against) = (self.results, comparison.against_baseline);
+        let (tone, verdict) = match &comparison.rests_on_unseen {
+            Some(found) => (Tone::Bad, format!("; NOT TOLD: {}", unseen(found))),
+            None if results.replications < 2 => (Tone::Neutral, "; one replication tells nothing apart".to_owned()),
+            None if against.has_zero() => (Tone::Neutral, "; the data cannot tell the two apart".to_owned()),
+            None => (Tone::Good, String::new()),
+        };
+        let pairs = match (results.variants.len() > 2, self.is_below_table) {
+            (false, _) => "",
+            (true, true) => " (wider than above: for all pairs of variants at once)",
+            (true, false) => " (an interval for all pairs of variants at once)",
+        };
+        let baseline = results.label(results.baseline);
+        (tone, format!("against the baseline {baseline}: {}{pairs}{verdict}", spread(against)))
+    }
+
+    /// Why no variant is named the cheapest, if nothing has a price.
+    pub(super) fn unpriced(&self) -> Option<Remark> {
+        let text = "Nothing has a price: no variant is named the cheapest";
+        self.results.prices.is_empty().then(|| Remark::new(Tone::Neutral, text).with(self.front()))
+    }
+
+    /// What no other variant is told to beat.
+    pub(super) fn front(&self) -> String {
+        let words = self.results.unavailability().unit();
+        let front = self.named(&self.labels(self.results.front()), "; ");
+        format!("not told to be beaten in both {words} and needless evictions: {front}")
+    }
+
+    /// How many runs the verdict stands on.
+    pub(super) fn stands_on(&self) -> Remark {
+        let results = self.results;
+        let variants = counted(results.variants.len(), "variant", "variants");
+        let (runs, each) = (counted(results.run_count(), "run", "runs"), results.replications.max(1));
+        let (first, last) = (results.seed(0), results.seed(each - 1));
+        let seeds = if first == last { format!("seed {first}") } else { format!("seeds {first} to {last}") };
+        let mirrored = if results.is_antithetic { ", each second run mirroring the one before it" } else { "" };
+        let each = grouped(each.into());
+        Remark::new(Tone::Neutral, format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}"))
+    }
+
+    /// What the intervals do not say: which variants hardly vary, and whose costs are carried by a few runs.
+    fn samples(&self) -> Vec<Remark> {
+        let results = self.results;
+        let decisive = results.of_metric(results.decisive());
+        let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
+        for (variant, of) in decisive.iter().enumerate() {
+            if of.sample.exceptions().is_some() {
+                rare.push(results.label(variant));
+            } else if of.sample.is_skewed() {
+                skewed.push(results.label(variant));
+                needed = needed.max(of.sample.observations_for_normality());
+            }
+        }
+        let mut remarks = Vec::new();
+        if !results.lengths_s.is_empty() {
+            let text = "Runs of the variants last differently long, so that what they add up does not compare: no lowest cost is named";
+            remarks.push(Remark::new(Tone::Bad, text));
+        }
+        if !rare.is_empty() {
+            remarks.push(self.rare(&rare, &decisive));
+        }
+        if !skewed.is_empty() {
+            let (skewed, needed) = (self.named(&skewed, "; "), needed.ceil());
+            let text = format!(
+                "A few runs carry the mean: {skewed}. Its interval may be too narrow; about {needed} runs would do"
+            );
+            remarks.push(Remark::new(Tone::Neutral, text));
+        }
+        remarks
+    }
+
+    fn rare(&self, rare: &[String], decisive: &[Statistic]) -> Remark {
+        // With as many runs, what has not been seen is as rare at most, at that confidence.
+        let tail = (1.0 - self.results.confidence()) / 2.0;
+        let share = percent(1.0 - libm::pow(tail, 1.0 / f64::from(self.results.replications.max(1))));
+        let known = if decisive.iter().all(|of| of.interval.high.is_finite()) {
+            "the interval allows for these to be as bad as the worst seen here"
+        } else {
+            "how bad these are nobody knows, as none was seen"
+        };
+        let rare = self.named(rare, "; ");
+        let text =
+            format!("Hardly any run differs from the others: {rare}. Up to {share} % of all runs may, unseen; {known}");
+        Remark::new(Tone::Bad, text)
+    }
+}
+
+/// Whether `--precision` was reached, and what it would take.
+fn precision(found: Precision) -> Remark {
+    let goal = percent(found.goal);
+    if found.reached {
+        return Remark::new(Tone::Neutral, format!("Every interval is within {goal} % of its mean."));
+    }
+    let unknown = || "not known, as too few runs tell how bad it can be,".to_owned();
+    let width = found.width.map_or_else(unknown, |width| format!("{} %", percent(width)));
+    let needed = found.needed.map_or_else(String::new, |needed| format!("; about {needed} would do"));
+    let runs = counted(found.replications as usize, "run", "runs");
+    let text = format!(
+        "{goal} % of the mean is NOT reached: the widest interval is {width} after {runs} of each variant{needed}"
+    );
+    Remark::new(Tone::Bad, text)
+}
+
+/// What a saving rests on that may be none.
+pub(super) fn unseen(of: &RestsOnUnseen) -> String {
+    let seen = match of.exceptions {
+        0 => format!("no failure that costs anything in {}", counted(of.n, "run", "runs")),
+        some => format!("only {} of {} differ from the others", some, counted(of.n, "run", "runs")),
+    };
+    format!(
+        "{seen}; up to {} % of all runs may differ, unseen, and nothing is saved if these cost {} more than usual",
+        percent(of.share),
+        number(of.break_even)
+    )
+}

@@ -1,0 +1,47 @@
+//! Counts, means and shares in words.
+
+use super::super::statistics::Interval;
+
+/// A number with its noun.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{} {noun}", grouped(count as u64))
+}
+
+/// A number with commas between groups of three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+pub(super) fn number(value: f64) -> String {
+    // What is rounded to nothing has no sign.
+    let value = if value.abs() < 0.005 { 0.0 } else { value };
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// A mean with its interval: `12.30 [11.80, 12.90]`. A `*` says that the interval allows for runs that nobody has seen, a `?` that an
+/// end is not known.
+pub(crate) fn spread(interval: Interval) -> String {
+    let Interval { mean, low, high, widened } = interval;
+    if mean.is_nan() {
+        return "-".to_owned();
+    }
+    let short = |value: f64| if value == 0.0 { "0".to_owned() } else { number(value) };
+    let end = |value: f64| if value.is_finite() { short(value) } else { "?".to_owned() };
+    let mark = if widened { "*" } else { "" };
+    format!("{} [{}, {}]{mark}", short(mean), end(low), end(high))
+}
+
+/// `95`, `98.7`.
+pub(super) fn percent(share: f64) -> String {
+    let rounded = (share * 10_000.0).round() / 100.0;
+    format!("{rounded}")
+}

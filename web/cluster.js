@@ -201,7 +201,7 @@ export function showCluster(model, summary, view, timers) {
     const taints = change < 0 ? "" : nodes.taints(change);
     return [
       `${nodes.names[node]}: ${state === NODE.ABSENT ? "not in the cluster" : `Ready=${NODE_STATES[state]}`}`,
-      outage && `under ${outage.kind} since ${clock(outage.began)}${state === NODE.TRUE ? ", not noticed yet" : ""}`,
+      outage && `under ${outage.kind}${outage.effect ? ` (${outage.effect})` : ""} since ${clock(outage.began)}${state === NODE.TRUE ? ", not noticed yet" : ""}`,
       change >= 0 && nodes.cordoned[change] && state !== NODE.ABSENT && "cordoned",
       state !== NODE.ABSENT && taints,
       POD_STATES.map((name, one) => (one > 0 && here[one] > 0 ? `${count(here[one])} ${name}` : "")).filter(Boolean).join(", ") || "no pods",

@@ -3,7 +3,7 @@
 import { showShares } from "./curves.js";
 import { byId, el, fill } from "./dom.js";
 import { count, counted, lasting } from "./format.js";
-import { PHASES, lossesOf, missingStretches, phaseTimes, sharedTimes } from "./fates.js";
+import { NOTHING_COMES, PHASES, lossesOf, missingStretches, phaseTimes, sharedTimes } from "./fates.js";
 import { objectLink } from "./grid.js";
 import { shortWorkloads } from "./lanes.js";
 
@@ -29,9 +29,9 @@ const SHOWN = 15;
  * @returns {Cost[]}
  */
 export function costsOf(teller) {
-  const { model, summary, replaced } = teller;
+  const { model, summary, fates } = teller;
   const costs = shortWorkloads(model, summary).map(({ workload, key, outcome }) => {
-    const losses = lossesOf(model, replaced, teller.members(workload));
+    const losses = lossesOf(model, fates, teller.members(workload));
     const gaps = missingStretches(model, workload, teller.members(workload));
     const stretches = joined(gaps);
     const each = losses.map((loss) => phaseTimes(loss.pieces, stretches));
@@ -87,7 +87,7 @@ export function showCosts(teller, view) {
   const all = costs.reduce((sum, cost) => sum + cost.unready, 0);
   const rest = rests.reduce((a, b) => a + b, 0);
   const used = PHASES.map((_, phase) => costs.some((cost) => cost.parts[phase] > 0));
-  const legend = el("p", { class: "legend" }, PHASES.map(([name, title], phase) => used[phase] && el("span", { class: `key phase-key-${phase}`, title }, name)), rest > 0 && el("span", { class: `key phase-key-${PHASES.length}`, title: "pods that nobody had made" }, "other"));
+  const legend = el("p", { class: "legend" }, PHASES.map(([name, title], phase) => used[phase] && el("span", { class: `key phase-key-${phase}`, title }, name)), rest > 0 && el("span", { class: `key phase-key-${PHASES.length}`, title: "missing while no pod of the table stood for it: nobody had made one" }, "other"));
   const list = el("div", { class: "stacks" });
   const fillList = (/** @type {number} */ limit) => {
     fill(list, costs.slice(0, limit).map((cost, at) => el("div", { class: "stack-row" }, objectLink(cost.key, cost.key.slice(cost.key.indexOf("/") + 1)), stackedBar(cost.parts, rests[at], most), el("span", { class: "right" }, lasting(cost.unready)))));
@@ -99,18 +99,38 @@ export function showCosts(teller, view) {
   } }, `Show all ${count(costs.length)}; these are the ${SHOWN} dearest`);
   const shares = el("div", { class: "shares" });
   fill(body,
-    el("p", { class: "muted" }, `Replicas that were wanted and not ready, times how long: ${lasting(all)} of ${counted(costs.length, "workload")}; of it ${((1 - rest / Math.max(1, all)) * 100).toFixed(1)} % is told below, by what the pods waited for. Before "wait" nobody had noticed: that part is not counted as unready.`),
-    legend, list, more || "", phaseTable(costs), el("h3", {}, "How long recoveries took"), shares);
-  const taken = costs.flatMap((cost) => cost.losses).filter((loss) => Number.isFinite(loss.lost));
-  const lengths = taken.filter((loss) => loss.isOver).map((loss) => loss.to - loss.lost);
-  if (taken.length === 0) {
-    fill(shares, el("p", { class: "muted" }, "No pod was taken away: all came back by themselves."));
-    return costs;
-  }
-  const open = taken.length - lengths.length;
-  fill(shares, el("p", { class: "muted" }, `From when a pod was taken away to when the one that came for it was Ready; ${counted(taken.length, "pod")}${open > 0 ? `; for ${count(open)} none was Ready by the end, so the curve ends below 100 %` : ""}.`));
-  if (lengths.length > 0) showShares(shares, lengths, open, view);
+    el("p", { class: "muted" }, `Replicas that were wanted and not ready, times how long: ${lasting(all)} of ${counted(costs.length, "workload")}; of it ${((1 - rest / Math.max(1, all)) * 100).toFixed(1)} % is told below, by what the pods waited for. What is hatched in gray came before anybody noticed: that part is not counted as unready.`),
+    legend, list, more || "", phaseTable(costs), el("h3", {}, "How long replacements took"), shares);
+  showReplacements(shares, teller, view);
   return costs;
+}
+
+/** How long replacements took, of all rows of disruptions.csv whose pod was taken away. @param {HTMLElement} box @param {Teller} teller @param {import("./view.js").View} view */
+function showReplacements(box, { model, fates }, view) {
+  /** @type {number[]} */
+  const lengths = [];
+  let [taken, ended, none] = [0, 0, 0];
+  for (let row = 0; row < fates.rows; row++) {
+    const { takenAway, replacement, lost, outcome } = fates.read(row);
+    if (!takenAway) continue;
+    taken++;
+    const ready = replacement < 0 ? Infinity : model.pods.ready[replacement];
+    if (Number.isFinite(ready)) lengths.push(Math.max(0, ready - lost));
+    else if (outcome === "replacement ended") ended++;
+    else if (NOTHING_COMES.has(outcome)) none++;
+  }
+  if (taken === 0) {
+    fill(box, el("p", { class: "muted" }, "No pod was taken away: all came back by themselves."));
+    return;
+  }
+  const open = taken - lengths.length - ended - none;
+  const rest = [
+    open > 0 && `for ${count(open)} none was Ready by the end, so the curve ends below 100 %`,
+    ended > 0 && `for ${count(ended)} the one that came ended before it was Ready`,
+    none > 0 && `for ${count(none)} none is to come`,
+  ].filter(Boolean);
+  fill(box, el("p", { class: "muted", id: "replacements-text" }, `From when a pod was taken away to when the one that came for it was Ready: ${count(lengths.length)} of ${counted(taken, "pod")}${rest.map((text) => `; ${text}`).join("")}.`));
+  if (lengths.length > 0) showShares(box, lengths, open, view);
 }
 
 /** @param {Cost[]} costs */

@@ -1,7 +1,7 @@
-// What became of pods: who replaced whom, and where the time went until somebody was Ready again.
+// What became of pods: who came for whom, as disruptions.csv has it, and where the time went until somebody was Ready again.
 
-import { texts } from "./data.js";
-import { outageAt } from "./model.js";
+import { numbers, texts, truths } from "./data.js";
+import { NODE, machineOutageAt, nodeAt } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./model.js").Model} Model */
@@ -13,123 +13,138 @@ export const PHASES = /** @type {const} */ ([
   ["return", "not Ready, until the same pod is Ready again: its node or its containers came back"],
   ["recreate", "taken away, until its controller has made another"],
   ["schedule", "until the scheduler has bound it"],
+  ["dead node", "bound to a machine that was down, which nobody had noticed: until it is up, or the pod has ended"],
   ["pull and start", "until its containers run: images, volumes, start"],
-  ["become Ready", "until its probes say so"],
+  ["become Ready", "until its probes say so, and its containers stay up"],
+  ["lost for good", "nothing makes it anew, as it had no controller: until the end of the run"],
+]);
+
+/** Columns of disruptions.csv with lengths, in their order, and the phase of each. */
+const LENGTHS = /** @type {const} */ ([["detect_s", 0], ["wait_s", 1], ["recreate_s", 3], ["schedule_s", 4], ["dead_node_s", 5], ["start_s", 6], ["become_ready_s", 7]]);
+
+/** Why nothing is to come for a pod, by the outcomes of disruptions.csv; of the others something came, or is to come. */
+export const NOTHING_COMES = new Map([
+  ["scaled down", "its owner wanted fewer by then"],
+  ["node is gone", "it belonged to its node, which is gone"],
+  ["owner is gone", "its owner is gone"],
+  ["job has ended", "its Job has ended"],
+  ["no controller", "it had no controller: it is lost for good"],
 ]);
 
 /** @typedef {{phase: number, from: number, to: number}} Piece */
 
 /**
+ * @typedef {object} Fate A row of disruptions.csv
+ * @property {number} pod
+ * @property {number} replacement -1 if nothing came
+ * @property {number} from When it stopped to serve, or when it was lost if it never served
+ * @property {number} lost
+ * @property {string} by
+ * @property {boolean} takenAway
+ * @property {string} outcome
+ * @property {Piece[]} pieces What the time from then on was made of, in order
+ */
+
+/**
  * @typedef {object} Loss A pod that was not Ready, and what came of it
  * @property {number} pod
- * @property {number} replacement -1 if nothing came, or if it came back itself
- * @property {number} from When it was Ready no longer
- * @property {number} lost When it was taken away; Infinity if it came back itself
+ * @property {Fate | null} fate Null if its owner did not lose it
+ * @property {number} from When it was Ready no longer, or its machine was down
  * @property {number} to When it, or its replacement, was Ready; the end of the run if never
- * @property {boolean} isOver Whether somebody was Ready again
  * @property {Piece[]} pieces What that time was made of, in order
  */
 
 /**
- * The pod that came for each one that its owner lost: of each owner's pods the next one created after it, in order; a daemon's on its node.
- * @param {Table} table pods.csv @param {Model} model
- * @returns {Int32Array} -1 where nothing came, and for pods that nobody lost
+ * The rows of disruptions.csv by pod.
+ * @param {Table} table @param {Model} model @param {Map<string, number[]>} podsByKey
  */
-export function replacements(table, model) {
-  const { pods } = model;
+export function fatesOf(table, model, podsByKey) {
   const namespace = texts(table, "namespace");
-  const kind = texts(table, "owner_kind");
-  const name = texts(table, "owner_name");
-  /** @type {Map<string, {lost: number[], gained: number[]}>} */
-  const owners = new Map();
-  for (let pod = 0; pod < pods.count; pod++) {
-    const isLost = Number.isFinite(endedAt(model, pod));
-    const isGained = pods.created[pod] > 0;
-    if (!isLost && !isGained) continue;
-    const owner = `${namespace(pod)}\n${kind(pod)}\n${name(pod) || pods.key(pod)}\n${kind(pod) === "DaemonSet" ? pods.node[pod] : ""}`;
-    const of = owners.get(owner) ?? { lost: [], gained: [] };
-    owners.set(owner, of);
-    if (isLost) of.lost.push(pod);
-    if (isGained) of.gained.push(pod);
+  const podAmong = (/** @type {(row: number) => string} */ name, /** @type {Float64Array} */ created, /** @type {number} */ row) =>
+    (name(row) === "" ? undefined : podsByKey.get(`pod/${namespace(row)}/${name(row)}`)?.find((pod) => model.pods.created[pod] === created[row])) ?? -1;
+  const [name, created] = [texts(table, "name"), numbers(table, "created_s")];
+  const [otherName, otherCreated] = [texts(table, "replacement"), numbers(table, "replacement_created_s")];
+  const [stopped, lost] = [numbers(table, "stopped_s"), numbers(table, "lost_s")];
+  const [by, outcome, takenAway] = [texts(table, "by"), texts(table, "outcome"), truths(table, "taken_away")];
+  const lengths = LENGTHS.map(([column]) => numbers(table, column));
+  /** The row of each pod, the pod that came for it, and the one that it came for. */
+  const [rowOf, replaced, predecessor] = [0, 0, 0].map(() => new Int32Array(model.pods.count).fill(-1));
+  const podOf = new Int32Array(table.rows).fill(-1);
+  for (let row = 0; row < table.rows; row++) {
+    const pod = podAmong(name, created, row);
+    if (pod < 0) continue;
+    podOf[row] = pod;
+    rowOf[pod] = row;
+    const other = podAmong(otherName, otherCreated, row);
+    replaced[pod] = other;
+    if (other >= 0) predecessor[other] = pod;
   }
-  const found = new Int32Array(pods.count).fill(-1);
-  for (const { lost, gained } of owners.values()) {
-    lost.sort((a, b) => endedAt(model, a) - endedAt(model, b) || a - b);
-    gained.sort((a, b) => pods.created[a] - pods.created[b] || pods.ready[a] - pods.ready[b] || a - b);
-    let next = 0;
-    for (const pod of lost) {
-      while (next < gained.length && pods.created[gained[next]] < endedAt(model, pod)) next++;
-      if (next < gained.length) found[pod] = gained[next++];
-    }
-  }
-  return found;
+  /** @type {(row: number) => Fate} */
+  const read = (row) => {
+    const from = Number.isNaN(stopped[row]) ? lost[row] : stopped[row];
+    let last = from;
+    /** @type {Piece[]} */
+    const pieces = [];
+    LENGTHS.forEach(([, phase], at) => {
+      const to = last + lengths[at][row];
+      if (to > last) pieces.push({ phase, from: last, to });
+      last = to;
+    });
+    if (outcome(row) === "no controller" && model.end > last) pieces.push({ phase: 8, from: last, to: model.end });
+    return { pod: podOf[row], replacement: replaced[podOf[row]], from, lost: lost[row], by: by(row), takenAway: takenAway(row), outcome: outcome(row), pieces };
+  };
+  return {
+    rows: table.rows,
+    replaced,
+    predecessor,
+    read,
+    /** What became of a pod's place; null if its owner did not lose it. @param {number} pod @returns {Fate | null} */
+    of: (pod) => (pod < 0 || rowOf[pod] < 0 ? null : read(rowOf[pod])),
+  };
 }
 
-/**
- * When a pod was taken away; Infinity if it was not.
- * @param {Model} model @param {number} pod
- */
-export function lostAt(model, pod) {
-  return model.pods.takenAway(pod) ? endedAt(model, pod) : Infinity;
-}
-
-/**
- * When its owner lost a pod, for whatever reason: one that its kubelet ended is replaced before anybody deletes it.
- * @param {Model} model @param {number} pod
- */
-function endedAt({ pods }, pod) {
-  const isEnded = ["NodePressure", "TerminationByKubelet"].includes(pods.cause(pod));
-  const at = Math.min(pods.deletion[pod], isEnded ? pods.finished[pod] : Infinity);
-  return Number.isFinite(at) ? at : pods.gone[pod];
-}
+/** @typedef {ReturnType<typeof fatesOf>} Fates */
 
 /**
  * Every loss of a workload's pods.
- * @param {Model} model @param {Int32Array} replaced @param {Int32Array} members Its pods
+ * @param {Model} model @param {Fates} fates @param {Int32Array} members Its pods
  * @returns {Loss[]}
  */
-export function lossesOf(model, replaced, members) {
+export function lossesOf(model, fates, members) {
   /** @type {Loss[]} */
   const losses = [];
-  /** Pods that came for one that is told here. */
-  const covered = new Set();
   for (const pod of members) {
-    for (const [from, to, isLost] of unreadyStretches(model, replaced, pod)) {
-      losses.push(isLost ? replacedLoss(model, replaced, pod, from, to) : returnedLoss(model, pod, from, to));
-      if (isLost) covered.add(replaced[pod]);
-    }
+    const fate = fates.of(pod);
+    if (fates.predecessor[pod] < 0) losses.push(...firstWait(model, pod));
+    for (const [from, to] of unreadyStretches(model, pod, fate ? fate.from : Infinity)) losses.push(returnedLoss(model, pod, from, to));
+    if (fate) losses.push({ pod, fate, from: fate.from, to: fate.pieces.at(-1)?.to ?? fate.from, pieces: fate.pieces });
   }
-  for (const pod of members) if (!covered.has(pod)) losses.push(...firstWait(model, pod));
   return losses;
 }
 
 /**
- * When a pod that had been Ready was not, by the time its owner lost it or it was Ready again. One that nobody took away counts as lost only
- * if another came for it: it may have been one too many.
- * @param {Model} model @param {Int32Array} replaced @param {number} pod
- * @returns {[from: number, to: number, isLost: boolean][]}
+ * When a pod that had been Ready was not, by the time it was Ready again, ended, or stopped to serve for good.
+ * @param {Model} model @param {number} pod @param {number} stopped
+ * @returns {[from: number, to: number][]}
  */
-function unreadyStretches(model, replaced, pod) {
-  const { pods } = model;
-  const gone = Math.min(pods.deletion[pod], pods.finished[pod]);
-  const lost = model.pods.takenAway(pod) || replaced[pod] >= 0 ? endedAt(model, pod) : Infinity;
-  /** @type {[number, number, boolean][]} */
+function unreadyStretches({ pods, end }, pod, stopped) {
+  const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod], stopped, end);
+  /** @type {[number, number][]} */
   const found = [];
   let since = -1;
   let wasReady = false;
   for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1]; flip++) {
     const at = pods.flipAt[flip];
-    if (at >= gone) break;
+    if (at >= over) break;
     if (pods.flipReady[flip]) {
-      if (wasReady && since >= 0) found.push([since, at, false]);
+      if (wasReady && since >= 0) found.push([since, at]);
       since = -1;
       wasReady = true;
     } else if (wasReady && since < 0) {
       since = at;
     }
   }
-  if (Number.isFinite(lost)) found.push([since >= 0 ? since : lost, lost, true]);
-  else if (since >= 0) found.push([since, Math.min(gone, model.end), false]);
+  if (since >= 0) found.push([since, over]);
   return found;
 }
 
@@ -143,39 +158,28 @@ function firstWait({ pods, end }, pod) {
   if (over <= pods.created[pod]) return [];
   const pieces = [];
   let last = pods.created[pod];
-  for (const [phase, milestone] of [[4, pods.scheduled[pod]], [5, pods.started[pod]], [6, over]]) {
+  for (const [phase, milestone] of [[4, pods.scheduled[pod]], [6, pods.started[pod]], [7, over]]) {
     const to = Math.max(last, Math.min(milestone, over));
     if (to > last) pieces.push({ phase, from: last, to });
     last = to;
   }
-  return [{ pod, replacement: -1, from: pods.created[pod], lost: Infinity, to: over, isOver: over < end, pieces }];
+  return [{ pod, fate: null, from: pods.created[pod], to: over, pieces }];
 }
 
-/** The time in which a machine was down and nobody had noticed. @param {Model} model @param {number} pod @param {number} at @returns {Piece[]} */
-function unnoticed(model, pod, at) {
-  const node = model.pods.node[pod];
-  const outage = node < 0 ? undefined : outageAt(model.nodes, node, at - 1);
-  return outage ? [{ phase: 0, from: outage.began, to: at }] : [];
-}
-
-/** @param {Model} model @param {number} pod @param {number} from @param {number} to @returns {Loss} */
-function returnedLoss(model, pod, from, to) {
-  return { pod, replacement: -1, from, lost: Infinity, to, isOver: to < model.end, pieces: [...unnoticed(model, pod, from), { phase: 2, from, to }] };
-}
-
-/** @param {Model} model @param {Int32Array} replaced @param {number} pod @param {number} from @param {number} lost @returns {Loss} */
-function replacedLoss(model, replaced, pod, from, lost) {
-  const { pods, end } = model;
-  const replacement = replaced[pod];
-  const pieces = [...unnoticed(model, pod, from), { phase: 1, from, to: lost }];
-  const milestones = replacement < 0 ? [] : [pods.created[replacement], pods.scheduled[replacement], pods.started[replacement], pods.ready[replacement]];
-  let last = lost;
-  for (let phase = 3; phase < PHASES.length && last < end; phase++) {
-    const until = Math.max(last, Math.min(milestones[phase - 3] ?? Infinity, end));
-    pieces.push({ phase, from: last, to: until });
-    last = until;
-  }
-  return { pod, replacement, from, lost: lostAt(model, pod), to: last, isOver: last < end, pieces };
+/**
+ * A pod that came back itself: before it was not Ready its machine may have been down for a while.
+ * @param {Model} model @param {number} pod @param {number} from @param {number} to @returns {Loss}
+ */
+function returnedLoss({ pods, nodes }, pod, from, to) {
+  const node = pods.node[pod];
+  // A kubelet that says itself that its node is not Ready is there.
+  const outage = node < 0 || nodeAt(nodes, node, from) !== NODE.UNKNOWN ? undefined : machineOutageAt(nodes, node, from - 1);
+  let ready = 0;
+  for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1] && pods.flipAt[flip] < from; flip++) if (pods.flipReady[flip]) ready = pods.flipAt[flip];
+  const down = outage ? Math.max(outage.began, ready) : from;
+  /** @type {Piece[]} */
+  const unnoticed = down < from ? [{ phase: 0, from: down, to: from }] : [];
+  return { pod, fate: null, from: down, to, pieces: [...unnoticed, { phase: 2, from, to }] };
 }
 
 /**

@@ -1,7 +1,6 @@
 // What the timeline's lanes show, out of the tables: bars, counts and shortages. Nothing here draws.
 
-import { numbers, texts } from "./data.js";
-import { lostAt } from "./fates.js";
+import { numbers, texts, truths } from "./data.js";
 import { grouped } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
@@ -137,16 +136,11 @@ export function taintSteps(table) {
 
 /**
  * When pods were evicted, preempted or killed, in order.
- * @param {Model} model
+ * @param {Table} table disruptions.csv
  */
-export function evictionTimes(model) {
-  const { pods } = model;
-  const times = [];
-  for (let pod = 0; pod < pods.count; pod++) {
-    const at = lostAt(model, pod);
-    if (Number.isFinite(at)) times.push(at);
-  }
-  return Float64Array.from(times).sort();
+export function evictionTimes(table) {
+  const takenAway = truths(table, "taken_away");
+  return numbers(table, "lost_s").filter((_, row) => takenAway(row)).sort();
 }
 
 /**

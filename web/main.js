@@ -6,10 +6,10 @@ import { clock, count, counted, lasting } from "./format.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { createView } from "./view.js";
 import { POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
-import { replacements } from "./fates.js";
+import { fatesOf } from "./fates.js";
 import { timersOf } from "./timers.js";
 import { procedureBars, podsByWorkload } from "./lanes.js";
-import { causesOf } from "./story.js";
+import { causesOf, notesOf } from "./story.js";
 import { objectLink } from "./grid.js";
 import { showPodCurve } from "./curves.js";
 import { showTimeline } from "./timeline.js";
@@ -22,7 +22,7 @@ import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./ta
 /** @typedef {import("./model.js").Model} Model */
 
 /** Tables that what is first seen needs; the others are decoded when their turn comes. */
-const FIRST = ["pods", "readiness", "nodes", "inventory", "faults", "taints", "workloads", "cluster", "transcript", "timers"];
+const FIRST = ["pods", "readiness", "nodes", "inventory", "faults", "taints", "workloads", "cluster", "transcript", "timers", "disruptions"];
 
 /** @param {any} summary @param {Model} model */
 function showFigures(summary, model) {
@@ -214,7 +214,7 @@ async function start() {
   const end = Math.round(summary.duration_s * 1000);
   const view = createView(end);
   const model = buildModel(tables, end);
-  const timers = timersOf(tables.timers, model);
+  const timers = timersOf(tables.timers, tables.faults, model);
   listenToTheme(() => view.changed("theme"));
   byId("duration").textContent = lasting(end);
   showFigures(summary, model);
@@ -223,7 +223,7 @@ async function start() {
   showPodCurve(tables.cluster, view);
   showNodeLegend();
   const shown = showCluster(model, summary, view, timers);
-  showInstant(model, view, shown, showCountdowns(timers, view));
+  showInstant(model, view, shown, showCountdowns(timers, model, view));
   showNodeTable(model, view, shown);
   listenToBar(view, model);
   listenToLinks(view);
@@ -255,9 +255,6 @@ function firstFault(tables, end) {
 
 /** @param {Record<string, import("./data.js").Table>} tables @param {Model} model @param {any} summary @param {import("./timers.js").Timers} timers @returns {import("./story.js").Teller} */
 function tellerOf(tables, model, summary, timers) {
-  const replaced = replacements(tables.pods, model);
-  const predecessor = new Int32Array(model.pods.count).fill(-1);
-  replaced.forEach((next, pod) => { if (next >= 0) predecessor[next] = pod; });
   /** @type {Map<string, number[]>} */
   const podsByKey = new Map();
   for (let pod = 0; pod < model.pods.count; pod++) {
@@ -266,7 +263,7 @@ function tellerOf(tables, model, summary, timers) {
     else podsByKey.set(model.pods.key(pod), [pod]);
   }
   const { offsets, order } = podsByWorkload(model);
-  return { model, tables, summary, replaced, predecessor, timers, causes: causesOf(tables.causes), podsByKey, members: (workload) => order.subarray(offsets[workload], offsets[workload + 1]) };
+  return { model, tables, summary, fates: fatesOf(tables.disruptions, model, podsByKey), timers, causes: causesOf(tables.causes), notes: notesOf(tables.events), podsByKey, members: (workload) => order.subarray(offsets[workload], offsets[workload + 1]) };
 }
 
 /** For tests and those who embed the page: what the page takes the state at an instant to be. @param {View} view @param {Model} model */

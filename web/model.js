@@ -59,7 +59,16 @@ export const NODE_STATES = ["Absent", "True", "False", "Unknown"];
  * @property {Outage[][]} outages The faults that hit it
  */
 
-/** @typedef {{name: string, kind: string, began: number, ended: number, row: number}} Outage */
+/**
+ * @typedef {object} Outage A fault that acts on a node
+ * @property {string} name
+ * @property {string} kind
+ * @property {string} effect What became of what it hit, in words
+ * @property {string} stops What does nothing meanwhile: `machine`, `kubelet`, `link`, or empty
+ * @property {number} began
+ * @property {number} ended When it acts no longer: one that ends a machine at once, until that is there again or its node is gone
+ * @property {number} row
+ */
 
 /**
  * @typedef {object} Workloads
@@ -179,7 +188,21 @@ function nodesOf(table, inventory, faults, end) {
   const faultKind = texts(faults, "kind");
   const faultName = texts(faults, "name");
   const began = numbers(faults, "began_s");
+  const faultEffect = texts(faults, "effect");
+  const faultStops = texts(faults, "stops");
   const ended = orNever(numbers(faults, "ended_s"));
+  const notReady = numbers(faults, "not_ready_s");
+  const readyAgain = orNever(numbers(faults, "ready_s"));
+  const at = Float64Array.from(order, (row) => times[row]);
+  const ready = Uint8Array.from(order, (row) => NODE_STATES.indexOf(readyText(row)));
+  /** Until when a fault acts on a node. @param {number} row @param {number} node */
+  const actsUntil = (row, node) => {
+    if (faultStops(row) !== "machine" || ended[row] > began[row]) return ended[row];
+    for (let change = offsets[node]; change < offsets[node + 1]; change++) {
+      if (at[change] >= began[row] && ready[change] === NODE.ABSENT) return Math.min(at[change], readyAgain[row]);
+    }
+    return Number.isNaN(notReady[row]) ? ended[row] : readyAgain[row];
+  };
   const zones = names.map(() => "");
   const pools = names.map((name) => name.replace(/-?\d+$/, ""));
   for (let row = 0; row < faults.rows; row++) {
@@ -187,7 +210,7 @@ function nodesOf(table, inventory, faults, end) {
     if (node === undefined) continue;
     zones[node] = faultZone(row);
     if (!faultObject(row).startsWith("node/")) continue;
-    outages[node].push({ name: faultName(row), kind: faultKind(row), began: began[row], ended: Math.min(ended[row], end), row });
+    outages[node].push({ name: faultName(row), kind: faultKind(row), effect: faultEffect(row), stops: faultStops(row), began: began[row], ended: Math.min(actsUntil(row, node), end), row });
   }
   const inventoryNode = texts(inventory, "node");
   const zone = texts(inventory, "zone");
@@ -200,8 +223,7 @@ function nodesOf(table, inventory, faults, end) {
   }
   return {
     count: names.length, names, zones, pools, offsets, byName, outages,
-    at: Float64Array.from(order, (row) => times[row]),
-    ready: Uint8Array.from(order, (row) => NODE_STATES.indexOf(readyText(row))),
+    at, ready,
     cordoned: Uint8Array.from(order, (row) => (isCordoned(row) ? 1 : 0)),
     taints: (change) => taintText(order[change]),
     slots: new Int32Array(names.length),
@@ -388,6 +410,22 @@ export function outageAt(nodes, node, time) {
   const outages = nodes.outages[node];
   for (let at = 0; at < outages.length; at++) if (outages[at].began <= time && time < outages[at].ended) return outages[at];
   return undefined;
+}
+
+/**
+ * The fault that has the machine itself down at an instant: what ran there serves nobody.
+ * @param {Nodes} nodes @param {number} node @param {number} time
+ */
+export function machineOutageAt(nodes, node, time) {
+  return nodes.outages[node].find((outage) => outage.stops === "machine" && outage.began <= time && time < outage.ended);
+}
+
+/**
+ * The fault for which the control plane hears nothing of a node's kubelet, nor that of it, at an instant: nothing there is ended or begun.
+ * @param {Nodes} nodes @param {number} node @param {number} time
+ */
+export function silentOutageAt(nodes, node, time) {
+  return nodes.outages[node].find((outage) => outage.stops !== "" && outage.began <= time && time < outage.ended);
 }
 
 /**

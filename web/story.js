@@ -2,8 +2,8 @@
 // it can make links of the last two. Every time stands in one of the tables.
 
 import { numbers, texts } from "./data.js";
-import { lossesOf, lostAt } from "./fates.js";
-import { counted, lasting } from "./format.js";
+import { NOTHING_COMES, lossesOf } from "./fates.js";
+import { count, counted, lasting } from "./format.js";
 import { NODE, NODE_STATES, outageAt, shortages } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
@@ -38,15 +38,43 @@ import { NODE, NODE_STATES, outageAt, shortages } from "./model.js";
  * @property {Model} model
  * @property {Record<string, Table>} tables
  * @property {any} summary
- * @property {Int32Array} replaced
- * @property {Int32Array} predecessor The pod that each one came for
+ * @property {import("./fates.js").Fates} fates
  * @property {import("./timers.js").Timers} timers
  * @property {Causes} causes
+ * @property {Notes} notes
  * @property {Map<string, number[]>} podsByKey
  * @property {(workload: number) => Int32Array} members
  */
 
+/** @typedef {import("./fates.js").Fate} Fate */
 /** @typedef {ReturnType<typeof causesOf>} Causes */
+/** @typedef {ReturnType<typeof notesOf>} Notes */
+
+/**
+ * The events about objects.
+ * @param {Table} table events.csv
+ */
+export function notesOf(table) {
+  const at = numbers(table, "time_s");
+  const of = Object.fromEntries(["kind", "namespace", "name", "reason", "message"].map((name) => [name, texts(table, name)]));
+  /** @type {Map<string, number[]> | undefined} */
+  let byObject;
+  const key = (/** @type {number} */ row) => `${of.kind(row).toLowerCase()}/${of.namespace(row)}/${of.name(row)}`;
+  return {
+    /** The events of an object with one of these reasons, in order. @param {string} object As `job/default/report` @param {string[]} reasons */
+    about(object, ...reasons) {
+      if (!byObject) {
+        byObject = new Map();
+        for (let row = 0; row < table.rows; row++) {
+          const rows = byObject.get(key(row));
+          if (rows) rows.push(row);
+          else byObject.set(key(row), [row]);
+        }
+      }
+      return (byObject.get(object) ?? []).filter((row) => reasons.includes(of.reason(row))).map((row) => ({ at: at[row], reason: of.reason(row), message: of.message(row) }));
+    },
+  };
+}
 
 /**
  * The rows of causes.csv by object.
@@ -91,6 +119,17 @@ export function objectOf(what) {
   return word.includes("/") && !word.endsWith(":") ? word : "";
 }
 
+/** Names that a sentence lists; a fault that hits a thousand nodes names them all, and their own stories say which. */
+const NAMES_MAX = 4;
+
+/** A text in which a long list of names ends after the first, with how many more there are. @param {string} text */
+function namesCut(text) {
+  const listed = /^(.*? of )((?:[^ ,]+, ){4,}[^ ,]+)(.*)$/.exec(text);
+  if (!listed) return text;
+  const names = listed[2].split(", ");
+  return `${listed[1]}${names.slice(0, NAMES_MAX).join(", ")} and ${names.length - NAMES_MAX} more${listed[3]}`;
+}
+
 /** What ended pods, in words; others stand as the API names them. */
 const DELETIONS = new Map([
   ["TaintManagerEviction", "Evicted by the taint eviction controller"],
@@ -99,7 +138,18 @@ const DELETIONS = new Map([
   ["PreemptionByScheduler", "Preempted by the scheduler for a pod of higher priority"],
   ["TerminationByKubelet", "Ended by its kubelet"],
   ["NodePressure", "Evicted by its kubelet for lack of resources"],
+  ["PodKill", "Killed by a fault"],
+  ["Kubectl", "Deleted by an operator"],
+  ["RollingUpdate", "Deleted by its roll-out"],
+  ["ScaleDown", "Deleted, as its owner wants fewer"],
+  ["OwnerDeleted", "Deleted with its owner"],
+  ["Failed", "Failed"],
 ]);
+
+/** What ended a pod, in words. @param {string} by */
+function endedBy(by) {
+  return DELETIONS.get(by) ?? `Deleted (${by})`;
+}
 
 /**
  * A row of causes.csv as a sentence about its object; empty if it says nothing to people.
@@ -108,10 +158,10 @@ const DELETIONS = new Map([
  */
 export function sentence(what) {
   const key = objectOf(what);
-  if (key === "") return [what.replace(/^scenario: /, "")];
+  if (key === "") return [namesCut(what.replace(/^scenario: /, ""))];
   const rest = what.slice(key.length + 1);
   const deletion = /^marked for deletion \((.*)\)$/.exec(rest);
-  if (deletion) return [DELETIONS.get(deletion[1]) ?? `Deleted (${deletion[1]})`];
+  if (deletion) return [endedBy(deletion[1])];
   const bound = /^bound to (\S+)$/.exec(rest);
   if (bound) return ["Bound to ", { key: `node/${bound[1]}` }, " by the scheduler"];
   const condition = /^conditions changed, Ready=(\w+)$/.exec(rest);
@@ -186,7 +236,7 @@ export function tell(teller, key) {
 
 /** @param {Teller} teller @param {string} key @returns {Story} */
 function podStory(teller, key) {
-  const { model, replaced, predecessor } = teller;
+  const { model, fates } = teller;
   const { pods, nodes } = model;
   const facts = [];
   const sums = [];
@@ -197,50 +247,148 @@ function podStory(teller, key) {
     fact.push(...(pods.created[pod] === 0 ? [", there when the run begins"] : [", created at ", { at: pods.created[pod] }]));
     if (pods.node[pod] >= 0) fact.push(", on ", { key: `node/${nodes.names[pods.node[pod]]}` });
     facts.push(fact);
-    if (predecessor[pod] >= 0) facts.push(["It replaced ", { key: pods.key(predecessor[pod]) }, ", lost at ", { at: Math.min(pods.deletion[predecessor[pod]], pods.gone[predecessor[pod]]) }]);
-    if (replaced[pod] >= 0) facts.push(["It was replaced by ", { key: pods.key(replaced[pod]) }, ...readyAgain(model, replaced[pod])]);
-    else if (Number.isFinite(lostAt(model, pod))) facts.push(["Nothing came in its place by the end of the run"]);
-    const prose = evictionProse(teller, pod);
-    if (prose.length > 0) facts.push(prose);
-    const lost = Number.isFinite(lostAt(model, pod)) ? pod : predecessor[pod];
-    const terms = summed.has(lost) ? [] : recoveryTerms(teller, lost);
-    summed.add(lost);
-    if (terms.length > 0) sums.push({ title: terms[terms.length - 1].name === "become Ready" ? "From the failure to Ready again" : "From the failure on; nobody is Ready again", terms });
+    const before = fates.of(fates.predecessor[pod]);
+    if (before) facts.push(["It replaced ", { key: pods.key(before.pod) }, ", lost at ", { at: before.lost }]);
+    facts.push(...waitFacts(teller, pod, key));
+    const fate = fates.of(pod);
+    if (fate) facts.push(lossProse(teller, fate), cameFor(teller, fate));
+    const first = firstOf(teller, fate ?? before);
+    if (!first || summed.has(first.pod)) continue;
+    summed.add(first.pod);
+    const { terms, isOver, last } = recoveryTerms(teller, first);
+    if (terms.length > 0) sums.push({ title: isOver ? "From the failure to Ready again" : NOTHING_COMES.has(last.outcome) ? `From the failure to its end; ${NOTHING_COMES.get(last.outcome)}` : "From the failure on; nobody is Ready again", terms });
   }
-  return { key, facts, sums, steps: stepsOf(teller, key) };
+  return { key, facts, sums, steps: podSteps(teller, key) };
 }
 
-/** @param {Model} model @param {number} pod @returns {Part[]} */
-function readyAgain(model, pod) {
-  const ready = model.pods.ready[pod];
-  return Number.isFinite(ready) ? [", Ready at ", { at: ready }] : [", which was never Ready"];
+/** Where a chain of replacements that ended before they were Ready begins. @param {Teller} teller @param {Fate | null} fate */
+function firstOf({ fates }, fate) {
+  let first = fate;
+  for (;;) {
+    const before = first && fates.of(fates.predecessor[first.pod]);
+    if (!before || before.outcome !== "replacement ended") return first;
+    first = before;
+  }
+}
+
+/** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @returns {Part[][]} */
+function waitFacts({ model, notes, tables }, pod, key) {
+  const { pods, end } = model;
+  /** @type {Part[][]} */
+  const facts = [];
+  const over = Math.min(pods.scheduled[pod], pods.deletion[pod], pods.gone[pod], end);
+  if (over - pods.created[pod] >= 1000) {
+    const said = notes.about(key, "FailedScheduling").findLast(({ at }) => pods.created[pod] <= at && at <= over);
+    facts.push(["Without a node from ", { at: pods.created[pod] }, " to ", { at: over }, over >= end ? ", the end of the run" : "", ` (${lasting(over - pods.created[pod])})`, ...(said ? ["; the scheduler said last, at ", { at: said.at }, `: ${said.message.split(". ")[0]}`] : [])]);
+  }
+  const restarts = numbers(tables.pods, "restarts")[pod];
+  if (restarts > 0) {
+    const said = notes.about(key, "BackOff").findLast(({ at }) => pods.created[pod] <= at && at <= pods.gone[pod]);
+    facts.push([`Its containers were started anew ${counted(restarts, "time")}`, Number.isFinite(pods.ready[pod]) ? "" : ", and it never was Ready", ...(said ? ["; its kubelet said last, at ", { at: said.at }, `: ${said.message.replace(/ in pod .*$/, "")}`] : [])]);
+  }
+  return facts;
+}
+
+/** What its causes say of a pod, and what readiness.csv says of it besides. @param {Teller} teller @param {string} key @returns {Step[]} */
+function podSteps(teller, key) {
+  const { model, causes } = teller;
+  const { pods } = model;
+  const told = stepsOf(teller, key);
+  const known = new Set(told.map((step) => step.at));
+  const ready = new Set(told.filter((step) => causes.what(step.row).endsWith(" Ready=True")).map((step) => step.at));
+  for (const pod of teller.podsByKey.get(key) ?? []) {
+    let was = false;
+    for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1]; flip++) {
+      const at = pods.flipAt[flip];
+      const is = pods.flipReady[flip] === 1;
+      const isTold = at <= 0 || is === was || (is ? ready : known).has(at);
+      if (!isTold) told.push({ at, parts: [is ? "Ready" : "No longer Ready"], row: -1 });
+      was = is;
+    }
+  }
+  return told.sort((a, b) => a.at - b.at).map((step) => {
+    const isFirst = step.row >= 0 && causes.what(step.row).endsWith(" Ready=False") && !wasReady(teller, key, step.at);
+    return isFirst ? { ...step, parts: ["Not Ready yet"] } : step;
+  });
+}
+
+/** Whether the pod of that name that was there at an instant had been Ready before. @param {Teller} teller @param {string} key @param {number} at */
+function wasReady({ model, podsByKey }, key, at) {
+  const { pods } = model;
+  return (podsByKey.get(key) ?? []).some((pod) => pods.created[pod] <= at && at <= pods.gone[pod] && pods.ready[pod] < at);
+}
+
+/** What came in a lost pod's place. @param {Teller} teller @param {Fate} fate @returns {Part[]} */
+function cameFor({ model }, { replacement, outcome }) {
+  if (replacement < 0) return [NOTHING_COMES.has(outcome) ? `Nothing is to come in its place: ${NOTHING_COMES.get(outcome)}` : "Nothing came in its place by the end of the run"];
+  const { pods } = model;
+  const ready = pods.ready[replacement];
+  return ["It was replaced by ", { key: pods.key(replacement) }, ...(Number.isFinite(ready) ? [", Ready at ", { at: ready }] : outcome === "replacement ended" ? [", which ended at ", { at: leftAt(model, replacement) }, " before it was Ready"] : [", which is not Ready by the end of the run"])];
+}
+
+/** When a pod no longer counted for its owner. @param {Model} model @param {number} pod */
+function leftAt({ pods, end }, pod) {
+  return Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod], end);
 }
 
 /**
- * The arithmetic of a recovery: each term begins where the one before ends.
- * @param {Teller} teller @param {number} pod The pod that was taken away
- * @returns {Term[]}
+ * The arithmetic of a recovery, along replacements that ended before they were Ready: each term begins where the one before ends.
+ * @param {Teller} teller @param {Fate} first
+ * @returns {{terms: Term[], isOver: boolean, last: Fate}}
  */
-export function recoveryTerms(teller, pod) {
-  if (pod < 0 || !Number.isFinite(lostAt(teller.model, pod))) return [];
-  const { model, replaced } = teller;
-  const { pods, end } = model;
-  const lost = lostAt(model, pod);
-  const terms = pods.cause(pod) === "TaintManagerEviction" ? evictionTerms(teller, pod, lost) : [];
-  const next = replaced[pod];
-  if (next < 0) return [...terms, { name: "recreate", from: lost, to: end, why: ["nothing came in its place by the end of the run"] }];
+export function recoveryTerms(teller, first) {
+  const { model, fates } = teller;
+  /** @type {Term[]} */
+  const terms = [];
+  let last = first;
+  for (;;) {
+    const told = last.by === "TaintManagerEviction" ? evictionTerms(teller, last.pod, last.lost) : [];
+    terms.push(...(told.length > 0 ? told : lossTerms(teller, last)));
+    if (NOTHING_COMES.has(last.outcome)) break;
+    terms.push(...replacementTerms(teller, last));
+    const next = last.outcome === "replacement ended" ? fates.of(last.replacement) : null;
+    if (!next) break;
+    last = next;
+  }
+  return { terms, isOver: last.replacement >= 0 && Number.isFinite(model.pods.ready[last.replacement]), last };
+}
+
+/** From when a pod stopped to serve until its owner lost it. @param {Teller} teller @param {Fate} fate @returns {Term[]} */
+function lossTerms({ model }, { pod, from, lost, by, pieces }) {
+  const { pods, nodes } = model;
+  const down = pieces.find((piece) => piece.phase === 0);
+  // Lengths are rounded by themselves: the row of readiness.csv that is meant has the time.
+  const flips = [...pods.flipAt.subarray(pods.flips[pod], pods.flips[pod + 1])];
+  const noticed = down ? Math.min(lost, flips.find((at) => Math.abs(at - down.to) <= 2) ?? lost) : from;
+  /** @type {Term[]} */
+  const terms = [];
+  if (down) terms.push({ name: "detect", from, to: noticed, why: [...(pods.node[pod] >= 0 ? [{ key: `node/${nodes.names[pods.node[pod]]}` }, " was down"] : ["its machine was down"]), ", and it still counted as Ready"] });
+  if (lost > noticed) terms.push({ name: "wait", from: noticed, to: lost, why: [`not Ready, until it ${by === "Failed" ? "failed" : `was ${endedBy(by).replace(/^./, (letter) => letter.toLowerCase())}`}`] });
+  return terms;
+}
+
+/** From when a pod was lost until the one that came for it was Ready, or had ended. @param {Teller} teller @param {Fate} fate @returns {Term[]} */
+function replacementTerms({ model }, { pod, replacement: next, lost, outcome, pieces }) {
+  const { pods, nodes, end } = model;
+  if (next < 0) return [{ name: "recreate: not by the end", from: lost, to: end, why: ["nothing came in its place by the end of the run"] }];
+  const until = Number.isFinite(pods.ready[next]) ? pods.ready[next] : leftAt(model, next);
+  const node = pods.node[next] >= 0 ? [{ key: `node/${nodes.names[pods.node[next]]}` }] : [];
+  const dead = pieces.find((piece) => piece.phase === 5);
   /** @type {[string, number, Part[]][]} */
   const rest = [
     ["recreate", pods.created[next], pods.key(next) === pods.key(pod) ? ["until its controller had made it again: the name was taken until ", { at: pods.gone[pod] }] : ["until its controller had made ", { key: pods.key(next) }]],
-    ["schedule", pods.scheduled[next], ["until the scheduler had bound it", ...(pods.node[next] >= 0 ? [" to ", { key: `node/${model.nodes.names[pods.node[next]]}` }] : [])]],
+    ["schedule", pods.scheduled[next], ["until the scheduler had bound it", ...(node.length > 0 ? [" to ", ...node] : [])]],
+    ...(dead ? [/** @type {[string, number, Part[]]} */ (["dead node", Math.abs(dead.to - until) <= 2 ? until : dead.to, [...node, " was down, which nobody had noticed"]])] : []),
     ["pull and start", pods.started[next], ["until its containers ran"]],
     ["become Ready", pods.ready[next], ["until its probes said so"]],
   ];
+  /** @type {Term[]} */
+  const terms = [];
   let from = lost;
   for (const [name, at, why] of rest) {
-    const isOver = Number.isFinite(at);
-    const to = isOver ? Math.max(at, from) : end;
-    terms.push({ name: isOver ? name : `${name}: not by the end`, from, to, why });
+    const isOver = at <= until && !(name === "dead node" && at === until);
+    const to = isOver ? Math.max(at, from) : Math.max(until, from);
+    terms.push({ name: isOver ? name : outcome === "replacement ended" ? `${name}: it ended first` : `${name}: not by the end`, from, to, why });
     if (!isOver) break;
     from = to;
   }
@@ -260,7 +408,7 @@ function evictionTerms(teller, pod, lost) {
   const toleration = timers.about(pods.key(pod)).findLast((timer) => timer.timer === "toleration" && timer.end === "fired" && timer.ended <= lost);
   const tainted = toleration ? toleration.set : noExecuteAt(teller, nodes.names[node], lost);
   if (tainted === undefined) return [];
-  const unknown = lastChangeTo(nodes, node, tainted);
+  const unknown = isOfSilence(toleration) ? lastChangeTo(nodes, node, tainted) : undefined;
   const outage = unknown === undefined ? undefined : outageAt(nodes, node, unknown - 1);
   const silence = unknown === undefined ? undefined : timers.about(`node/${nodes.names[node]}`).findLast((timer) => timer.timer === "node-monitor-grace" && timer.ended <= unknown);
   /** @type {Term[]} */
@@ -285,15 +433,38 @@ function evictionTerms(teller, pod, lost) {
 }
 
 /**
- * Why a pod was evicted by a taint, in a sentence or two.
- * @param {Teller} teller @param {number} pod
+ * What took a pod away, and why, in a sentence or two.
+ * @param {Teller} teller @param {Fate} fate
  * @returns {Part[]}
  */
-function evictionProse({ model, timers, tables }, pod) {
+function lossProse(teller, fate) {
+  const { model, causes } = teller;
+  const { pod, lost, by } = fate;
+  if (by === "TaintManagerEviction" && model.pods.node[pod] >= 0) return evictionProse(teller, fate);
+  /** @type {Part[]} */
+  const parts = [`${endedBy(by)} at `, { at: lost }];
+  const row = lossRow(causes, model.pods.key(pod), lost);
+  const above = row < 0 ? [] : chain(causes, row);
+  if (above.length > 0) parts.push(": ", ...clause(causes, above[0]), " at ", { at: causes.at(above[0]) });
+  const root = above[above.length - 1];
+  if (above.length > 1) parts.push("; that goes back to ", ...clause(causes, root), " at ", { at: causes.at(root) });
+  return parts;
+}
+
+/** The row of causes.csv that says how a pod was lost; -1 if none does. @param {Causes} causes @param {string} key @param {number} lost */
+function lossRow(causes, key, lost) {
+  const rows = causes.about(key).filter((row) => causes.at(row) === lost);
+  return rows.find((row) => causes.what(row).includes(" marked for deletion ")) ?? rows.find((row) => / is (Failed|Succeeded)$/.test(causes.what(row))) ?? rows[0] ?? -1;
+}
+
+/**
+ * Why a pod was evicted by a taint.
+ * @param {Teller} teller @param {Fate} fate
+ * @returns {Part[]}
+ */
+function evictionProse({ model, timers, tables }, { pod, lost }) {
   const { pods, nodes } = model;
-  const lost = lostAt(model, pod);
   const node = pods.node[pod];
-  if (pods.cause(pod) !== "TaintManagerEviction" || !Number.isFinite(lost) || node < 0) return [];
   const name = nodes.names[node];
   const toleration = timers.about(pods.key(pod)).findLast((timer) => timer.timer === "toleration" && timer.ended <= lost);
   const tainted = toleration ? toleration.set : noExecuteAt({ tables }, name, lost);
@@ -302,11 +473,16 @@ function evictionProse({ model, timers, tables }, pod) {
   if (tainted === undefined) return parts;
   parts.push(": ", { key: `node/${name}` }, ` had been tainted ${toleration?.taint || "NoExecute"} at `, { at: tainted });
   if (toleration) parts.push(`, and its toleration, by ${toleration.by}, lasts ${lasting(toleration.length)}`);
-  const unknown = lastChangeTo(nodes, node, tainted);
+  const unknown = isOfSilence(toleration) ? lastChangeTo(nodes, node, tainted) : undefined;
   if (unknown === undefined) return [...parts, "."];
   const silence = timers.about(`node/${name}`).findLast((timer) => timer.timer === "node-monitor-grace" && timer.ended <= unknown);
   if (silence) return [...parts, ". The taint came because nothing had been heard of the node since ", { at: silence.set }, `, longer than ${silence.by || "the grace"} allows (${lasting(silence.length)}).`];
   return [...parts, ". The taint came because the node was not Ready from ", { at: unknown }, " on."];
+}
+
+/** Whether a pod was evicted for a taint by which the node lifecycle controller marks a node that is not Ready. @param {import("./timers.js").Timer | undefined} toleration */
+function isOfSilence(toleration) {
+  return toleration === undefined || /^node\.kubernetes\.io\/(unreachable|not-ready):/.test(toleration.taint);
 }
 
 /** When a node last got a NoExecute taint before an instant. @param {Pick<Teller, "tables">} teller @param {string} node @param {number} before */
@@ -341,11 +517,11 @@ function nodeStory(teller, key) {
   /** @type {Part[][]} */
   const facts = [[`Zone ${nodes.zones[node] || "–"}, pool ${nodes.pools[node]}`]];
   for (const outage of nodes.outages[node].slice(0, 20)) {
-    facts.push([`${outage.kind} hit it from `, { at: outage.began }, " to ", { at: outage.ended }, outage.ended >= model.end ? ", the end of the run" : ""]);
+    facts.push([`${outage.kind} hit it${outage.effect ? ` (it ${outage.effect})` : ""} `, ...(outage.ended > outage.began ? ["from ", { at: outage.began }, " to ", { at: outage.ended }, outage.ended >= model.end ? ", the end of the run" : ""] : ["at ", { at: outage.began }])]);
   }
   if (nodes.outages[node].length > 20) facts.push([`and ${counted(nodes.outages[node].length - 20, "more fault")}, in faults.csv`]);
   const taken = [];
-  for (let pod = 0; pod < pods.count; pod++) if (pods.node[pod] === node && Number.isFinite(lostAt(model, pod))) taken.push(pod);
+  for (let pod = 0; pod < pods.count; pod++) if (pods.node[pod] === node && teller.fates.of(pod)?.takenAway) taken.push(pod);
   if (taken.length > 0) facts.push([`${counted(taken.length, "pod was", "pods were")} taken away from it: `, ...listed(taken.map((pod) => pods.key(pod)))]);
   const sums = nodes.outages[node].slice(0, 5).flatMap((outage) => {
     const terms = detectionTerms(teller, node, outage);
@@ -403,32 +579,59 @@ function listed(keys) {
 
 /** @param {Teller} teller @param {string} key @param {number} workload @returns {Story} */
 function workloadStory(teller, key, workload) {
-  const { model, summary } = teller;
+  const { model, fates } = teller;
   const { pods } = model;
+  const members = teller.members(workload);
+  const facts = key.startsWith("job/") ? jobFacts(teller, key, members) : shortageFacts(teller, key, workload);
+  facts.push(["Its pods: ", ...listed([...new Set([...members].map((pod) => pods.key(pod)))])]);
+  /** @type {Step[]} */
+  const steps = stepsOf(teller, key);
+  /** @type {{length: number, terms: Term[]}} */
+  let longest = { length: -1, terms: [] };
+  for (const { pod, fate, from, to, pieces } of lossesOf(model, fates, members)) {
+    if (fate) {
+      steps.push({ at: fate.lost, parts: [{ key: pods.key(pod) }, `: ${endedBy(fate.by)}`, ...(from < fate.lost ? ["; it had served until ", { at: from }] : []), ". ", ...cameFor(teller, fate)], row: lossRow(teller.causes, pods.key(pod), fate.lost) });
+      if (NOTHING_COMES.has(fate.outcome) || firstOf(teller, fate) !== fate) continue;
+      const { terms } = recoveryTerms(teller, fate);
+      const length = terms.length > 0 ? terms[terms.length - 1].to - terms[0].from : -1;
+      if (length > longest.length) longest = { length, terms };
+    } else if (pieces.some((piece) => piece.phase === 2)) {
+      const since = pieces[pieces.length - 1].from;
+      const row = teller.causes.about(pods.key(pod)).find((one) => teller.causes.at(one) === since) ?? -1;
+      steps.push({ at: since, parts: [{ key: pods.key(pod) }, " was not Ready until ", ...(to < model.end ? [{ at: to }] : ["the end"])], row });
+    }
+  }
+  steps.sort((a, b) => a.at - b.at);
+  return { key, facts, sums: longest.terms.length > 0 ? [{ title: "Its longest recovery, from the failure on", terms: longest.terms }] : [], steps };
+}
+
+/** When a workload was short. @param {Teller} teller @param {string} key @param {number} workload @returns {Part[][]} */
+function shortageFacts({ model, summary }, key, workload) {
   const outcome = (summary.workloads ?? []).find((/** @type {any} */ of) => `${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}` === key);
   /** @type {Part[][]} */
   const facts = [];
   const gaps = shortages(model.workloads, workload, model.end);
   if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, at least ${outcome.ready_min}; short for ${lasting(outcome.below_desired_s * 1000)} in all`]);
+  if (outcome?.lost > 0) facts.push([`${counted(outcome.lost, "pod is", "pods are")} lost for good: nothing makes them anew`]);
   if (gaps.length === 0) facts.push(["It was never short"]);
   for (const gap of gaps.slice(0, 12)) facts.push([`Short of up to ${gap.missing} from `, { at: gap.from }, " to ", { at: gap.to }, ` (${lasting(gap.to - gap.from)})`]);
   if (gaps.length > 12) facts.push([`and ${counted(gaps.length - 12, "more stretch", "more stretches")}, in workloads.csv`]);
-  const members = teller.members(workload);
-  facts.push([`Its pods: `, ...listed([...new Set([...members].map((pod) => pods.key(pod)))])]);
-  /** @type {Step[]} */
-  const steps = stepsOf(teller, key);
-  for (const loss of lossesOf(model, teller.replaced, members)) {
-    const row = teller.causes.about(pods.key(loss.pod)).find((one) => teller.causes.at(one) === (Number.isFinite(loss.lost) ? loss.lost : loss.from)) ?? -1;
-    /** @type {Part[]} */
-    const parts = [{ key: pods.key(loss.pod) }];
-    if (!Number.isFinite(loss.lost)) parts.push(" was not Ready until ", ...(loss.isOver ? [{ at: loss.to }] : ["the end"]));
-    else parts.push(`: ${DELETIONS.get(pods.cause(loss.pod)) ?? pods.cause(loss.pod)} at `, { at: loss.lost }, ...(loss.replacement >= 0 ? ["; ", { key: pods.key(loss.replacement) }, ...readyAgain(model, loss.replacement).map((part) => (part === ", Ready at " ? " Ready at " : part))] : ["; nothing came in its place"]));
-    steps.push({ at: loss.from, parts, row });
-  }
-  steps.sort((a, b) => a.at - b.at);
-  const first = lossesOf(model, teller.replaced, members).filter((loss) => Number.isFinite(loss.lost)).sort((a, b) => b.to - b.from - (a.to - a.from))[0];
-  const terms = first ? recoveryTerms(teller, first.pod) : [];
-  return { key, facts, sums: terms.length > 0 ? [{ title: "Its longest recovery, from the failure on", terms }] : [], steps };
+  return facts;
+}
+
+/** What became of a Job: its pods are to end, and being Ready is no aim of theirs. @param {Teller} teller @param {string} key @param {Int32Array} members @returns {Part[][]} */
+function jobFacts({ model, summary, notes }, key, members) {
+  const { pods } = model;
+  const failed = (summary.failed_jobs ?? []).find((/** @type {any} */ of) => `job/${of.namespace}/${of.name}` === key);
+  /** @type {Part[][]} */
+  const facts = [];
+  if (failed) facts.push([`Failed (${failed.reason}) at `, { at: Math.round(failed.failed_s * 1000) }]);
+  for (const { at, message } of notes.about(key, "Completed")) facts.push(["Completed at ", { at }, `: ${message}`]);
+  const ended = [...members].filter((pod) => Number.isFinite(pods.finished[pod]));
+  const bad = ended.filter((pod) => pods.failed[pod] === 1);
+  const first = bad.length > 0 ? pods.finished[bad[0]] : NaN;
+  facts.push([`Of its ${counted(members.length, "pod")} ${counted(ended.length - bad.length, "has", "have")} Succeeded and ${count(bad.length)} Failed`, ...(first <= 0 ? [", before the run began"] : bad.length > 0 ? [", the first at ", { at: first }] : [])]);
+  return facts;
 }
 
 /** @param {Teller} teller @param {string} key @returns {Story} */

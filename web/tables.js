@@ -4,7 +4,7 @@ import { cellText, column, numbers, texts } from "./data.js";
 import { byId, el, fill, named } from "./dom.js";
 import { DAY, count, countdown, shortName } from "./format.js";
 import { createGrid, objectLink, timeLink } from "./grid.js";
-import { NODE, NODE_STATES, POD, nodeChangeAt, outageAt } from "./model.js";
+import { NODE, NODE_STATES, POD, nodeAt, nodeChangeAt, outageAt, silentOutageAt } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./view.js").View} View */
@@ -115,27 +115,59 @@ export function showNodeTable(model, view, shown) {
   view.on("time", () => { if (details.open && !view.playing) grid.draw(); });
 }
 
-/** @param {import("./timers.js").Timers} timers @param {View} view */
-export function showCountdowns(timers, view) {
+/** What each kind of timer comes to, in the order of `TIMERS`, and what it is. */
+const COUNTDOWNS = [["evicted at", "toleration"], ["killed by", "termination grace"], ["held to be lost at", "grace of the node monitor"]];
+
+/** By how much later than its grace allows a pod ends where a kubelet is there, at most: in milliseconds. */
+const LATE = 2000;
+
+/** Why pods that are to end on a node do not, by what its fault stops. @type {Record<string, string>} */
+const HANGING = { machine: "the machine is off, and no kubelet ends them", kubelet: "the kubelet stands still, and nobody ends them", link: "the node is cut off, and its kubelet is not told" };
+
+/**
+ * What counts down at an instant, and what would if somebody were there to act on it.
+ * @param {import("./timers.js").Timers} timers @param {import("./model.js").Model} model @param {View} view
+ */
+export function showCountdowns(timers, model, view) {
   const box = byId("countdowns");
-  const words = /** @type {Record<string, [string, string]>} */ ({ toleration: ["evicted", "toleration"], "termination-grace": ["killed", "termination grace"], "node-monitor-grace": ["held to be lost", "grace of the node monitor"] });
-  const draw = () => {
-    /** @type {Map<string, {due: number, timer: string, node: string, keys: string[]}>} */
+  const { nodes } = model;
+  /** @typedef {{due: number, kind: number, node: number, rows: number[], why: string}} Group */
+  const groupsAt = (/** @type {number} */ time) => {
+    /** @type {Map<number, string>} */
+    const hanging = new Map();
+    /** @type {Map<string, Group>} */
     const groups = new Map();
-    for (const row of timers.running(view.time)) {
-      const timer = timers.read(row);
-      const id = `${timer.timer}\n${timers.node(row)}\n${Math.floor(timer.due / 1000)}`;
-      const group = groups.get(id) ?? { due: timer.due, timer: timer.timer, node: timers.node(row), keys: [] };
-      group.due = Math.min(group.due, timer.due);
-      group.keys.push(timer.key);
+    for (const row of timers.running(time)) {
+      const [kind, node, due] = [timers.kind(row), timers.nodeOf(row), timers.due(row)];
+      let why = "";
+      // A kubelet that is there ends a pod in time, and one that shuts its node down is there for a while.
+      if (kind === 1 && node >= 0 && timers.ended(row) > due + LATE) {
+        why = hanging.get(node) ?? whyHanging(node, time);
+        hanging.set(node, why);
+      }
+      if (kind === 1 && why === "" && due <= time) continue;
+      const id = why ? `hang/${node}` : `${kind}/${node}/${Math.floor(due / 1000)}`;
+      const group = groups.get(id) ?? { due, kind, node, rows: [], why };
+      group.due = Math.min(group.due, due);
+      group.rows.push(row);
       groups.set(id, group);
     }
-    const sorted = [...groups.values()].sort((a, b) => a.due - b.due);
-    const lines = sorted.slice(0, 8).map(({ due, timer, node, keys }) => el("li", {},
-      el("span", { class: "clock" }, countdown(due - view.time)), " ",
-      keys.length === 1 ? objectLink(keys[0], shortName(keys[0])) : `${count(keys.length)} pods`,
-      timer === "node-monitor-grace" ? "" : [" on ", objectLink(`node/${node}`, node)], ` ${words[timer]?.[0] ?? "ends"} at `, timeLink(due), el("span", { class: "muted" }, ` (${words[timer]?.[1] ?? timer})`)));
-    fill(box, sorted.length === 0 ? el("p", { class: "muted" }, timers.rows === 0 ? "No timer ran in this run, or its directory has no timers.csv." : "Nothing at this instant.") : el("ul", { class: "plain" }, lines, sorted.length > 8 && el("li", { class: "muted" }, `and ${count(sorted.length - 8)} more`)));
+    return [...groups.values()].sort((a, b) => Number(a.why !== "") - Number(b.why !== "") || a.due - b.due || a.node - b.node);
   };
-  return draw;
+  const whyHanging = (/** @type {number} */ node, /** @type {number} */ time) => {
+    const outage = silentOutageAt(nodes, node, time);
+    if (outage) return HANGING[outage.stops] ?? "";
+    return nodeAt(nodes, node, time) === NODE.ABSENT ? "its node is gone" : "";
+  };
+  const line = (/** @type {Group} */ { due, kind, node, rows, why }) => {
+    const who = rows.length === 1 ? objectLink(timers.key(rows[0]), shortName(timers.key(rows[0]))) : `${count(rows.length)} pods`;
+    const where = kind === 2 || node < 0 ? "" : [" on ", objectLink(`node/${nodes.names[node]}`, nodes.names[node])];
+    if (why) return el("li", {}, el("span", { class: "clock" }, "–"), " ", who, where, ` ${rows.length === 1 ? "is" : "are"} Terminating: ${why}`);
+    const isHeldUp = kind !== 1 && timers.isControllerOut(view.time);
+    return el("li", {}, el("span", { class: "clock" }, isHeldUp ? "–" : countdown(due - view.time)), " ", who, where, isHeldUp ? " would be " : " ", `${COUNTDOWNS[kind]?.[0] ?? "ends at"} `, timeLink(due), el("span", { class: "muted" }, ` (${COUNTDOWNS[kind]?.[1] ?? "timer"}${isHeldUp ? "; kube-controller-manager is out, and nobody acts on it" : ""})`));
+  };
+  return () => {
+    const groups = groupsAt(view.time);
+    fill(box, groups.length === 0 ? el("p", { class: "muted" }, timers.rows === 0 ? "No node was silent, no pod was to be evicted or ended in this run." : "Nothing at this instant.") : el("ul", { class: "plain" }, groups.slice(0, 8).map(line), groups.length > 8 && el("li", { class: "muted" }, `and ${count(groups.length - 8)} more`)));
+  };
 }

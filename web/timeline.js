@@ -190,7 +190,7 @@ function lanesOf(tables, model) {
   for (const { effect, steps } of taintSteps(tables.taints).filter((taint) => taint.steps.values.some((value) => value > 0))) {
     lanes.push(areaLane(`Tainted ${effect}`, "nodes with such a taint that the run put on them", steps, effect === "NoExecute" ? "taint-b" : "taint-a", 22));
   }
-  const evictions = evictionTimes(model);
+  const evictions = evictionTimes(tables.disruptions);
   if (evictions.length > 0) lanes.push(evictionLane(evictions));
   return lanes;
 }

@@ -132,6 +132,23 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       }
     });
 
+    test("says how long replacements took as disruptions.csv does", async () => {
+      const taken = readTable(dir, "disruptions.csv").filter((row) => row.taken_away === "true");
+      const text = (await opened.page.locator("#replacements-text").textContent())?.replaceAll("\u202f", "") ?? "";
+      const over = taken.filter((row) => row.replacement_ready_s !== "").length;
+      assert.ok(text.includes(`${over} of ${taken.length} pod`), text);
+    });
+
+    test("counts down to nothing that nobody would do", async () => {
+      const { page } = opened;
+      // Pods that outlived their grace: their kubelet was not there to end them.
+      const late = readTable(dir, "timers.csv").find((row) => row.timer === "termination-grace" && !(ms(row.ended_s) <= ms(row.due_s) + 2000));
+      if (!late) return;
+      await page.evaluate((time) => globalThis.kubesquall.seek(time), ms(late.set_s) + 1);
+      const lines = await page.locator("#countdowns li").allTextContents();
+      assert.ok(lines.some((line) => / Terminating: /.test(line)), lines.join("\n"));
+    });
+
     test("plays, selects a span, turns dark", async () => {
       const { page } = opened;
       await page.locator("#timeline").scrollIntoViewIfNeeded();

@@ -7,7 +7,7 @@ import { decodeTable } from "../data.js";
 import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
 import { envelope, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
-import { lossesOf, phaseTimes, replacements, sharedTimes } from "../fates.js";
+import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
 import { causesOf, chain, objectOf, sentence } from "../story.js";
 
 /** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
@@ -88,17 +88,36 @@ test("a node is what its last change says", () => {
   assert.deepEqual([nodes.zones[0], nodes.pools[0]], ["a", "n"]);
 });
 
-test("a loss is made of its phases", () => {
+/** disruptions.csv of the model: one pod of a StatefulSet came again, one without a controller did not. */
+function fates() {
   const made = model();
-  const replaced = replacements(table({ namespace: ["text", ["a", "a", "a", "a"]], owner_kind: ["text", ["StatefulSet", "StatefulSet", "", "Job"]], owner_name: ["text", ["x", "x", "", "z"]] }), made);
-  assert.deepEqual([...replaced], [1, -1, -1, -1]);
-  const [loss, ...rest] = lossesOf(made, replaced, Int32Array.from([0, 1]));
+  const lengths = Object.fromEntries(Object.entries({ detect_s: [70, 0], wait_s: [300, 0], recreate_s: [200, 0], schedule_s: [10, 0], dead_node_s: [4, 0], start_s: [6, 0], become_ready_s: [30, 0] }).map(([name, values]) => [name, /** @type {[string, number[]]} */ (["time", values])]));
+  const rows = table({
+    namespace: ["text", ["a", "a"]], name: ["text", ["x-0", "y"]], created_s: ["time", [0, 100]], stopped_s: ["maybe_time", [130, null]], lost_s: ["time", [500, 900]], by: ["text", ["TaintManagerEviction", "Kubectl"]],
+    taken_away: ["truth", [true, false]], outcome: ["text", ["replaced", "no controller"]], replacement: ["text", ["x-0", ""]], replacement_created_s: ["maybe_time", [700, null]], ...lengths,
+  });
+  const byKey = new Map([["pod/a/x-0", [0, 1]], ["pod/a/y", [2]], ["pod/a/z", [3]]]);
+  return { made, found: fatesOf(rows, made, byKey) };
+}
+
+test("who came for whom is what the table says, even where a name comes again", () => {
+  const { found } = fates();
+  assert.deepEqual([...found.replaced], [1, -1, -1, -1]);
+  assert.deepEqual([...found.predecessor], [-1, 0, -1, -1]);
+  assert.equal(found.of(1), null);
+  assert.deepEqual([found.of(0)?.outcome, found.of(2)?.outcome], ["replaced", "no controller"]);
+  assert.deepEqual(found.of(2)?.pieces, [{ phase: 8, from: 900, to: 1000 }]);
+});
+
+test("a loss is made of its phases", () => {
+  const { made, found } = fates();
+  const [loss, ...rest] = lossesOf(made, found, Int32Array.from([0, 1]));
   assert.equal(rest.length, 0);
-  assert.deepEqual(lossesOf(made, replaced, Int32Array.from([2])).map(({ pieces }) => pieces), [[{ phase: 4, from: 100, to: 1000 }]]);
-  assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0]);
-  assert.deepEqual([loss.from, loss.lost, loss.to, loss.isOver], [200, 500, 750, true]);
-  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 10, 30]);
-  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0]);
+  assert.deepEqual([loss.from, loss.fate?.lost, loss.to], [130, 500, 750]);
+  assert.deepEqual(lossesOf(made, found, Int32Array.from([3])).map(({ pieces }) => pieces), [[{ phase: 4, from: 100, to: 110 }, { phase: 6, from: 110, to: 120 }, { phase: 7, from: 120, to: 300 }]]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 4, 6, 30, 0]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0, 0, 0]);
+  assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0, 0, 0]);
   assert.deepEqual(shortages(made.workloads, 0, made.end), [{ from: 200, to: 750, missing: 1 }]);
 });
 
@@ -153,7 +172,7 @@ test("colors that mean different things look different to everybody, light and d
   const css = readFileSync(new URL("../page.css", import.meta.url), "utf8");
   const themes = [...css.matchAll(/:root[^{]*\{([^}]*--paper[^}]*)\}/g)].slice(0, 2).map(([, body]) => Object.fromEntries([...body.matchAll(/--([a-z0-9-]+): (#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value])));
   assert.equal(themes.length, 2);
-  const sets = [["pod-ready", "pod-not-ready", "pod-starting", "pod-terminating"], ["node-true", "node-false", "node-unknown"], [1, 2, 3, 4, 5, 6].map((phase) => `phase-${phase}`), ["ready-band", "missing"], ["fault", "node-true"], ["text", "paper"]];
+  const sets = [["pod-ready", "pod-not-ready", "pod-starting", "pod-terminating"], ["node-true", "node-false", "node-unknown"], [1, 2, 3, 4, 6, 7, 8].map((phase) => `phase-${phase}`), ["ready-band", "missing"], ["fault", "node-true"], ["text", "paper"]];
   for (const [theme, colors] of themes.entries()) {
     for (const [sight, matrix] of Object.entries(SIGHTS)) {
       for (const set of sets) {

@@ -11,7 +11,7 @@ use super::places;
 use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Report, Scenario, WriteOptions, expect_place_of_trace};
+use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Scenario, WriteOptions, expect_place_of_trace};
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -102,15 +102,15 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     } else {
         scenario.settle().play_with(scenario.seed(), &options)
     };
-    let place = outcome.write_into(out, &writing)?;
+    let written = outcome.write_into(out, &writing)?;
     if let Some(trace) = &arguments.trace {
-        Report::open(&place)?.write_trace(trace)?;
+        written.write_trace(trace)?;
     }
     if ui.is_verbose {
         let events = outcome.observed.summary.counts.simulation_events;
         ui.note(format_args!("{events} events played, digest {:016x}", outcome.digest()));
     }
-    show(arguments, &outcome, &place, ui)?;
+    show(arguments, &outcome, written.dir(), ui)?;
     Ok(if outcome.holds() { Ending::Done } else { Ending::NotAsExpected })
 }
 

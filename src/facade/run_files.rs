@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::place::{self, Of};
+use super::report::Report;
 use super::scenario::Scenario;
 use super::write_options::WriteOptions;
-use crate::inspect;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
 use crate::observe::{Row, Sentence, Summary};
-use crate::report::{OutputDir, OutputError, draw_charts, draw_page, write_table, write_tables};
+use crate::report::{OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
@@ -75,21 +75,24 @@ impl Outcome {
     /// As [`write`](Outcome::write), but for what the options allow.
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
         self.expect_rows()?;
-        self.write_into(self.scenario.place(dir.as_ref(), options)?, options)
+        let written = self.write_into(self.scenario.place(dir.as_ref(), options)?, options)?;
+        Ok(written.dir().to_owned())
     }
 
-    /// Writes them to a place that has been looked at.
-    pub(crate) fn write_into(&self, out: OutputDir, options: &WriteOptions) -> Result<PathBuf, Error> {
+    /// Writes them to a place that has been looked at; gives what is there then.
+    pub(crate) fn write_into(&self, out: OutputDir, options: &WriteOptions) -> Result<Report, Error> {
         self.expect_rows()?;
         self.write_tables(&out)?;
+        let report = Report::open(out.path())?;
         if options.draws_charts() {
-            let summary = inspect::summary(out.path())?;
-            for (name, picture) in draw_charts(out.path(), &summary)?.drawn {
+            for (name, picture) in report.charts()? {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
-            out.write("report.html", draw_page(out.path(), &summary)?.as_bytes())?;
+            if let Some(page) = report.page()? {
+                out.write("report.html", page.as_bytes())?;
+            }
         }
-        Ok(out.finish()?)
+        Ok(report.moved_to(out.finish()?))
     }
 
     /// Writes everything but what is drawn.

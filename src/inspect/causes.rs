@@ -5,8 +5,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use super::record::time;
-use crate::report::{Table, TableError, line, text};
+use crate::report::{Table, TableError, line, text, time, whole};
 use crate::units::SimTime;
 
 /// A thing that happened.
@@ -34,16 +33,17 @@ impl Causes {
         let path = dir.join("causes.csv");
         let table = Table::read(dir, "causes.csv", &COLUMNS)?;
         let [id, at, what, cause] = COLUMNS.map(|name| table.column(name));
-        let mut by_id: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut by_id: FxHashMap<i64, usize> = FxHashMap::default();
         let mut causes = Self::default();
         for (index, row) in table.rows().enumerate() {
-            if by_id.insert(text(row, id), index).is_some() {
-                let problem = format!("there is an effect {} already", text(row, id));
+            let (id, cause) = (whole(row, id).unwrap_or_default(), whole(row, cause));
+            if by_id.insert(id, index).is_some() {
+                let problem = format!("there is an effect {id} already");
                 return Err(TableError::new(&path, line(row), problem));
             }
-            let because = by_id.get(text(row, cause)).copied().filter(|because| *because < index);
-            if because.is_none() && !text(row, cause).is_empty() {
-                let problem = format!("its cause {} is no earlier effect", text(row, cause));
+            let because = cause.and_then(|cause| by_id.get(&cause)).copied().filter(|because| *because < index);
+            if let (Some(cause), None) = (cause, because) {
+                let problem = format!("its cause {cause} is no earlier effect");
                 return Err(TableError::new(&path, line(row), problem));
             }
             let what = text(row, what).to_owned();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::InspectError;
 use super::causes::Causes;
-use crate::report::{Table, TableError, maybe_number, text};
+use crate::report::{Row, Table, TableError, is_true, text, time, whole};
 use crate::units::{SimDuration, SimTime};
 
 /// A finished run.
@@ -138,25 +138,20 @@ pub(super) struct Event {
     pub(super) message: String,
 }
 
-/// The time in a cell; none if it is empty. The tables have three decimals.
-pub(super) fn time(row: &csv::StringRecord, column: usize) -> Option<SimTime> {
-    maybe_number(row, column).map(|seconds| SimTime::from_millis((seconds * 1000.0).round() as i64))
-}
-
 /// Rows of a table, made from the cells of these columns.
 fn rows<const N: usize, R>(
     dir: &Path,
     file: &str,
     columns: [&'static str; N],
-    mut row_of: impl FnMut(&csv::StringRecord, [usize; N]) -> R,
+    mut row_of: impl FnMut(Row<'_>, [usize; N]) -> R,
 ) -> Result<Vec<R>, TableError> {
     let table = Table::read(dir, file, &columns)?;
     let places = columns.map(|name| table.column(name));
     Ok(table.rows().map(|row| row_of(row, places)).collect())
 }
 
-fn count(row: &csv::StringRecord, column: usize) -> i64 {
-    text(row, column).parse().unwrap_or(0)
+fn count(row: Row<'_>, column: usize) -> i64 {
+    whole(row, column).unwrap_or_default()
 }
 
 /// `kind/NS/NAME` with the kind in lower case; a node, which has no namespace, as `node/NAME`.
@@ -254,7 +249,7 @@ fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
         Pod {
             name: object_name("pod", namespace, cell(1)),
             owner: object_name(cell(2), namespace, cell(3)),
-            initial: cell(4) == "true",
+            initial: is_true(row, at[4]),
             node: Some(cell(5).to_owned()).filter(|node| !node.is_empty()),
             created: time(row, at[6]).unwrap_or_default(),
             scheduled: time(row, at[7]),
@@ -265,9 +260,9 @@ fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
             finished: time(row, at[12]),
             gone: time(row, at[13]),
             phase: cell(14).to_owned(),
-            restarts: cell(16).parse().unwrap_or(0),
+            restarts: count(row, at[16]).cast_unsigned(),
             workload: object_name(cell(17), namespace, cell(18)),
-            taken_away: cell(19) == "true",
+            taken_away: is_true(row, at[19]),
         }
     })
 }
@@ -276,7 +271,7 @@ fn nodes(dir: &Path) -> Result<BTreeMap<String, Vec<NodeChange>>, TableError> {
     let columns = ["time_s", "node", "ready", "unschedulable"];
     let changes = rows(dir, "nodes.csv", columns, |row, [at, node, ready, unschedulable]| {
         let (at, ready) = (time(row, at).unwrap_or_default(), text(row, ready).to_owned());
-        (text(row, node).to_owned(), NodeChange { at, ready, unschedulable: text(row, unschedulable) == "true" })
+        (text(row, node).to_owned(), NodeChange { at, ready, unschedulable: is_true(row, unschedulable) })
     })?;
     Ok(by_name(changes))
 }

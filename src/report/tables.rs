@@ -1,4 +1,4 @@
-//! Reads a run's CSVs back: the only source of its pictures, and of what is asked of it later.
+//! Reads tables of directories back: the only source of pictures, and of what is asked of a run later.
 //!
 //! A table that is not whole is refused: a picture of a part of a run looks like a picture of the run.
 
@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use thiserror::Error;
 
-pub(crate) use crate::observe::Cells;
+use super::table::Table;
+use crate::observe::{Cells, ColumnInfo};
 
 /// Why a file of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,15 +36,14 @@ const TIME_MAX_S: f64 = 1e10;
 /// What is wrong with a cell, if anything is.
 fn problem(name: &str, cells: Cells, text: &str) -> Option<String> {
     let is_number = |max: f64| text.parse::<f64>().is_ok_and(|number| number.abs() <= max);
+    let is_whole = || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
     let (is_well, wanted) = match cells {
         Cells::Text | Cells::Lines | Cells::Texts => (true, ""),
         Cells::Time => (is_number(TIME_MAX_S), "a time in seconds"),
         Cells::MaybeTime => (text.is_empty() || is_number(TIME_MAX_S), "a number or nothing"),
-        Cells::Number => (is_number(f64::MAX), "a number"),
-        Cells::MaybeNumber | Cells::Real | Cells::Reals => {
-            (text.is_empty() || is_number(f64::MAX), "a number or nothing")
-        }
-        Cells::Counts => (is_number(f64::MAX), "a number"),
+        Cells::Number | Cells::Counts => (is_whole(), "a whole number"),
+        Cells::MaybeNumber => (text.is_empty() || is_whole(), "a whole number or nothing"),
+        Cells::Real | Cells::Reals => (text.is_empty() || is_number(f64::MAX), "a number or nothing"),
         Cells::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
         Cells::MaybeTruth => (matches!(text, "" | "true" | "false"), "`true`, `false` or nothing"),
     };
@@ -56,19 +57,12 @@ fn excerpt(text: &str) -> String {
     if text.len() > short.len() { format!("{short}…") } else { short }
 }
 
-/// A table as text, with columns by name.
-#[derive(Debug)]
-pub(crate) struct Table {
-    header: Vec<String>,
-    rows: Vec<csv::StringRecord>,
-}
-
 impl Table {
     /// Reads these columns of a table of a run.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::read_as`].
+    /// If the file is missing or damaged, or lacks one of them.
     ///
     /// # Panics
     ///
@@ -76,41 +70,81 @@ impl Table {
     pub(crate) fn read(dir: &Path, file: &str, columns: &[&'static str]) -> Result<Self, TableError> {
         let tables = crate::observe::tables();
         let table = tables.iter().find(|table| table.file == file).expect("a table of a run");
-        let cells = |name: &str| table.columns.iter().find(|column| column.name == name).expect("a column of it").cells;
-        let columns: Vec<(&str, Cells)> = columns.iter().map(|name| (*name, cells(name))).collect();
-        Self::read_as(&dir.join(file), &columns)
+        let info = |name: &&str| *table.columns.iter().find(|column| column.name == *name).expect("a column of it");
+        let path = dir.join(file);
+        let read = Self::read_known(&path, &columns.iter().map(info).collect::<Vec<_>>())?;
+        read.expect(&path, columns)?;
+        Ok(read)
     }
 
     /// Reads columns of a file, of which it is said what they hold.
     ///
     /// # Errors
     ///
-    /// Those of [`scan`]; and if it lacks a column.
-    pub(crate) fn read_as(path: &Path, columns: &[(&str, Cells)]) -> Result<Self, TableError> {
-        let mut rows = Vec::new();
-        let choose = |header: &[String]| {
-            let place = |name: &str| header.iter().position(|of| of == name);
-            let checked = columns.iter().map(|&(name, cells)| {
-                let place = place(name).ok_or_else(|| format!("there is no column `{name}`"))?;
-                Ok(Checked { place, name: name.to_owned(), cells })
-            });
-            checked.collect()
+    /// If the file is missing or damaged, or lacks one of them.
+    pub(crate) fn read_as(path: &Path, columns: &[(&'static str, Cells)]) -> Result<Self, TableError> {
+        let infos = columns.iter().map(|&(name, cells)| ColumnInfo { name, cells, unit: "", meaning: "" });
+        let read = Self::read_known(path, &infos.collect::<Vec<_>>())?;
+        read.expect(path, &columns.iter().map(|column| column.0).collect::<Vec<_>>())?;
+        Ok(read)
+    }
+
+    /// Refuses a table that lacks one of these columns.
+    ///
+    /// # Errors
+    ///
+    /// If it does.
+    pub(super) fn expect(&self, path: &Path, columns: &[&str]) -> Result<(), TableError> {
+        let lacks = columns.iter().find(|name| self.columns().iter().all(|column| column.info.name != **name));
+        lacks.map_or(Ok(()), |name| Err(TableError::new(path, Some(1), format!("there is no column `{name}`"))))
+    }
+
+    /// Reads those of these columns that a file has: an older version did not know all.
+    ///
+    /// # Errors
+    ///
+    /// If the file is missing or damaged.
+    pub(super) fn read_known(path: &Path, columns: &[ColumnInfo]) -> Result<Self, TableError> {
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            return Self::read_json_lines(path, columns);
+        }
+        let begin = |header: &[String]| {
+            let place = |info: &ColumnInfo| header.iter().position(|name| name == info.name);
+            let known: Vec<(usize, ColumnInfo)> =
+                columns.iter().filter_map(|info| Some((place(info)?, *info))).collect();
+            let checked =
+                known.iter().map(|&(place, info)| Checked { place, name: info.name.to_owned(), cells: info.cells });
+            let checked = checked.collect();
+            let (places, infos): (Vec<usize>, Vec<ColumnInfo>) = known.into_iter().unzip();
+            Ok(((Self::new(infos), places), checked))
         };
-        let header = scan(path, choose, |row| rows.push(row.clone()))?;
-        Ok(Self { header, rows })
+        let (table, _) = scan(path, begin, |(table, places), row| {
+            let line = row.position().map_or(0, csv::Position::line);
+            table.push(line, places.iter().map(|place| row.get(*place).unwrap_or_default()));
+        })?;
+        Ok(table)
     }
 
-    /// The position of a column; positions of absent ones read as empty text.
-    pub(crate) fn column(&self, name: &str) -> usize {
-        self.header.iter().position(|h| h == name).unwrap_or(usize::MAX)
+    fn read_json_lines(path: &Path, columns: &[ColumnInfo]) -> Result<Self, TableError> {
+        let mut table = Self::new(columns.iter().copied());
+        for (line, text) in (1..).zip(read_text(path)?.lines()) {
+            let row: Value = serde_json::from_str(text)
+                .map_err(|error| TableError::new(path, Some(line), format!("this is no JSON: {error}")))?;
+            let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
+            table.push(line, cells.iter().map(String::as_str));
+        }
+        expect_rows(path, table.len() as u64)?;
+        Ok(table)
     }
+}
 
-    pub(crate) fn rows(&self) -> impl Iterator<Item = &csv::StringRecord> {
-        self.rows.iter()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+/// A value as a cell of a CSV would have it.
+fn cell_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
 }
 
@@ -124,17 +158,16 @@ pub(super) struct Checked {
     pub(super) cells: Cells,
 }
 
-/// Shows each row of a table's file, once it is chosen by its header which columns are to be checked; gives the header.
+/// Shows each row of a table's file to what is begun with its header, which says, too, which columns are to be checked; gives that.
 ///
 /// # Errors
 ///
-/// If it is not there, ends within a line, is not text, is not chosen, or has a cell that does not hold what its column should. Some rows
-/// may have been shown by then.
-pub(super) fn scan(
+/// If it is not there, ends within a line, is not text, cannot be begun, or has a cell that does not hold what its column should.
+pub(super) fn scan<S>(
     path: &Path,
-    choose: impl FnOnce(&[String]) -> Result<Vec<Checked>, String>,
-    mut show: impl FnMut(&csv::StringRecord),
-) -> Result<Vec<String>, TableError> {
+    begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
+    mut show: impl FnMut(&mut S, &csv::StringRecord),
+) -> Result<S, TableError> {
     let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
     let text = read_text(path)?;
     if text.is_empty() {
@@ -143,7 +176,7 @@ pub(super) fn scan(
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> =
         reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
-    let checked = choose(&header).map_err(|problem| wrong(Some(1), problem))?;
+    let (mut state, checked) = begin(&header).map_err(|problem| wrong(Some(1), problem))?;
     let (mut row, mut count) = (csv::StringRecord::new(), 0_u64);
     let uneven = |error: csv::Error| {
         let line = error.position().map(csv::Position::line);
@@ -152,17 +185,17 @@ pub(super) fn scan(
     while reader.read_record(&mut row).map_err(uneven)? {
         for Checked { place, name, cells } in &checked {
             if let Some(problem) = problem(name, *cells, row.get(*place).unwrap_or_default()) {
-                return Err(wrong(line(&row), problem));
+                return Err(wrong(row.position().map(csv::Position::line), problem));
             }
         }
-        show(&row);
+        show(&mut state, &row);
         count += 1;
     }
     if !text.ends_with('\n') {
         return Err(wrong(Some(line_of(text.as_bytes())), "the file ends within this line".to_owned()));
     }
     expect_rows(path, count)?;
-    Ok(header)
+    Ok(state)
 }
 
 /// A file of a run as text.
@@ -202,11 +235,6 @@ fn rows_written(table: &Path) -> Option<u64> {
     counted.rows.get(table.file_name()?.to_str()?).copied()
 }
 
-/// The line of a row in its file, from 1.
-pub(crate) fn line(row: &csv::StringRecord) -> Option<u64> {
-    row.position().map(csv::Position::line)
-}
-
 /// Why a file cannot be read, in words.
 pub(crate) fn unreadable(error: &std::io::Error) -> String {
     match error.kind() {
@@ -218,21 +246,6 @@ pub(crate) fn unreadable(error: &std::io::Error) -> String {
 /// The line on which text ends, from 1.
 fn line_of(text: &[u8]) -> u64 {
     1 + text.iter().filter(|byte| **byte == b'\n').count() as u64
-}
-
-/// The text in a cell; empty if there is none.
-pub(crate) fn text(row: &csv::StringRecord, column: usize) -> &str {
-    row.get(column).unwrap_or("")
-}
-
-/// The number in a cell; 0 if there is none.
-pub(crate) fn number(row: &csv::StringRecord, column: usize) -> f64 {
-    text(row, column).parse().unwrap_or(0.0)
-}
-
-/// The number in a cell, if there is one.
-pub(crate) fn maybe_number(row: &csv::StringRecord, column: usize) -> Option<f64> {
-    text(row, column).parse().ok()
 }
 
 #[cfg(test)]

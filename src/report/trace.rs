@@ -8,7 +8,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::tables::{Table, TableError, maybe_number, number, text};
+use super::run_tables::RunTables;
+use super::table::{Row, Table, is_true, maybe_number, number, text, time};
+use super::tables::TableError;
+use crate::units::SimTime;
 
 const CLUSTER: &[&str] = &["time_s"];
 const INVENTORY: &[&str] = &["node", "zone", "pool"];
@@ -166,22 +169,22 @@ pub fn is_place_of_trace(path: &Path) -> bool {
     }
 }
 
-/// Writes the trace of the run in `dir`.
+/// Writes the trace of a run.
 ///
 /// # Errors
 ///
 /// If a table is missing or damaged: then nothing is written. The operating system's answer, if it takes nothing more.
-pub fn write_trace(dir: &Path, out: impl FnOnce() -> io::Result<File>) -> Result<io::Result<()>, TableError> {
-    let cluster = Table::read(dir, "cluster.csv", CLUSTER)?;
+pub fn write_trace(run: &RunTables, out: impl FnOnce() -> io::Result<File>) -> Result<io::Result<()>, TableError> {
+    let cluster = run.read("cluster.csv", CLUSTER)?;
     let at = cluster.column("time_s");
     let end_s = cluster.rows().last().map_or(0.0, |row| number(row, at));
     let mut nodes: BTreeMap<String, OfNode> = BTreeMap::new();
-    states(&Table::read(dir, "nodes.csv", NODES)?, end_s, &mut nodes);
-    pods(&Table::read(dir, "pods.csv", PODS)?, &Table::read(dir, "readiness.csv", READINESS)?, end_s, &mut nodes);
-    timers(&Table::read(dir, "timers.csv", TIMERS)?, end_s, &mut nodes);
-    let others = faults(&Table::read(dir, "faults.csv", FAULTS)?, end_s, &mut nodes);
-    let lines = operators(&Table::read(dir, "events.csv", EVENTS)?);
-    let zones = by_zone(&Table::read(dir, "inventory.csv", INVENTORY)?, nodes);
+    states(run.read("nodes.csv", NODES)?, end_s, &mut nodes);
+    pods(run.read("pods.csv", PODS)?, run.read("readiness.csv", READINESS)?, end_s, &mut nodes);
+    timers(run.read("timers.csv", TIMERS)?, end_s, &mut nodes);
+    let others = faults(run.read("faults.csv", FAULTS)?, end_s, &mut nodes);
+    let lines = operators(run.read("events.csv", EVENTS)?);
+    let zones = by_zone(run.read("inventory.csv", INVENTORY)?, nodes);
 
     Ok(out().and_then(|file| write(BufWriter::new(file), lines, others, zones)))
 }
@@ -227,7 +230,7 @@ fn states(table: &Table, end_s: f64, nodes: &mut BTreeMap<String, OfNode>) {
     let (unschedulable, taints) = (table.column("unschedulable"), table.column("taints"));
     for row in table.rows() {
         let states = &mut nodes.entry(text(row, node).to_owned()).or_default().states;
-        let cordoned = if text(row, unschedulable) == "true" { ", cordoned" } else { "" };
+        let cordoned = if is_true(row, unschedulable) { ", cordoned" } else { "" };
         let name = match text(row, ready) {
             "True" => format!("Ready{cordoned}"),
             "False" => format!("NotReady{cordoned}"),
@@ -297,7 +300,7 @@ fn timers(table: &Table, end_s: f64, nodes: &mut BTreeMap<String, OfNode>) {
             namespace => format!("{namespace}/{}", text(row, name)),
         };
         let slice = Slice::new("timer", format!("{} of {about}", text(row, timer)), number(row, set), to_s)
-            .detail("due_s", text(row, due))
+            .detail("due_s", &time(row, due).map(SimTime::seconds_text).unwrap_or_default())
             .detail("end", text(row, end))
             .detail("taint", text(row, taint))
             .detail("by", text(row, by));
@@ -328,7 +331,7 @@ fn operators(table: &Table) -> Vec<Slice> {
     let (at, component, reason) = (table.column("time_s"), table.column("component"), table.column("reason"));
     let (kind, message) = (table.column("kind"), table.column("message"));
     let typed = table.rows().filter(|row| text(row, kind) == "Kubectl" && text(row, reason) == "Kubectl");
-    let line = |row| {
+    let line = |row: Row<'_>| {
         let at_s = number(row, at);
         Slice::new("kubectl", text(row, message), at_s, at_s).detail("by", text(row, component))
     };

@@ -3,7 +3,7 @@
 use super::lines::{Line, Lines};
 use super::style::{self, BAD, CALM, INK, WARN, px};
 use super::{Chart, Tables};
-use crate::report::tables::{number, text};
+use crate::report::table::{Row, is_true, maybe_number, number, text};
 
 pub(super) const CHART: Chart = Chart { file: "evictions-and-pending.svg", draw, otherwise: "cluster.csv has no row" };
 
@@ -42,9 +42,9 @@ fn draw(tables: &Tables) -> Option<String> {
 fn killed(tables: &Tables) -> Vec<(f64, f64)> {
     let (at, gone) = (tables.pods.column("deletion_s"), tables.pods.column("gone_s"));
     let (cause, taken) = (tables.pods.column("deletion_cause"), tables.pods.column("taken_away"));
-    let killed = tables.pods.rows().filter(|row| text(row, cause) == "Kubectl" && text(row, taken) == "true");
+    let killed = tables.pods.rows().filter(|row| text(row, cause) == "Kubectl" && is_true(row, taken));
     // What is deleted without grace is gone at once.
-    let when = |row| if text(row, at).is_empty() { number(row, gone) } else { number(row, at) };
+    let when = |row: Row<'_>| maybe_number(row, at).unwrap_or_else(|| number(row, gone));
     let mut times: Vec<f64> = killed.map(when).collect();
     times.sort_by(f64::total_cmp);
     if times.is_empty() {

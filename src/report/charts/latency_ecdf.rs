@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::style::{self, CALM, DIM, FAINT, MarkedAxis, WARN, font, px};
 use super::{Chart, Tables};
-use crate::report::tables::{maybe_number, text};
+use crate::report::table::{is_true, maybe_number};
 
 pub(super) const CHART: Chart =
     Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was created during the run" };
@@ -16,7 +16,7 @@ fn draw(tables: &Tables) -> Option<String> {
     let mut to_bound = Vec::new();
     let mut to_ready = Vec::new();
     let mut created_count = 0usize;
-    for row in pods.rows().filter(|row| text(row, initial) == "false") {
+    for row in pods.rows().filter(|row| !is_true(row, initial)) {
         let Some(from) = maybe_number(row, created) else { continue };
         created_count += 1;
         to_bound.extend(maybe_number(row, scheduled).map(|at| at - from));

@@ -5,31 +5,33 @@ mod study;
 mod style;
 mod survival_matrix;
 
-use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
-use super::tables::{Table, TableError, number, text};
+use super::run_tables::RunTables;
+use super::table::{Table, number, text};
+use super::tables::TableError;
 use style::{Fault, Span};
 
 /// The tables that charts read.
 #[derive(Debug)]
 struct Tables {
-    nodes: Table,
-    pods: Table,
-    workloads: Table,
-    cluster: Table,
-    zones: Table,
+    nodes: Arc<Table>,
+    pods: Arc<Table>,
+    workloads: Arc<Table>,
+    cluster: Arc<Table>,
+    zones: Arc<Table>,
     /// When something was broken.
     faults: Vec<Span>,
     /// What, and when, in the order in which it began.
     named_faults: Vec<Fault>,
     /// What operators and procedures did, and nodes that were added by plan.
     lines: Vec<Fault>,
-    inventory: Table,
+    inventory: Arc<Table>,
     /// Of which run a chart is.
     caption: String,
     /// Workloads as `kind/namespace/name`, in the order of the summary, and whether they were ever short.
@@ -59,8 +61,9 @@ const ZONES: &[&str] = &[
 ];
 
 impl Tables {
-    fn read(dir: &Path, summary: &Value) -> Result<Self, TableError> {
-        let table = |name: &str, columns: &[&'static str]| Table::read(dir, name, columns);
+    fn read(run: &RunTables) -> Result<Self, TableError> {
+        let table = |name: &str, columns: &[&str]| run.read(name, columns).cloned();
+        let summary = run.summary();
         let cluster = table("cluster.csv", CLUSTER)?;
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
@@ -175,13 +178,13 @@ pub struct DrawnCharts {
     pub left_out: Vec<(&'static str, &'static str)>,
 }
 
-/// Draws every chart from the tables in `dir` and the `summary.json` there, which has been read.
+/// Draws every chart of a run.
 ///
 /// # Errors
 ///
 /// If one of the files is missing or damaged: nothing is drawn from a part of a run.
-pub fn draw_charts(dir: &Path, summary: &Value) -> Result<DrawnCharts, TableError> {
-    let tables = Tables::read(dir, summary)?;
+pub fn draw_charts(run: &RunTables) -> Result<DrawnCharts, TableError> {
+    let tables = Tables::read(run)?;
     let mut charts = DrawnCharts { drawn: Vec::new(), left_out: Vec::new() };
     for chart in CHARTS {
         match (chart.draw)(&tables) {

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
 use super::{Chart, Tables};
-use crate::report::tables::{number, text};
+use crate::report::table::{is_true, number, text};
 
 /// Of more nodes than this the picture says only how many are in which state.
 const LINES_MAX: usize = 60;
@@ -35,7 +35,7 @@ impl State {
     ];
 
     /// The state of a node after that one, by its row; none if there was no such node.
-    fn after(before: Option<Self>, at_s: f64, ready: &str, unschedulable: &str, taints: &str) -> Self {
+    fn after(before: Option<Self>, at_s: f64, ready: &str, unschedulable: bool, taints: &str) -> Self {
         let is_new = match before {
             None => at_s > 0.0,
             Some(before) => matches!(before, Self::Absent | Self::Joining),
@@ -47,7 +47,7 @@ impl State {
             "False" => Self::NotReady,
             "Unknown" => Self::Unknown,
             _ if taints.contains(":NoExecute") => Self::Tainted,
-            _ if unschedulable == "true" => Self::Cordoned,
+            _ if unschedulable => Self::Cordoned,
             _ => Self::Ready,
         }
     }
@@ -90,7 +90,7 @@ fn lines(tables: &Tables) -> Vec<Line> {
     for row in table.rows() {
         let states = by_name.entry(text(row, node).to_owned()).or_default();
         let (at_s, before) = (number(row, at), states.last().map(|last| last.1));
-        let state = State::after(before, at_s, text(row, ready), text(row, unschedulable), text(row, taints));
+        let state = State::after(before, at_s, text(row, ready), is_true(row, unschedulable), text(row, taints));
         if before != Some(state) {
             states.push((at_s, state));
         }
@@ -384,11 +384,11 @@ mod tests {
         for (at_s, ready) in
             [(5.0, "Unknown"), (6.0, "False"), (9.0, "True"), (20.0, "Unknown"), (30.0, "Absent"), (40.0, "False")]
         {
-            states.push(State::after(states.last().copied(), at_s, ready, "false", ""));
+            states.push(State::after(states.last().copied(), at_s, ready, false, ""));
         }
         use State::{Absent, Joining, Ready, Unknown};
         assert_eq!(states, [Joining, Joining, Ready, Unknown, Absent, Joining]);
-        assert_eq!(State::after(None, 0.0, "False", "false", ""), State::NotReady, "it was there before");
+        assert_eq!(State::after(None, 0.0, "False", false, ""), State::NotReady, "it was there before");
     }
 
     #[test]

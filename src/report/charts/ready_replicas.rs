@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, font, px};
 use super::{Chart, Tables};
-use crate::report::tables::{number, text};
+use crate::report::table::{number, text};
 
 const PANELS_MAX: usize = 12;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::lines::Lines;
 use super::style::{self, SERIES};
 use super::{Chart, Tables};
-use crate::report::tables::{number, text};
+use crate::report::table::{number, text};
 
 pub(super) const CHART: Chart = Chart { file: "utilization-per-zone.svg", draw, otherwise: "there was no node" };
 

@@ -1,14 +1,11 @@
 //! The page of a run: every table of its directory, at any instant.
 
-use std::path::Path;
-
 use askama::Template;
 use serde_json::Value;
 
 use super::{Module, Shell, blocks, modules};
-use crate::observe::TableInfo;
 use crate::parallel;
-use crate::report::TableError;
+use crate::report::{RunTables, TableError};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules![
@@ -30,17 +27,19 @@ struct Page<'a> {
     overrides: Vec<&'a str>,
 }
 
-/// The text of the page of the run in `dir`, whose `summary.json` has been read.
+/// The text of the page of a run.
 ///
 /// # Errors
 ///
 /// If a table is missing or damaged: nothing is shown of a part of a run.
-pub fn draw_page(dir: &Path, summary: &Value) -> Result<String, TableError> {
-    let infos: Vec<TableInfo> = crate::observe::tables().into_iter().filter(|table| table.file != LEFT_OUT).collect();
+pub fn draw_page(run: &RunTables) -> Result<String, TableError> {
+    let files: Vec<&'static str> = run.infos().map(|table| table.file).filter(|file| *file != LEFT_OUT).collect();
+    let block = |file: &&str| run.find(file).map(|table| table.map(|table| blocks::block(table)));
     let mut tables = Vec::new();
-    for (info, block) in infos.iter().zip(parallel::map(&infos, |info| blocks::block(dir, info, summary))) {
-        tables.extend(block?.map(|block| (info.file.split('.').next().unwrap_or(info.file), block)));
+    for (file, block) in files.iter().zip(parallel::map(&files, block)) {
+        tables.extend(block?.map(|block| (file.split('.').next().unwrap_or(file), block)));
     }
+    let summary = run.summary();
     let text = |field: &str| summary[field].as_str().unwrap_or_default();
     let overrides = summary["overrides"].as_array().into_iter().flatten();
     let page = Page {
@@ -64,7 +63,7 @@ mod tests {
         let hostile = "</script><script>alert(1)</script>\"><img src=x onerror=alert(1)>";
         let verdict = serde_json::json!([{"kind": "trap", "tone": "bad", "text": hostile}]);
         let summary = serde_json::json!({"scenario": hostile, "seed": 1, "verdict": verdict, "overrides": [hostile]});
-        let page = draw_page(dir.path(), &summary).expect("a page");
+        let page = draw_page(&RunTables::new(dir.path().to_owned(), summary)).expect("a page");
         assert!(!page.contains("<img") && !page.contains("<script>alert"));
         assert_eq!(page.matches("</script>").count(), page.matches("<script").count());
     }

@@ -6,9 +6,10 @@ use clap::Args;
 
 use super::Ending;
 use super::failure::Failure;
+use super::formats::Formats;
 use super::ui::Ui;
 use super::words::counted;
-use crate::facade::{Error, StudyOutcome, WriteOptions};
+use crate::facade::{Error, StudyOutcome};
 
 /// Put the parts of one study together
 #[derive(Args, Debug)]
@@ -19,13 +20,15 @@ pub(super) struct MergeArgs {
     /// The directory of the whole
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    formats: Formats,
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
 }
 
 pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let options = WriteOptions::new().force(arguments.force);
+    let options = arguments.formats.writing().force(arguments.force);
     let parts: Result<Vec<StudyOutcome>, Error> = arguments.parts.iter().map(StudyOutcome::read).collect();
     let parts = parts?;
     let whole = StudyOutcome::merge(parts)?;

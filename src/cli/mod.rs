@@ -8,6 +8,7 @@
 mod decision_text;
 mod documents;
 mod failure;
+mod formats;
 mod intake;
 mod paint;
 mod places;

@@ -6,10 +6,11 @@ use clap::Args;
 
 use super::documents;
 use super::failure::Failure;
+use super::formats::Formats;
 use super::plan_text;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{LoadOptions, Plan, SolveOptions, WriteOptions};
+use crate::facade::{LoadOptions, Plan, SolveOptions};
 use crate::scenario::DocumentKind;
 use crate::study::Progress;
 
@@ -44,6 +45,8 @@ pub(super) struct PlanArgs {
     /// topology.example.com/rack, and rank them by what they cost: blast-radius.csv
     #[arg(long, value_name = "LABEL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     blast_radius: Option<String>,
+    #[command(flatten)]
+    formats: Formats,
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
@@ -60,7 +63,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let plan = Plan::load_with(documents::find(&arguments.plan, DocumentKind::Plan)?, &reading)?;
     ui.diagnostics(plan.warnings(), &plan.inner().sources);
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(plan.name()));
-    let writing = WriteOptions::new().force(arguments.force);
+    let writing = arguments.formats.writing().force(arguments.force);
     // Before anything is played, so that a refusal costs no time.
     plan.check_place(&place, &writing)?;
     let outcome = plan.solve(&options(arguments, &ui.bar()))?;

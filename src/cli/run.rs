@@ -1,17 +1,19 @@
 //! `run`: plays a scenario, writes its directory and tells what happened.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use super::Ending;
 use super::documents;
 use super::failure::{self, Failure};
+use super::formats::Formats;
 use super::intake;
 use super::places;
 use super::summary;
 use super::ui::Ui;
-use super::{Ending, Output};
-use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Scenario, WriteOptions, expect_place_of_trace};
+use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
+use crate::model::yaml_text;
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -43,8 +45,10 @@ pub(super) struct RunArgs {
     /// Write a trace as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    formats: Formats,
     /// Draw no charts and no page
-    #[arg(long)]
+    #[arg(long, conflicts_with = "png")]
     no_charts: bool,
     /// Check after every event that nothing impossible has happened, and play everything twice more and compare
     ///
@@ -58,8 +62,20 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     sample: Option<SimDuration>,
     /// What to print
-    #[arg(short, long, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[arg(short, long, value_enum, default_value_t = RunOutput::Text)]
+    output: RunOutput,
+}
+
+/// The form of what goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RunOutput {
+    /// For people
+    Text,
+    /// For programs: summary.json
+    Json,
+    /// What happened to the objects: a List of v1 Events, which kubectl reads
+    #[value(name = "events.yaml")]
+    EventsYaml,
 }
 
 pub(super) fn seed(text: &str) -> Result<u64, String> {
@@ -87,7 +103,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     ui.diagnostics(&resolved.warnings, &resolved.sources);
     failure::now_playing(resolved);
     let place = places::of_run(arguments.out.as_deref(), scenario.name(), &scenario.changes());
-    let writing = WriteOptions::new().force(arguments.force).charts(!arguments.no_charts);
+    let writing = arguments.formats.writing().force(arguments.force).charts(!arguments.no_charts);
     // Before anything is played, so that a refusal costs no time.
     let out = scenario.place(&place, &writing)?;
     if let Some(trace) = &arguments.trace {
@@ -110,23 +126,24 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         let events = outcome.observed.summary.counts.simulation_events;
         ui.note(format_args!("{events} events played, digest {:016x}", outcome.digest()));
     }
-    show(arguments, &outcome, written.dir(), ui)?;
+    show(arguments, &outcome, &written, ui)?;
     Ok(if outcome.holds() { Ending::Done } else { Ending::NotAsExpected })
 }
 
-fn show(arguments: &RunArgs, outcome: &Outcome, place: &Path, ui: &Ui) -> Result<(), Failure> {
+fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Result<(), Failure> {
     let (scenario, observed) = (outcome.scenario().resolved(), &outcome.observed);
     match arguments.output {
-        Output::Json => ui.out(&outcome.summary_json())?,
-        Output::Text if ui.is_quiet => {}
-        Output::Text => {
+        RunOutput::Json => ui.out(&outcome.summary_json())?,
+        RunOutput::EventsYaml => ui.out(&yaml_text::document(&written.events()?))?,
+        RunOutput::Text if ui.is_quiet => {}
+        RunOutput::Text => {
             let unread = intake::unread(&scenario.input, ui.stdout);
-            let text = summary::text(scenario, observed, &outcome.expectations, place, ui.stdout);
+            let text = summary::text(scenario, observed, &outcome.expectations, written.dir(), ui.stdout);
             let unsettled = intake::unsettled(&outcome.storms, ui.stdout);
             ui.out(&format!("{unread}{unsettled}{text}{}", intake::assumed(scenario, ui.stdout)))?;
         }
     }
-    if ui.is_quiet || arguments.output == Output::Json {
+    if ui.is_quiet || arguments.output != RunOutput::Text {
         // Nobody reads a summary, and a fault that did not happen proves nothing.
         let missed = observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody);
         missed.for_each(|sentence| ui.always(sentence.text.clone()));

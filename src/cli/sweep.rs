@@ -9,11 +9,12 @@ use comfy_table::{CellAlignment, Table};
 
 use super::documents;
 use super::failure::Failure;
+use super::formats::Formats;
 use super::remarks;
 use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
-use crate::facade::{LoadOptions, Study, SweepOptions, WriteOptions, ruled_out};
+use crate::facade::{LoadOptions, Study, SweepOptions, ruled_out};
 use crate::scenario::DocumentKind;
 use crate::study::{Progress, Results, SHOWN, Shard, Teller, spread};
 
@@ -48,6 +49,8 @@ pub(super) struct SweepArgs {
     /// lost for good, failed Jobs
     #[arg(long)]
     pub(super) allow_undone: bool,
+    #[command(flatten)]
+    formats: Formats,
     /// Begin anew whatever an interrupted sweep left, and replace the output directory whatever is in it
     #[arg(long, conflicts_with = "resume")]
     force: bool,
@@ -81,7 +84,7 @@ impl SweepArgs {
     /// How it is played.
     pub(super) fn options<'a>(&self, progress: &'a dyn Progress) -> SweepOptions<'a> {
         let mut options = SweepOptions::new().resume(self.resume).progress(progress);
-        options = options.write(WriteOptions::new().force(self.force));
+        options = options.write(self.formats.writing().force(self.force));
         if let Some(jobs) = self.jobs {
             options = options.threads(jobs);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::diagnostics::Diagnostic;
 use crate::inspect::InspectError;
-use crate::report::{OutputError, TableError};
+use crate::report::{ExportError, OutputError, TableError};
 use crate::scenario::Invalid;
 use crate::study::{InvalidShard, JournalError};
 
@@ -264,6 +264,15 @@ impl From<JournalError> for Error {
 impl From<InspectError> for Error {
     fn from(error: InspectError) -> Self {
         Reason::Inspect(error).into()
+    }
+}
+
+impl From<ExportError> for Error {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Table(error) => error.into(),
+            ExportError::Picture { .. } => Self::results(error.to_string(), "do without PNG: the SVG is whole"),
+        }
     }
 }
 

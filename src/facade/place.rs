@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::error::{Advice, Error, Reason};
+use super::write_options::WriteOptions;
 use crate::report::{OutputDir, Overwrite};
 use crate::study::Shard;
 
@@ -43,13 +44,15 @@ impl Of<'_> {
 }
 
 /// Refuses a place that holds something else than earlier results of the same thing, unless everything is to be replaced; and one that
-/// holds what is read, if it is.
+/// holds what is read, if it is. Options that cannot be met are refused before, too.
 pub(super) fn check<'a>(
     place: &Path,
-    overwrite: Overwrite,
+    options: &WriteOptions,
     of: Of<'_>,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Error> {
+    options.check_formats()?;
+    let overwrite = options.overwrite();
     OutputDir::spare_inputs(place, overwrite, inputs)?;
     OutputDir::check(place, overwrite)?;
     let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };

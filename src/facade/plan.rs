@@ -13,7 +13,7 @@ use super::plan_chart;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::report::{OutputDir, draw_survival_matrix};
+use crate::report::{OutputDir, draw_survival_matrix, tables_of_plans};
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
 
@@ -163,7 +163,7 @@ impl Plan {
     ///
     /// What is there.
     pub fn check_place(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<(), Error> {
-        place::check(dir.as_ref(), options.overwrite(), Of::Plan(&self.plan.name), self.inputs())
+        place::check(dir.as_ref(), options, Of::Plan(&self.plan.name), self.inputs())
     }
 
     fn inputs(&self) -> impl Iterator<Item = &Path> {
@@ -220,9 +220,9 @@ impl PlanOutcome {
     ///
     /// If the directory holds something else than results of this plan, or the operating system refuses.
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
-        let (results, overwrite) = (&self.results, options.overwrite());
-        place::check(dir.as_ref(), overwrite, Of::Plan(&results.plan), self.inputs.iter().map(PathBuf::as_path))?;
-        let out = OutputDir::begin(dir.as_ref(), overwrite)?;
+        let results = &self.results;
+        place::check(dir.as_ref(), options, Of::Plan(&results.plan), self.inputs.iter().map(PathBuf::as_path))?;
+        let out = OutputDir::begin(dir.as_ref(), options.overwrite())?;
         let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
         out.write("plan.csv", &plan)?;
         out.write("cases.csv", &cases)?;
@@ -230,13 +230,13 @@ impl PlanOutcome {
             out.write("blast-radius.csv", &plan::blast_csv(&self.blasts))?;
         }
         let chart = plan_chart::of_files(&results.summary(), &plan, &cases);
-        if let Some((name, picture)) =
-            chart.filter(|_| options.draws_charts()).and_then(|chart| draw_survival_matrix(&chart))
-        {
+        let chart = chart.filter(|_| options.draws_charts()).and_then(|chart| draw_survival_matrix(&chart));
+        if let Some((name, picture)) = &chart {
             out.write(&format!("charts/{name}"), picture.as_bytes())?;
         }
         // Last, as it marks a directory that is whole.
         out.write("summary.json", summary.as_bytes())?;
+        options.export_to(&out, &tables_of_plans(), chart.as_slice())?;
         Ok(out.finish()?)
     }
 }

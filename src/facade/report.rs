@@ -6,13 +6,24 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::Error;
+use super::write_options::WriteOptions;
 use super::{plan_chart, study_chart, study_files};
 use crate::inspect;
-use crate::observe::Cells;
+use crate::model::served_as;
+use crate::observe::{Cells, TableInfo, tables};
 use crate::report::{
-    DrawnCharts, OutputError, RunTables, Table, draw_charts, draw_page, draw_study_charts, draw_survival_matrix,
-    is_place_of_trace, write_trace,
+    DrawnCharts, Exported, OutputError, RunTables, Table, draw_charts, draw_page, draw_study_charts,
+    draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans, tables_of_studies, write_trace,
 };
+use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
+
+/// What a directory holds the results of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Run,
+    Study,
+    Plan,
+}
 
 /// The directory of a finished run, study or plan.
 #[derive(Clone, Debug)]
@@ -85,18 +96,79 @@ impl Report {
         written.map_err(|source| OutputError::Io { doing: "write", path: path.to_owned(), source }.into())
     }
 
+    /// The Events of a run as `kubectl get events -o json` prints them: a v1 List. Neither timeline actions nor faults are among them, as
+    /// those are no objects of the API.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, or a table is missing or damaged.
+    pub fn events(&self) -> Result<Value, Error> {
+        inspect::expect_run(self.dir(), self.summary())?;
+        let of_another = |what: &str| Error::results(format!("summary.json does not say {what}"), "play the run again");
+        let epoch = self.summary()["epoch"].as_str().and_then(unix_nanos_from_rfc3339);
+        let epoch = epoch.ok_or_else(|| of_another("what time stamp t=0 has"))?;
+        let version = self.summary()["kubernetes_version"].as_str().and_then(|text| text.parse().ok());
+        let version = version.ok_or_else(|| of_another("of which Kubernetes it is"))?;
+        let unix_nanos = |at_ms: i64| epoch.saturating_add(at_ms.saturating_mul(1_000_000));
+        let stamp = |at_ms| rfc3339_from_unix_nanos(unix_nanos(at_ms));
+        Ok(event_list(&self.run, |kind| served_as(kind, version), stamp, unix_nanos)?)
+    }
+
+    /// Its tables as Parquet and its charts as PNG, as far as the options say so: names, relative to the directory, and contents.
+    ///
+    /// # Errors
+    ///
+    /// If a file is missing or damaged, or the crate is built without that format.
+    pub fn exports(&self, options: &WriteOptions) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let mut files = Vec::new();
+        self.export(options, &self.draw()?.drawn, |name, content| {
+            files.push((name.to_owned(), content.to_vec()));
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    /// Gives `write` each of these files; the charts have been drawn.
+    pub(crate) fn export(
+        &self,
+        options: &WriteOptions,
+        charts: &[(&'static str, String)],
+        write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        options.check_formats()?;
+        options.export(&Exported { dir: self.dir(), tables: &self.tables(), charts }, write)
+    }
+
+    fn kind(&self) -> Kind {
+        let (dir, summary) = (self.dir(), self.summary());
+        if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
+            Kind::Plan
+        } else if summary["study"]["study"].is_string() {
+            Kind::Study
+        } else {
+            Kind::Run
+        }
+    }
+
+    fn tables(&self) -> Vec<TableInfo> {
+        match self.kind() {
+            Kind::Run => tables(),
+            Kind::Study => tables_of_studies(),
+            Kind::Plan => tables_of_plans(),
+        }
+    }
+
     /// The charts, and those for which there is nothing to show.
     pub(crate) fn draw(&self) -> Result<DrawnCharts, Error> {
-        let (dir, summary) = (self.dir(), self.summary());
         let of = |drawn| DrawnCharts { drawn, left_out: Vec::new() };
-        if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
-            return Ok(of(self.plan_charts()?));
+        match self.kind() {
+            Kind::Plan => Ok(of(self.plan_charts()?)),
+            Kind::Study => Ok(of(self.study_charts()?)),
+            Kind::Run => {
+                inspect::expect_run(self.dir(), self.summary())?;
+                Ok(draw_charts(&self.run)?)
+            }
         }
-        if summary["study"]["study"].is_string() {
-            return Ok(of(self.study_charts()?));
-        }
-        inspect::expect_run(dir, summary)?;
-        Ok(draw_charts(&self.run)?)
     }
 
     /// Those of a study; those of `tune` if it was one.

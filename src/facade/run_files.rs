@@ -14,18 +14,17 @@ use super::scenario::Scenario;
 use super::write_options::WriteOptions;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
-use crate::observe::{Row, Sentence, Summary};
+use crate::observe::{Row, Sentence, Summary, tables};
 use crate::report::{OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
 use crate::simulation::Storm;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, exact_rfc3339_from_unix_nanos};
 
 impl Scenario {
     /// Looks whether results can be written somewhere, before anything is played; none of what is read may be there.
     pub(crate) fn place(&self, dir: &Path, options: &WriteOptions) -> Result<OutputDir, Error> {
-        let overwrite = options.overwrite();
-        place::check(dir, overwrite, Of::Run, self.resolved().inputs())?;
-        Ok(OutputDir::begin(dir, overwrite)?)
+        place::check(dir, options, Of::Run, self.resolved().inputs())?;
+        Ok(OutputDir::begin(dir, options.overwrite())?)
     }
 }
 
@@ -84,14 +83,17 @@ impl Outcome {
         self.expect_rows()?;
         self.write_tables(&out)?;
         let report = Report::open(out.path())?;
+        let mut charts = Vec::new();
         if options.draws_charts() {
-            for (name, picture) in report.charts()? {
+            charts = report.charts()?;
+            for (name, picture) in &charts {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
             if let Some(page) = report.page()? {
                 out.write("report.html", page.as_bytes())?;
             }
         }
+        options.export_to(&out, &tables(), &charts)?;
         Ok(report.moved_to(out.finish()?))
     }
 
@@ -114,6 +116,8 @@ struct SummaryFile<'a> {
     kubernetes_version: KubernetesVersion,
     duration: SimDuration,
     duration_s: f64,
+    /// The time stamp of t=0: when the dump was made, or a made-up one if the input has none.
+    epoch: String,
     /// What `--set` changed in the scenario, as it was typed, and the end that `--until` gave it.
     overrides: &'a [String],
     /// Absent if no rows were kept.
@@ -146,6 +150,7 @@ fn summary_json(outcome: &Outcome) -> String {
         kubernetes_version: scenario.config.version,
         duration: scenario.duration,
         duration_s: scenario.duration.as_secs_f64(),
+        epoch: exact_rfc3339_from_unix_nanos(scenario.kubectl.epoch_unix_nanos),
         overrides: &outcome.scenario.changes(),
         verdict: outcome.keeps_rows.then_some(&*summary.verdict),
         summary,

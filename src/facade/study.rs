@@ -239,7 +239,7 @@ impl Study {
     fn answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
         options.check()?;
         let (study, overwrite, part) = (&self.study, options.write.overwrite(), options.part());
-        place::check(place, overwrite, Of::Study(&study.name, part), self.inputs())?;
+        place::check(place, &options.write, Of::Study(&study.name, part), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
             place::spare_recommendation(place, overwrite, "`sweep`")?;
         }

@@ -8,7 +8,7 @@ use super::study_chart;
 use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::inspect;
-use crate::report::{OutputDir, draw_study_charts};
+use crate::report::{OutputDir, draw_study_charts, tables_of_studies};
 use crate::study::Results;
 
 impl StudyOutcome {
@@ -31,7 +31,7 @@ impl StudyOutcome {
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
         let (results, place, overwrite) = (&self.results, dir.as_ref(), options.overwrite());
         let inputs = self.inputs.iter().map(PathBuf::as_path);
-        place::check(place, overwrite, Of::Study(&results.study, results.shard), inputs)?;
+        place::check(place, options, Of::Study(&results.study, results.shard), inputs)?;
         if self.patches.is_none() {
             place::spare_recommendation(place, overwrite, "these results")?;
         }
@@ -53,11 +53,14 @@ impl StudyOutcome {
             out.write("patch.yaml", patches.yaml.as_bytes())?;
             out.write("tuning.csv", tuning.csv().as_bytes())?;
         }
+        let mut charts = Vec::new();
         if options.draws_charts() {
-            for (name, picture) in draw_study_charts(&study_chart::of(results, self.tuning.as_ref())) {
+            charts = draw_study_charts(&study_chart::of(results, self.tuning.as_ref()));
+            for (name, picture) in &charts {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
         }
+        options.export_to(&out, &tables_of_studies(), &charts)?;
         Ok(out.finish()?)
     }
 

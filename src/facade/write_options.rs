@@ -1,12 +1,16 @@
 //! How results are written.
 
-use crate::report::Overwrite;
+use super::error::Error;
+use crate::observe::TableInfo;
+use crate::report::{Exported, Format, OutputDir, Overwrite};
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions {
     force: bool,
     leaves_charts_out: bool,
+    parquet: bool,
+    png: bool,
 }
 
 impl WriteOptions {
@@ -29,6 +33,54 @@ impl WriteOptions {
     pub fn charts(mut self, are_drawn: bool) -> Self {
         self.leaves_charts_out = !are_drawn;
         self
+    }
+
+    /// Whether tables are written as Parquet, too. That needs the feature `parquet`; without it nothing is written.
+    #[must_use]
+    pub fn parquet(mut self, is_wanted: bool) -> Self {
+        self.parquet = is_wanted;
+        self
+    }
+
+    /// Whether charts are written as PNG, too. That needs the feature `png`; without it nothing is written.
+    #[must_use]
+    pub fn png(mut self, is_wanted: bool) -> Self {
+        self.png = is_wanted;
+        self
+    }
+
+    fn formats(&self) -> impl Iterator<Item = Format> {
+        let wanted = [(Format::Parquet, self.parquet), (Format::Png, self.png)];
+        wanted.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(format, _)| format)
+    }
+
+    /// Refuses formats for which the crate is built without their feature.
+    pub(super) fn check_formats(&self) -> Result<(), Error> {
+        let missing = self.formats().find(|format| !format.feature().1);
+        missing.map_or(Ok(()), |format| {
+            let message = format!("this kubesquall is built without {}", format.as_str());
+            Err(Error::argument(message, format!("build it with the feature `{}`", format.feature().0)))
+        })
+    }
+
+    /// Gives `write` what is wanted besides of a directory's tables and charts: names in that directory, and contents.
+    pub(super) fn export(
+        &self,
+        exported: &Exported<'_>,
+        mut write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.formats().try_for_each(|format| exported.files(format, &mut write))
+    }
+
+    /// Writes what is wanted besides of these tables, so far as they are there, and charts.
+    pub(super) fn export_to(
+        &self,
+        out: &OutputDir,
+        tables: &[TableInfo],
+        charts: &[(&'static str, String)],
+    ) -> Result<(), Error> {
+        let exported = Exported { dir: out.path(), tables, charts };
+        self.export(&exported, |name, content| Ok(out.write(name, content)?))
     }
 
     pub(super) fn is_forced(&self) -> bool {

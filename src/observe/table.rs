@@ -56,6 +56,8 @@ pub enum Cells {
     Number,
     /// A number, or nothing.
     MaybeNumber,
+    /// A number that is not negative and may need all 64 bits.
+    Unsigned,
     /// `true` or `false`.
     Truth,
     /// Lines of text.
@@ -89,7 +91,7 @@ pub enum Value<R: 'static> {
     Truth(fn(&R) -> bool),
     /// Of [`Cells::Lines`].
     Lines(fn(&R) -> &[String]),
-    /// Of [`Cells::Number`], where it may need all 64 bits.
+    /// Of [`Cells::Unsigned`].
     Unsigned(fn(&R) -> u64),
     /// Of [`Cells::Real`]: what is not finite is nothing.
     Real(fn(&R) -> f64),
@@ -160,7 +162,7 @@ impl<R> Column<R> {
         meaning: &'static str,
         of: fn(&R) -> u64,
     ) -> Self {
-        Self { info: ColumnInfo { name, cells: Cells::Number, unit, meaning }, value: Value::Unsigned(of) }
+        Self { info: ColumnInfo { name, cells: Cells::Unsigned, unit, meaning }, value: Value::Unsigned(of) }
     }
 
     /// A column of numbers with decimals, some of them empty.

@@ -5,6 +5,7 @@
 
 mod charts;
 mod csv;
+mod exports;
 mod ours;
 mod page;
 mod plan_rows;
@@ -21,6 +22,7 @@ pub use charts::{
 };
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
+pub(crate) use exports::{ExportError, Exported, Format, event_list};
 pub use page::draw_page;
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::exports::{Format, renamed};
+
 /// Every file that a result can have, besides tables and charts.
 const NAMES: [&str; 6] = ["patch.sh", "patch.yaml", "report.html", "scenario.lock.yaml", "summary.json", LOCK];
 
@@ -16,10 +18,13 @@ const CHARTS: &str = "charts";
 /// Whether a result can have a file of that name, relative to its directory.
 pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(CHARTS)) {
-        return name.extension().is_some_and(|extension| extension == "svg");
+        // Other charts may be of another version; pictures in that form are made by others, too.
+        let is_png = |chart: &str| name.file_name() == Some(renamed(chart, Format::Png).as_ref());
+        return name.extension().is_some_and(|extension| extension == "svg") || super::charts::files().any(is_png);
     }
     let tables = [crate::observe::tables(), super::tables_of_studies(), super::tables_of_plans()].concat();
-    tables.iter().map(|table| table.file).chain(NAMES).any(|known| name == Path::new(known))
+    let is_table = |file: &str| name == Path::new(file) || name == Path::new(&renamed(file, Format::Parquet));
+    tables.iter().any(|table| is_table(table.file)) || NAMES.iter().any(|known| name == Path::new(known))
 }
 
 /// Whether a directory holds a result: a summary that this program wrote.
@@ -76,10 +81,12 @@ mod tests {
         for directory in ["charts", "notes", "empty"] {
             fs::create_dir(root.path().join(directory)).expect("a directory");
         }
-        for name in ["events.csv", "charts/nodes.svg", "charts/mine.png", "notes/events.csv", "thesis.txt"] {
+        let ours = ["events.csv", "events.parquet", "transcript.parquet", "charts/nodes.svg", "charts/node-states.png"];
+        let theirs = ["charts/mine.png", "mine.parquet", "notes/events.csv", "thesis.txt"];
+        for name in ours.iter().chain(&theirs) {
             fs::write(root.path().join(name), "x").expect("a file");
         }
         let found = foreign(root.path()).expect("it can be read");
-        assert_eq!(found, ["charts/mine.png", "notes/events.csv", "thesis.txt"].map(PathBuf::from));
+        assert_eq!(found, theirs.map(PathBuf::from));
     }
 }

@@ -74,7 +74,9 @@ pub(super) enum Values {
 impl Column {
     pub(super) fn new(info: ColumnInfo) -> Self {
         let values = match info.cells {
-            Cells::Time | Cells::MaybeTime | Cells::Number | Cells::MaybeNumber => Values::Numbers(Vec::new()),
+            Cells::Time | Cells::MaybeTime | Cells::Number | Cells::MaybeNumber | Cells::Unsigned => {
+                Values::Numbers(Vec::new())
+            }
             Cells::Truth => Values::Truths(Vec::new()),
             // What nobody counts with is text.
             Cells::Text

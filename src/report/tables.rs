@@ -41,7 +41,7 @@ fn problem(name: &str, cells: Cells, text: &str) -> Option<String> {
         Cells::Text | Cells::Lines | Cells::Texts => (true, ""),
         Cells::Time => (is_number(TIME_MAX_S), "a time in seconds"),
         Cells::MaybeTime => (text.is_empty() || is_number(TIME_MAX_S), "a number or nothing"),
-        Cells::Number | Cells::Counts => (is_whole(), "a whole number"),
+        Cells::Number | Cells::Unsigned | Cells::Counts => (is_whole(), "a whole number"),
         Cells::MaybeNumber => (text.is_empty() || is_whole(), "a whole number or nothing"),
         Cells::Real | Cells::Reals => (text.is_empty() || is_number(f64::MAX), "a number or nothing"),
         Cells::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
@@ -127,15 +127,30 @@ impl Table {
 
     fn read_json_lines(path: &Path, columns: &[ColumnInfo]) -> Result<Self, TableError> {
         let mut table = Self::new(columns.iter().copied());
-        for (line, text) in (1..).zip(read_text(path)?.lines()) {
-            let row: Value = serde_json::from_str(text)
-                .map_err(|error| TableError::new(path, Some(line), format!("this is no JSON: {error}")))?;
-            let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
-            table.push(line, cells.iter().map(String::as_str));
-        }
-        expect_rows(path, table.len() as u64)?;
+        scan_json_lines(path, columns, |line, cells| table.push(line, cells.iter().map(String::as_str)))?;
         Ok(table)
     }
+}
+
+/// Shows each row of a file of JSON lines: its line, and its cells in these columns as the file of a table would have them.
+///
+/// # Errors
+///
+/// If it is not there, is not text, has a line that is no JSON, or other rows than the run wrote.
+pub(super) fn scan_json_lines(
+    path: &Path,
+    columns: &[ColumnInfo],
+    mut show: impl FnMut(u64, &[String]),
+) -> Result<(), TableError> {
+    let mut count = 0;
+    for text in read_text(path)?.lines() {
+        count += 1;
+        let row: Value = serde_json::from_str(text)
+            .map_err(|error| TableError::new(path, Some(count), format!("this is no JSON: {error}")))?;
+        let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
+        show(count, &cells);
+    }
+    expect_rows(path, count)
 }
 
 /// A value as a cell of a CSV would have it.

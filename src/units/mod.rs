@@ -12,4 +12,6 @@ pub mod with_days;
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
-pub use time::{SimTime, rfc3339_from_unix_nanos, seconds_text, unix_nanos_from_rfc3339};
+pub use time::{
+    SimTime, exact_rfc3339_from_unix_nanos, rfc3339_from_unix_nanos, seconds_text, unix_nanos_from_rfc3339,
+};

@@ -104,6 +104,13 @@ pub fn rfc3339_from_unix_nanos(nanos: i64) -> String {
     second.expect("nanoseconds since 1970 that fit i64 lie within the calendar").to_string()
 }
 
+/// The same with what it has of a second.
+#[must_use]
+pub fn exact_rfc3339_from_unix_nanos(nanos: i64) -> String {
+    let instant = jiff::Timestamp::from_nanosecond(nanos.into());
+    instant.expect("nanoseconds since 1970 that fit i64 lie within the calendar").to_string()
+}
+
 impl fmt::Display for SimTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.seconds_text())

@@ -11,6 +11,7 @@ mod dumps;
 mod embed;
 mod expected;
 mod explain;
+mod exports;
 mod faults;
 mod figures;
 mod intake;

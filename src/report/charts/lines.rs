@@ -28,7 +28,7 @@ impl Lines<'_> {
         let area = style::header(area, self.title, &entries)?;
         let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
-            .margin_top(px(4))
+            .margin_top(px(4) + style::names_height(tables))
             .margin_right(px(26))
             .x_label_area_size(px(26))
             .y_label_area_size(px(46))

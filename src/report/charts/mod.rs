@@ -169,6 +169,12 @@ charts! {
     utilization::CHART
 }
 
+/// The file of every chart of runs, studies and plans.
+pub(super) fn files() -> impl Iterator<Item = &'static str> {
+    let of_runs = CHARTS.iter().map(|chart| chart.file);
+    of_runs.chain(study::CHARTS.iter().map(|chart| chart.0)).chain([survival_matrix::FILE])
+}
+
 /// The charts of a run.
 #[derive(Debug)]
 pub struct DrawnCharts {

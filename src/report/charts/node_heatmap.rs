@@ -340,13 +340,14 @@ fn draw_census(
 
 fn axis(area: &style::Area<'_>, plot: &Plot<'_>, y: i32) -> Result<(), Box<dyn std::error::Error>> {
     let (tables, x) = (plot.tables, |at_s| plot.x(at_s));
-    for line in tables.lines.iter().map(|line| x(line.span.from_s)) {
-        let mark = [(line, y + px(1) as i32), (line, y + px(9) as i32)];
-        area.draw(&PathElement::new(mark, style::CALM.stroke_width(px(1))))?;
-    }
     for Span { from_s, to_s } in &tables.faults {
         let corners = [(x(*from_s), y + px(2) as i32), (x(*to_s).max(x(*from_s) + px(1) as i32), y + px(8) as i32)];
         area.draw(&Rectangle::new(corners, style::FAULT.filled()))?;
+    }
+    // Over the strip, which would hide them.
+    for line in tables.lines.iter().map(|line| x(line.span.from_s)) {
+        let mark = [(line, y + px(1) as i32), (line, y + px(9) as i32)];
+        area.draw(&PathElement::new(mark, style::CALM.stroke_width(px(1))))?;
     }
     let last = x(tables.end_s);
     for at_s in style::time_marks(tables.end_s) {
@@ -363,7 +364,7 @@ fn legend(area: &style::Area<'_>, mut x: i32, y: i32) -> Result<(), Box<dyn std:
     let entries = State::ALL
         .iter()
         .map(|(state, name)| (state.color(), *name))
-        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "kubectl (tick below)")]);
+        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "what somebody did (tick below)")]);
     for (color, name) in entries {
         let side = px(12) as i32;
         area.draw(&Rectangle::new([(x, y), (x + side, y + side)], color.filled()))?;

@@ -52,14 +52,15 @@ fn draw(tables: &Tables) -> Option<String> {
     let shown = &all[..all.len().min(PANELS_MAX)];
     let columns = if shown.len() > 1 { 2 } else { 1 };
     let lines = shown.len().div_ceil(columns) as u32;
-    style::canvas((1100, 64 + lines * 150), &tables.caption, |area| {
+    let panel_height = 150 + style::names_height(tables) / px(1);
+    style::canvas((1100, 64 + lines * panel_height), &tables.caption, |area| {
         let title = format!(
             "Ready replicas against wanted: {hurt} of {} workloads were short, the worst first",
             tables.worst_first.len()
         );
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
         let legend = "blue: ready; gray line: wanted; red: missing; yellow: fault on (a strip at the top, if for most of the run); dashed: \
-                      a kubectl line";
+                      what somebody did";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
         let (_, body) = area.split_vertically(px(56));
         for (panel, workload) in body.split_evenly((lines as usize, columns)).iter().zip(shown) {
@@ -92,9 +93,10 @@ fn thin_shortages(workload: &Workload, end_s: f64, pixel_s: f64) -> Vec<[(f64, f
 fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
     let max = workload.desired.iter().chain(&workload.ready).map(|s| s.1).fold(1.0, f64::max);
     let top = style::ceiling(max);
-    let mut chart = ChartBuilder::on(panel)
-        .caption(&workload.name, font(13))
+    let body = panel.titled(&workload.name, font(13))?;
+    let mut chart = ChartBuilder::on(&body)
         .margin(px(6))
+        .margin_top(px(2) + style::names_height(tables))
         .margin_right(px(26))
         .x_label_area_size(px(22))
         .y_label_area_size(px(34))

@@ -84,16 +84,20 @@ fn axis_number(value: f64, low: f64, high: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+type Draw = fn(&StudyChart) -> Option<String>;
+
+/// Their files, and how each is drawn; none if there is nothing to show.
+pub(super) const CHARTS: [(&str, Draw); 4] = [
+    ("cost-curve.svg", cost_curve),
+    ("trade-off.svg", trade_off),
+    ("recovery.svg", recovery),
+    ("workload-costs.svg", workload_costs),
+];
+
 /// Draws them: file name and SVG text.
 #[must_use]
 pub fn draw_study_charts(chart: &StudyChart) -> Vec<(&'static str, String)> {
-    let drawn = [
-        ("cost-curve.svg", cost_curve(chart)),
-        ("trade-off.svg", trade_off(chart)),
-        ("recovery.svg", recovery(chart)),
-        ("workload-costs.svg", workload_costs(chart)),
-    ];
-    drawn.into_iter().filter_map(|(name, svg)| Some((name, svg?))).collect()
+    CHARTS.iter().filter_map(|(name, draw)| Some((*name, draw(chart)?))).collect()
 }
 
 /// Variants that differ in the last thing that is varied alone.
@@ -172,7 +176,7 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .label_style(font(11))
             .axis_desc_style(font(11))
             .x_desc(if lines.len() > 1 { last_axis(chart) } else { chart.axes.as_str() })
-            .y_desc(chart.value.as_str())
+            .y_desc(format!("{}, mean of a run", chart.value))
             .x_labels(count.min(24) + 1)
             .y_labels(6)
             .x_label_formatter(&label)
@@ -253,7 +257,11 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
     };
     let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
     style::canvas((1100, 440), &chart.caption, |area| {
-        let title = format!("{}: what less unavailability costs in needless evictions{}", chart.title, crossed(chart));
+        let crossed = crossed(chart);
+        let title = format!(
+            "{}: what less unavailability costs in needless evictions, by {}{crossed}",
+            chart.title, chart.axes
+        );
         let area = style::header(area, &title, &[])?;
         let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
@@ -284,42 +292,79 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         }
         let (wide, high) = plot.plotting_area().dim_in_pixel();
         let scale = (f64::from(wide) / (right - left), f64::from(high) / (top - bottom));
-        for variant in labeled(chart, scale) {
+        for (variant, label) in labeled(chart, scale) {
             let beside = EmptyElement::at(chart.trade_offs[variant])
-                + Text::new(chart.labels[variant].clone(), (px(7) as i32, -(px(14) as i32)), font(11));
+                + Text::new(label, (px(7) as i32, -(px(14) as i32)), font(11));
             plot.draw_series([beside])?;
         }
         Ok(())
     })
 }
 
-/// The variants whose names can be written beside their points, if the axes are so many pixels to a unit: what is best and what is on the
-/// front before the rest, and none over another.
-fn labeled(chart: &StudyChart, (x_px, y_px): (f64, f64)) -> Vec<usize> {
+/// What is written beside which points, if the axes are so many pixels to a unit: what is best and what is on the front before the rest, and
+/// nothing over another. Points that lie on each other have one name: whose each is cannot be told.
+fn labeled(chart: &StudyChart, (x_px, y_px): (f64, f64)) -> Vec<(usize, String)> {
     const CHARACTER: f64 = 6.5;
     const LINE: f64 = 13.0;
+    let place = |variant: usize| (chart.trade_offs[variant].0 * x_px, chart.trade_offs[variant].1 * y_px);
     let mut order: Vec<usize> = (0..chart.trade_offs.len()).collect();
     order.sort_by_key(|&variant| (Some(variant) != chart.best, !chart.is_on_front[variant], variant));
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let mut found = Vec::new();
-    for variant in order {
-        let (x, y) = (chart.trade_offs[variant].0 * x_px, chart.trade_offs[variant].1 * y_px);
-        let width = (chart.labels[variant].chars().count() as f64 + 1.0) * CHARACTER * f64::from(px(1));
+    for heap in heaps(&order, place) {
+        let label = heap_label(chart, &heap);
+        // To the right of all of them.
+        let beside = |a: &usize, b: &usize| place(*a).0.total_cmp(&place(*b).0);
+        let Some(rightmost) = heap.into_iter().max_by(beside) else { continue };
+        let (x, y) = place(rightmost);
+        let width = (label.chars().count() as f64 + 1.0) * CHARACTER * f64::from(px(1));
         let covers =
             |of: &(f64, f64, f64)| (of.1 - y).abs() < LINE * f64::from(px(1)) && of.0 < x + width && x < of.0 + of.2;
         if !taken.iter().any(covers) {
             taken.push((x, y, width));
-            found.push(variant);
+            found.push((rightmost, label));
         }
     }
     found.sort_unstable();
     found
 }
 
+/// Points that cannot be told apart, as each touches another of its heap; heaps and their points in the order that is given.
+fn heaps(order: &[usize], place: impl Fn(usize) -> (f64, f64)) -> Vec<Vec<usize>> {
+    let reach = 8.0 * f64::from(px(1));
+    let touch = |a: usize, b: usize| {
+        let ((ax, ay), (bx, by)) = (place(a), place(b));
+        (ax - bx).abs() < reach && (ay - by).abs() < reach
+    };
+    // Positions in the order.
+    let mut heaps: Vec<Vec<usize>> = Vec::new();
+    for (position, &variant) in order.iter().enumerate() {
+        let (touched, apart): (Vec<_>, Vec<_>) =
+            heaps.into_iter().partition(|heap| heap.iter().any(|other| touch(variant, order[*other])));
+        let mut heap = touched.concat();
+        heap.push(position);
+        heap.sort_unstable();
+        heaps = apart;
+        heaps.push(heap);
+    }
+    heaps.sort_unstable();
+    heaps.into_iter().map(|heap| heap.into_iter().map(|position| order[position]).collect()).collect()
+}
+
+/// The names of a heap's points, as many as are soon read.
+fn heap_label(chart: &StudyChart, heap: &[usize]) -> String {
+    const NAMES_MAX: usize = 3;
+    let names: Vec<&str> = heap.iter().take(NAMES_MAX).map(|variant| chart.labels[*variant].as_str()).collect();
+    match heap.len().saturating_sub(NAMES_MAX) {
+        0 => names.join("; "),
+        more => format!("{}; {more} more", names.join("; ")),
+    }
+}
+
 /// How long the longest gap of a run was, by variant.
 fn recovery(chart: &StudyChart) -> Option<String> {
     let shown = shown(chart);
-    let longest = chart.recoveries.iter().flatten().copied().fold(0.0, f64::max);
+    let longest = shown.iter().flat_map(|variant| &chart.recoveries[*variant]).copied().fold(0.0, f64::max);
     let curves = distinct(chart, &shown);
     style::canvas((1100, 440), &chart.caption, |area| {
         let entries: Vec<(&str, RGBColor)> =
@@ -383,7 +428,7 @@ fn shown(chart: &StudyChart) -> Vec<usize> {
 }
 
 fn recovery_title(chart: &StudyChart, shown: usize) -> String {
-    let title = format!("{}: share of runs whose longest gap was at most so long", chart.title);
+    let title = format!("{}: share of runs whose longest gap was at most so long, by {}", chart.title, chart.axes);
     let all = chart.recoveries.len();
     if shown == all { title } else { format!("{title} ({shown} of {all} variants)") }
 }
@@ -460,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_points_do_not_cover_each_other_and_the_best_has_its_own() {
+    fn points_that_lie_on_each_other_have_one_name_with_the_best_first() {
         let chart = StudyChart {
             labels: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
             trade_offs: vec![(1.0, 1.0), (1.0, 1.0), (50.0, 50.0)],
@@ -468,7 +513,8 @@ mod tests {
             best: Some(1),
             ..StudyChart::default()
         };
-        assert_eq!(labeled(&chart, (40.0, 40.0)), [1, 2]);
+        let expected = [(1, "b; a".to_owned()), (2, "c".to_owned())];
+        assert_eq!(labeled(&chart, (40.0, 40.0)), expected);
     }
 
     #[test]

@@ -237,13 +237,28 @@ pub(super) struct Fault {
 const BANDS_MAX: usize = 40;
 /// More lines of operators and procedures than this are not marked.
 const MARKED_LINES_MAX: usize = 60;
-/// More faults than this are not named.
-const NAMED_FAULTS_MAX: usize = 12;
+/// More faults, or more lines of operators and procedures, than this are not named.
+const NAMES_MAX: usize = 12;
 /// Width of a character of a fault's name, in logical pixels.
 const NAME_WIDTH: f64 = 5.0;
 
-/// Draws when somebody did something and when something was broken, behind a chart whose values reach up to `top`: a dashed line, and a band, or a strip at the top for what lasts most
-/// of the run and would color all of it; and the names that there is room for.
+/// Height of a line of names, in logical pixels.
+const NAME_HEIGHT: u32 = 11;
+
+/// The lines of names that stand above a chart, where no curve is: of faults, and of what somebody did. None where they are too many.
+fn named(tables: &super::Tables) -> impl Iterator<Item = &[Fault]> {
+    let all = [tables.named_faults.as_slice(), tables.lines.as_slice()];
+    all.into_iter().filter(|named| (1..=NAMES_MAX).contains(&named.len()))
+}
+
+/// What the names above a chart take, in pixels.
+pub(super) fn names_height(tables: &super::Tables) -> u32 {
+    px(NAME_HEIGHT) * named(tables).count() as u32
+}
+
+/// Draws when somebody did something and when something was broken, behind a chart whose values reach up to `top`: a dashed line, and a
+/// band, or a strip at the top for what lasts most of the run and would color all of it; and above the chart, which leaves them
+/// [`names_height`] there, the names that there is room for.
 pub(super) fn draw_faults<Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<MarkedAxis, Y>>,
     tables: &super::Tables,
@@ -277,11 +292,13 @@ where
     }
     let name_s = pixel_s * NAME_WIDTH;
     let style = font(9).color(&DIM);
-    for (labels, below) in [(&tables.named_faults, 0), (&tables.lines, 11)] {
+    let height = names_height(tables) as i32;
+    for (labels, row) in named(tables).zip(0..) {
         let names = fitting(labels, tables.end_s, name_s).into_iter();
-        chart.draw_series(names.map(|(at_s, name)| {
-            EmptyElement::at((at_s + 2.0 * pixel_s, top)) + Text::new(name, (0, px(below) as i32), style.clone())
-        }))?;
+        let y = row * px(NAME_HEIGHT) as i32 - height;
+        chart.draw_series(
+            names.map(|(at_s, name)| EmptyElement::at((at_s, top)) + Text::new(name, (0, y), style.clone())),
+        )?;
     }
     Ok(())
 }
@@ -290,9 +307,6 @@ where
 /// so many seconds.
 fn fitting(faults: &[Fault], end_s: f64, character_s: f64) -> Vec<(f64, String)> {
     const SHORTEST: usize = 5;
-    if faults.len() > NAMED_FAULTS_MAX {
-        return Vec::new();
-    }
     let mut names = Vec::new();
     for (place, Fault { span, name }) in faults.iter().enumerate() {
         let next = faults[place + 1..].iter().map(|fault| fault.span.from_s).find(|from_s| *from_s > span.from_s);

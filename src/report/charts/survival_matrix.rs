@@ -82,6 +82,8 @@ impl SurvivalCell {
     }
 }
 
+pub(super) const FILE: &str = "survival-matrix.svg";
+
 /// Draws it; none if there is nothing to draw.
 #[must_use]
 pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, String)> {
@@ -124,7 +126,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
         area.draw(&Text::new(chart.counted.clone(), at(label_width, y(chart.rows.len()) + 8), font(12)))?;
         legend(area, chart, y(chart.rows.len()) + 44)
     })?;
-    Some(("survival-matrix.svg", svg))
+    Some((FILE, svg))
 }
 
 /// Every color, and what it means.

@@ -36,8 +36,8 @@ fn shares(tables: &Tables, resource: &str) -> BTreeMap<String, Vec<(f64, f64)>> 
         let offered = number(row, allocatable);
         // Of nothing there is no share: the zone has no Ready node.
         let share = if offered > 0.0 { (number(row, requested) / offered).min(1.5) } else { f64::NAN };
-        let name = if text(row, zone).is_empty() { "no zone" } else { text(row, zone) };
-        by_zone.entry(name.to_owned()).or_default().push((number(row, at), share));
+        let name = if text(row, zone).is_empty() { "no zone".to_owned() } else { format!("zone {}", text(row, zone)) };
+        by_zone.entry(name).or_default().push((number(row, at), share));
     }
     by_zone
 }

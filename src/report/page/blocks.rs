@@ -84,7 +84,7 @@ impl From<Cells> for Packing {
             | Cells::Counts => Self::Text,
             Cells::Time => Self::Time,
             Cells::MaybeTime => Self::MaybeTime,
-            Cells::Number => Self::Number,
+            Cells::Number | Cells::Unsigned => Self::Number,
             Cells::MaybeNumber => Self::MaybeNumber,
             Cells::Truth => Self::Truth,
         }

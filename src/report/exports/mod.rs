@@ -1,0 +1,137 @@
+//! Results in the formats of other programs: tables as Parquet, charts as PNG, events as a List of v1 Events. All are made of the files of a
+//! directory.
+
+mod events;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "png")]
+mod png;
+
+use std::path::Path;
+
+use thiserror::Error;
+
+pub(crate) use events::event_list;
+
+use super::TableError;
+use crate::observe::TableInfo;
+
+/// A format that files of a result can have besides their own. Each needs a feature of this crate.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Tables.
+    Parquet,
+    /// Charts.
+    Png,
+}
+
+impl Format {
+    /// How it is called.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Parquet => "Parquet",
+            Self::Png => "PNG",
+        }
+    }
+
+    /// The feature that builds it in, and whether it is.
+    pub(crate) fn feature(self) -> (&'static str, bool) {
+        match self {
+            Self::Parquet => ("parquet", cfg!(feature = "parquet")),
+            Self::Png => ("png", cfg!(feature = "png")),
+        }
+    }
+
+    /// The ending of its files.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Png => "png",
+        }
+    }
+}
+
+/// Why a file cannot be had in another format.
+#[derive(Debug, Error)]
+pub(crate) enum ExportError {
+    /// It is a table that is missing or damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// It is a chart.
+    #[error("{chart} cannot become a PNG: {why}")]
+    Picture {
+        /// Its file.
+        chart: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What is there to be had in other formats.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Exported<'a> {
+    /// Where the tables are.
+    pub(crate) dir: &'a Path,
+    /// Those that there can be.
+    pub(crate) tables: &'a [TableInfo],
+    /// The charts: file names and SVG texts.
+    pub(crate) charts: &'a [(&'static str, String)],
+}
+
+impl Exported<'_> {
+    /// Gives `write` each file of that format: its name, relative to the directory, and its content. Without the format's feature there
+    /// are none.
+    ///
+    /// # Errors
+    ///
+    /// If a table is damaged, a chart cannot be drawn, or `write` fails.
+    pub(crate) fn files<E: From<ExportError>>(
+        &self,
+        format: Format,
+        write: impl FnMut(&str, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match format {
+            Format::Parquet => self.parquet(write),
+            Format::Png => self.png(write),
+        }
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet<E: From<ExportError>>(&self, mut write: impl FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        for table in self.tables {
+            let path = self.dir.join(table.file);
+            // Tables that a result need not have.
+            if path.is_file() {
+                let content = parquet::content(&path, table).map_err(ExportError::from)?;
+                write(&renamed(table.file, Format::Parquet), &content)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet<E>(&self, _: impl FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        Ok(())
+    }
+
+    #[cfg(feature = "png")]
+    fn png<E: From<ExportError>>(&self, mut write: impl FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        let renderer = png::Renderer::new();
+        for (chart, svg) in self.charts {
+            let picture = renderer.png(svg);
+            let picture = picture.map_err(|why| ExportError::Picture { chart: (*chart).to_owned(), why })?;
+            write(&format!("charts/{}", renamed(chart, Format::Png)), &picture)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "png"))]
+    fn png<E>(&self, _: impl FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// The name of a file in that format.
+pub(super) fn renamed(file: &str, format: Format) -> String {
+    Path::new(file).with_extension(format.extension()).display().to_string()
+}

@@ -297,11 +297,11 @@ fn events_are_a_list_of_all_that_the_api_had_with_names_of_their_own() {
     let at: f64 = rows[0][0].parse().expect("a time");
     assert_eq!(first["firstTimestamp"], format!("2026-01-01T00:{:02}:{:02}Z", at as u64 / 60, at as u64 % 60));
     assert_eq!(report.summary()["epoch"], "2026-01-01T00:00:00Z");
-    // A StatefulSet's pods of one name are not one object.
+    // All Events about an object have its UID.
     let uids = |name: &str| -> BTreeSet<String> {
         let about = items.iter().filter(|item| item["involvedObject"]["name"] == name);
         about.map(|item| item["involvedObject"]["uid"].to_string()).collect()
     };
-    assert_eq!(uids("web").len(), 1);
+    assert_eq!(uids("worker-0").len(), 1);
     assert_eq!(first["involvedObject"]["apiVersion"], "v1");
 }

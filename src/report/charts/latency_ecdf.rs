@@ -28,7 +28,13 @@ fn draw(tables: &Tables) -> Option<String> {
     let longest = to_bound.iter().chain(&to_ready).copied().fold(0.0, f64::max);
     style::canvas((1100, 420), &tables.caption, |area| {
         let title = format!("From created to bound and to Ready: {created_count} pods created during the run");
-        let area = style::header(area, &title, &[("bound", WARN), ("Ready", CALM)])?;
+        let curves = [(&mut to_bound, "bound", WARN), (&mut to_ready, "Ready", CALM)];
+        let curves =
+            curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, created_count, longest), color)));
+        let curves = style::told_apart(curves, |a, b| a.0 == b.0);
+        let entries: Vec<(&str, RGBColor)> =
+            curves.iter().map(|(names, (_, color))| (names.as_str(), *color)).collect();
+        let area = style::header(area, &title, &entries)?;
         let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
@@ -48,8 +54,7 @@ fn draw(tables: &Tables) -> Option<String> {
             .x_label_formatter(&|at| style::plain(*at))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        for (values, color) in [(&mut to_bound, WARN), (&mut to_ready, CALM)] {
-            let curve = ecdf(values, created_count, longest);
+        for (_, (curve, color)) in curves {
             chart.draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?;
         }
         Ok(())

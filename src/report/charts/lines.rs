@@ -24,7 +24,8 @@ pub(super) struct Lines<'a> {
 impl Lines<'_> {
     pub(super) fn draw(&self, area: &style::Area<'_>, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
         let lines = told_apart(&self.lines);
-        let entries: Vec<(&str, RGBColor)> = lines.iter().map(|(name, _, color)| (name.as_str(), *color)).collect();
+        let entries: Vec<(&str, RGBColor)> =
+            lines.iter().map(|(names, (.., color))| (names.as_str(), *color)).collect();
         let area = style::header(area, self.title, &entries)?;
         let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
@@ -53,7 +54,7 @@ impl Lines<'_> {
             let line = [(0.0, limit), (tables.end_s, limit)];
             chart.draw_series(LineSeries::new(line, BAD.mix(0.6).stroke_width(px(1))))?;
         }
-        for (_, samples, color) in &lines {
+        for (_, (_, samples, color)) in &lines {
             for (stretch, end_s) in style::stretches(samples, tables.end_s) {
                 chart.draw_series(LineSeries::new(style::steps(stretch, end_s), color.stroke_width(px(2))))?;
             }
@@ -63,19 +64,12 @@ impl Lines<'_> {
 }
 
 /// Lines that lie on each other as one that has the names of all.
-fn told_apart(lines: &[Line]) -> Vec<Line> {
-    let is_same = |a: &[(f64, f64)], b: &[(f64, f64)]| {
-        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+fn told_apart(lines: &[Line]) -> Vec<(String, &Line)> {
+    let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+    let is_same = |(_, a, _): &Line, (_, b, _): &Line| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
     };
-    let mut apart: Vec<Line> = Vec::new();
-    for (name, samples, color) in lines {
-        match apart.iter_mut().find(|(_, of, _)| is_same(of, samples)) {
-            Some((names, ..)) => *names = format!("{names}, {name}"),
-            None => apart.push((name.clone(), samples.clone(), *color)),
-        }
-    }
-    apart
+    style::told_apart(lines.iter().map(|line| (line.0.clone(), line)), |a, b| is_same(a, b))
 }
 
 #[cfg(test)]

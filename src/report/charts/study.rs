@@ -1,6 +1,7 @@
 //! The charts of a study: cost of each variant, the trade-off, and how long recoveries took.
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, SERIES, font, px};
 use crate::units::SimDuration;
@@ -158,8 +159,10 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         let crossed = crossed(chart);
         let title =
             format!("{}: {} by {}, mean with its interval{from}{crossed}", chart.title, chart.value, chart.axes);
+        let named = lines.iter().map(|line| (line.label.clone(), line));
+        let drawn = style::told_apart(named, |a, b| costs_of(chart, a).eq(costs_of(chart, b)));
         let entries: Vec<(&str, RGBColor)> =
-            lines.iter().zip(SERIES).map(|(line, color)| (line.label.as_str(), color)).collect();
+            drawn.iter().zip(SERIES).map(|((names, _), color)| (names.as_str(), color)).collect();
         let area = style::header(area, &title, if lines.len() > 1 { &entries } else { &[] })?;
         let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
@@ -182,9 +185,8 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&label)
             .y_label_formatter(&|value| axis_number(*value, bottom, top))
             .draw()?;
-        for (line, color) in lines.iter().zip(SERIES) {
-            let costs =
-                || line.variants.iter().enumerate().map(|(at, (_, variant))| (at as f64, chart.costs[*variant]));
+        for ((_, line), color) in drawn.iter().zip(SERIES) {
+            let costs = || costs_of(chart, line).enumerate().map(|(at, cost)| (at as f64, cost));
             let points: Vec<(f64, f64)> = costs().map(|(at, cost)| (at, cost.0)).collect();
             if is_ordered {
                 let upper = costs().map(|(at, cost)| (at, cost.2));
@@ -199,6 +201,8 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
                 plot.draw_series(costs().map(whisker))?;
             }
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(4), color.filled())))?;
+        }
+        for line in &lines {
             let is_out = |(_, (_, variant)): &(usize, &(String, usize))| chart.is_ruled_out(*variant);
             let out = line.variants.iter().enumerate().filter(is_out);
             plot.draw_series(out.map(|(at, (_, variant))| {
@@ -211,6 +215,11 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         }
         Ok(())
     })
+}
+
+/// What the variants of a line cost.
+fn costs_of(chart: &StudyChart, line: &Line) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator {
+    line.variants.iter().map(|(_, variant)| chart.costs[*variant])
 }
 
 /// The name of the last thing that is varied.
@@ -265,7 +274,7 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         let area = style::header(area, &title, &[])?;
         let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
-            .margin_right(px(60))
+            .margin_right(px(RIGHT))
             .x_label_area_size(px(36))
             .y_label_area_size(px(64))
             .build_cartesian_2d(left..right, bottom..top)?;
@@ -293,18 +302,30 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         let (wide, high) = plot.plotting_area().dim_in_pixel();
         let scale = (f64::from(wide) / (right - left), f64::from(high) / (top - bottom));
         for (variant, label) in labeled(chart, scale) {
-            let beside = EmptyElement::at(chart.trade_offs[variant])
-                + Text::new(label, (px(7) as i32, -(px(14) as i32)), font(11));
-            plot.draw_series([beside])?;
+            let point = chart.trade_offs[variant];
+            // To the left where there is no room to the right.
+            let end = (point.0 - left) * scale.0 + width_of(&label);
+            let is_left = end > f64::from(wide + px(RIGHT));
+            let (x, side) = if is_left { (-(px(7) as i32), HPos::Right) } else { (px(7) as i32, HPos::Left) };
+            let style = font(11).pos(Pos::new(side, VPos::Top));
+            plot.draw_series([EmptyElement::at(point) + Text::new(label, (x, -(px(14) as i32)), style)])?;
         }
         Ok(())
     })
 }
 
+/// What is free to the right of a trade-off, in logical pixels, for the names of points at its edge.
+const RIGHT: u32 = 60;
+
+/// How wide the name of a point is, in pixels.
+fn width_of(label: &str) -> f64 {
+    const CHARACTER: f64 = 6.5;
+    (label.chars().count() as f64 + 1.0) * CHARACTER * f64::from(px(1))
+}
+
 /// What is written beside which points, if the axes are so many pixels to a unit: what is best and what is on the front before the rest, and
 /// nothing over another. Points that lie on each other have one name: whose each is cannot be told.
 fn labeled(chart: &StudyChart, (x_px, y_px): (f64, f64)) -> Vec<(usize, String)> {
-    const CHARACTER: f64 = 6.5;
     const LINE: f64 = 13.0;
     let place = |variant: usize| (chart.trade_offs[variant].0 * x_px, chart.trade_offs[variant].1 * y_px);
     let mut order: Vec<usize> = (0..chart.trade_offs.len()).collect();
@@ -317,7 +338,7 @@ fn labeled(chart: &StudyChart, (x_px, y_px): (f64, f64)) -> Vec<(usize, String)>
         let beside = |a: &usize, b: &usize| place(*a).0.total_cmp(&place(*b).0);
         let Some(rightmost) = heap.into_iter().max_by(beside) else { continue };
         let (x, y) = place(rightmost);
-        let width = (label.chars().count() as f64 + 1.0) * CHARACTER * f64::from(px(1));
+        let width = width_of(&label);
         let covers =
             |of: &(f64, f64, f64)| (of.1 - y).abs() < LINE * f64::from(px(1)) && of.0 < x + width && x < of.0 + of.2;
         if !taken.iter().any(covers) {
@@ -399,15 +420,8 @@ fn recovery(chart: &StudyChart) -> Option<String> {
 
 /// The curves of variants, those that coincide as one with the names of all.
 fn distinct<'a>(chart: &'a StudyChart, shown: &[usize]) -> Vec<(String, &'a [f64])> {
-    let mut curves: Vec<(String, &[f64])> = Vec::new();
-    for &variant in shown {
-        let (gaps, label) = (chart.recoveries[variant].as_slice(), &chart.labels[variant]);
-        match curves.iter_mut().find(|(_, of)| *of == gaps) {
-            Some((names, _)) => *names = format!("{names} = {label}"),
-            None => curves.push((label.clone(), gaps)),
-        }
-    }
-    curves
+    let curve = |variant: &usize| (chart.labels[*variant].clone(), chart.recoveries[*variant].as_slice());
+    style::told_apart(shown.iter().map(curve), |a, b| a == b)
 }
 
 /// The variants whose lines fit into one picture, in their order: the baseline, the cheapest, those on the front, the others.
@@ -449,8 +463,11 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             "{}: cost by {}, in % of today's; what is recommended is ringed{which}{crossed}",
             chart.title, chart.axes
         );
+        let cost = |curve: &WorkloadCurve| curve.costs.iter().map(|cost| relative(curve, cost.0)).collect::<Vec<f64>>();
+        let curves = curves.iter().map(|curve| (curve.workload.clone(), *curve));
+        let curves = style::told_apart(curves, |a, b| (cost(a), a.best) == (cost(b), b.best));
         let entries: Vec<(&str, RGBColor)> =
-            curves.iter().zip(SERIES).map(|(curve, color)| (curve.workload.as_str(), color)).collect();
+            curves.iter().zip(SERIES).map(|((names, _), color)| (names.as_str(), color)).collect();
         let area = style::header(area, &title, &entries)?;
         let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
@@ -473,7 +490,7 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&label)
             .y_label_formatter(&|value| format!("{value:.0} %"))
             .draw()?;
-        for (curve, color) in curves.iter().zip(SERIES) {
+        for ((_, curve), color) in curves.iter().zip(SERIES) {
             let points: Vec<(f64, f64)> =
                 curve.costs.iter().enumerate().map(|(index, cost)| (index as f64, relative(curve, cost.0))).collect();
             let best = curve.best.map(|best| points[best]);
@@ -525,6 +542,6 @@ mod tests {
             ..StudyChart::default()
         };
         let names: Vec<String> = distinct(&chart, &[0, 1, 2]).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["a = b", "c"]);
+        assert_eq!(names, ["a, b", "c"]);
     }
 }

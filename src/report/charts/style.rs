@@ -235,8 +235,8 @@ pub(super) struct Fault {
 
 /// More faults than this are a strip at the top, as bands would color all of the chart.
 const BANDS_MAX: usize = 40;
-/// More lines of operators and procedures than this are not marked.
-const MARKED_LINES_MAX: usize = 60;
+/// More lines of operators and procedures than this are short marks at the foot, as dashes would hide the curves.
+const DASHED_LINES_MAX: usize = 60;
 /// More faults, or more lines of operators and procedures, than this are not named.
 const NAMES_MAX: usize = 12;
 /// Width of a character of a fault's name, in logical pixels.
@@ -283,12 +283,10 @@ where
         Rectangle::new([(span.from_s.min(to_s - pixel_s), low), (to_s, top)], color.filled())
     });
     chart.draw_series(bands)?;
-    if tables.lines.len() <= MARKED_LINES_MAX {
-        let marks = tables.lines.iter().map(|line| [(line.span.from_s, 0.0), (line.span.from_s, top)]);
-        for mark in marks {
-            let dash = DashedLineSeries::new(mark, px(3), px(3), LINE.stroke_width(px(1)));
-            chart.draw_series(dash)?;
-        }
+    let mark_top = if tables.lines.len() <= DASHED_LINES_MAX { top } else { top * 0.045 };
+    for line in &tables.lines {
+        let mark = [(line.span.from_s, 0.0), (line.span.from_s, mark_top)];
+        chart.draw_series(DashedLineSeries::new(mark, px(3), px(3), LINE.stroke_width(px(1))))?;
     }
     let name_s = pixel_s * NAME_WIDTH;
     let style = font(9).color(&DIM);
@@ -360,6 +358,21 @@ pub(super) fn header<'a>(
     }
     let bottom = if entries.is_empty() { px(36) } else { y + px(ROW) };
     Ok(area.split_vertically(bottom).1)
+}
+
+/// Curves that lie on each other as one that has the names of all.
+pub(super) fn told_apart<T>(
+    curves: impl IntoIterator<Item = (String, T)>,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Vec<(String, T)> {
+    let mut apart: Vec<(String, T)> = Vec::new();
+    for (name, curve) in curves {
+        match apart.iter_mut().find(|(_, of)| is_same(of, &curve)) {
+            Some((names, _)) => *names = format!("{names}, {name}"),
+            None => apart.push((name, curve)),
+        }
+    }
+    apart
 }
 
 /// What stands beside a line's name in a legend.

@@ -17,7 +17,7 @@ fn draw(tables: &Tables) -> Option<String> {
         let panels = [
             ("CPU requested, share of what Ready nodes offer", "cpu_milli"),
             ("Memory requested, share of what Ready nodes offer", "memory_bytes"),
-            ("Pods, share of what Ready nodes take", "pods"),
+            ("Pod slots taken, share of what Ready nodes have", "pods"),
         ];
         for (panel, (title, resource)) in area.split_evenly((panels.len(), 1)).iter().zip(panels) {
             room(title, resource, tables).draw(panel, tables)?;

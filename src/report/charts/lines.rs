@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn lines_that_coincide_are_one_with_all_names() {
         let line = |name: &str, value: f64| (name.to_owned(), vec![(0.0, value), (1.0, f64::NAN)], BAD);
-        let apart = told_apart(&[line("a", 1.0), line("b", 2.0), line("c", 1.0)]);
+        let lines = [line("a", 1.0), line("b", 2.0), line("c", 1.0)];
+        let apart = told_apart(&lines);
         let names: Vec<&str> = apart.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names, ["a, c", "b"]);
     }

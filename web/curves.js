@@ -2,7 +2,7 @@
 
 import { numbers } from "./data.js";
 import { byId, colors, el, fill } from "./dom.js";
-import { clock, lasting, tickLabel, tickStep } from "./format.js";
+import { clock, count, lasting, tickLabel, tickStep } from "./format.js";
 import { lastAt } from "./model.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -17,10 +17,11 @@ export function showPodCurve(table, view) {
   const of = (/** @type {string} */ name) => numbers(table, name);
   const running = of("pods_running");
   const ready = of("pods_ready");
+  // Where they coincide, the narrower lie on the wider ones, and let them be seen.
   const series = [
-    { label: "Running, not Ready", tint: "pod-not-ready", values: running.map((value, row) => value - ready[row]), dash: [] },
-    { label: "Pending", tint: "pod-unscheduled", values: of("pods_pending"), dash: [5, 3] },
-    { label: "Terminating", tint: "pod-terminating", values: of("pods_terminating"), dash: [2, 2] },
+    { label: "Running, not Ready", tint: "pod-not-ready", values: running.map((value, row) => value - ready[row]), dash: [], width: 4 },
+    { label: "Pending", tint: "pod-unscheduled", values: of("pods_pending"), dash: [9, 7], width: 2.5 },
+    { label: "Terminating", tint: "pod-terminating", values: of("pods_terminating"), dash: [2, 3], width: 1.25 },
   ];
   if (times.length === 0 || !series.some(({ values }) => values.some((value) => value > 0))) {
     fill(box, el("p", { class: "muted" }, "No pod was ever in trouble."));
@@ -49,11 +50,11 @@ export function showPodCurve(table, view) {
       axes: [
         { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: 22,
           splits: () => axisSplits(view, box.clientWidth - left), values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((time) => tickLabel(time, at.length > 1 ? at[1] - at[0] : view.end)) },
-        { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: left, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] },
+        { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: left, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(count), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] },
       ],
       series: [
         { label: "since", value: (/** @type {any} */ _, /** @type {number | null} */ time) => (time === null ? "–" : clock(time)) },
-        ...series.map(({ label, tint, dash }) => ({ label, stroke: color(tint), width: 1.5, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) })),
+        ...series.map(({ label, tint, dash, width }) => ({ label, stroke: color(tint), width, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (/** @type {any} */ _, /** @type {number | null} */ pods) => (pods === null ? "–" : count(pods)) })),
       ],
       hooks: {
         draw: [(/** @type {any} */ of) => moveHead(of, head, view)],

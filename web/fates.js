@@ -28,7 +28,7 @@ export const NOTHING_COMES = new Map([
   ["node is gone", "it belonged to its node, which is gone"],
   ["owner is gone", "its owner is gone"],
   ["job has ended", "its Job has ended"],
-  ["no controller", "it had no controller: it is lost for good"],
+  ["no controller", "it had no controller, and is lost for good"],
 ]);
 
 /** @typedef {{phase: number, from: number, to: number}} Piece */

@@ -1,7 +1,8 @@
 // What the timeline's lanes show, out of the tables: bars, counts and shortages. Nothing here draws.
 
 import { numbers, texts, truths } from "./data.js";
-import { grouped } from "./model.js";
+import { count, counted } from "./format.js";
+import { NODE, grouped } from "./model.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./model.js").Model} Model */
@@ -16,6 +17,7 @@ import { grouped } from "./model.js";
  * @property {boolean} open Whether it lasts to the end of the run, unfinished
  * @property {string[]} lines What it printed, or whom it hit
  * @property {string[]} objects Keys of what it is about
+ * @property {string} [name] Of a fault, as events have it; of a line of kubectl, the line
  */
 
 /** @typedef {{times: Float64Array, values: Float64Array}} Steps A value from each time on */
@@ -27,6 +29,7 @@ import { grouped } from "./model.js";
 export function faultBars(table, end) {
   const name = texts(table, "name");
   const kind = texts(table, "kind");
+  const effect = texts(table, "effect");
   const object = texts(table, "object");
   const began = numbers(table, "began_s");
   const ended = numbers(table, "ended_s");
@@ -38,7 +41,7 @@ export function faultBars(table, end) {
     const bars = object(row).startsWith("process/") ? processes : machines;
     const key = `${name(row)}@${began[row]}`;
     const to = Number.isNaN(ended[row]) ? end : ended[row];
-    const bar = bars.get(key) ?? { from: began[row], to, label: "", title: kind(row), bad: false, open: false, lines: [], objects: [] };
+    const bar = bars.get(key) ?? { from: began[row], to, label: "", title: `${kind(row)}${effect(row) ? `: what it hit ${effect(row)}` : ""}`, bad: false, open: false, lines: [], objects: [], name: name(row) };
     bar.to = Math.max(bar.to, to);
     bar.open ||= Number.isNaN(ended[row]);
     bar.objects.push(object(row));
@@ -46,7 +49,7 @@ export function faultBars(table, end) {
   }
   for (const bar of [...machines.values(), ...processes.values()]) {
     const names = bar.objects.map((key) => key.slice(key.lastIndexOf("/") + 1));
-    bar.label = `${bar.title}: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}`;
+    bar.label = `${bar.title.split(":", 1)[0]}${names.length > 1 ? ` of ${count(names.length)}` : ""}: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${count(names.length - 12)} more` : ""}`;
   }
   return { machines: [...machines.values()], processes: [...processes.values()] };
 }
@@ -65,47 +68,117 @@ export function kubectlBars(table, end) {
   const stderr = texts(table, "stderr");
   return Array.from({ length: table.rows }, (_, row) => {
     const open = Number.isNaN(done[row]);
-    const label = `kubectl ${command(row)}`;
+    const title = `kubectl ${command(row)}`;
     const verdict = open ? "had not ended when the run did" : `exit status ${exit[row]}`;
     const lines = [...stderr(row).split("\n"), ...stdout(row).split("\n")].filter((line) => line !== "");
-    return { from: at[row], to: open ? end : done[row], label, title: `${label}\n${verdict}`, bad: exit[row] > 0, open, lines, objects: [] };
+    return { from: at[row], to: open ? end : done[row], label: command(row), title: `${title}\n${verdict}`, bad: exit[row] > 0, open, lines, objects: [], name: command(row) };
   });
 }
 
+/** What is done by a plan: the reasons of the events with which it begins and ends, and the words for it. */
+const PROCEDURES = [
+  { began: "RollingUpgradeBegan", ended: ["RollingUpgradeEnded", "RollingUpgradeFailed"], words: "upgrade of pool" },
+  { began: "RebootRequired", ended: ["RebootsEnded"], words: "reboots of pool" },
+  { began: "RebootLockAcquired", ended: ["NodeRebooted", "RebootGivenUp", "RebootLockLost"], words: "reboot of" },
+  { began: "NodeRepairBegan", ended: ["NodeRepaired"], words: "repair of" },
+];
+
+/** Reasons of events that stand for themselves: pools that grow and shrink. */
+const POOL_CHANGES = ["AddNodes", "ScaledUpGroup", "ScaleUpTimedOut", "ScaleDownFailed"];
+
 /**
- * A bar for each procedure: from the event that says it began to the one that says it ended.
+ * A bar for each procedure, from the event that says it began to the one that says it ended, and for what makes pools grow and shrink.
  * @param {Table} events @param {number} end
  * @returns {Bar[]}
  */
 export function procedureBars(events, end) {
   const at = numbers(events, "time_s");
-  const kind = texts(events, "kind");
-  const name = texts(events, "name");
-  const reason = texts(events, "reason");
-  const message = texts(events, "message");
+  const [kind, name, reason, message, type] = ["kind", "name", "reason", "message", "type"].map((column) => texts(events, column));
   /** @type {Map<string, Bar>} */
   const open = new Map();
   /** @type {Bar[]} */
   const bars = [];
-  for (let row = 0; row < events.rows; row++) {
-    const [, what, phase] = /^(\w+)(Began|Ended|Failed)$/.exec(reason(row)) ?? [];
-    if (what === undefined || kind(row) === "Fault") continue;
-    const key = `${what}/${kind(row)}/${name(row)}`;
-    if (phase === "Began") {
-      const bar = { from: at[row], to: end, label: `${what} ${name(row)}`, title: message(row), bad: false, open: true, lines: [message(row)], objects: [] };
-      open.set(key, bar);
-      bars.push(bar);
-      continue;
-    }
+  const begin = (/** @type {number} */ row, /** @type {string} */ label, /** @type {string} */ key) => {
+    const objects = kind(row) === "Node" ? [`node/${name(row)}`] : [];
+    const bar = { from: at[row], to: key ? end : at[row], label, title: label, bad: !key && type(row) === "Warning", open: key !== "", lines: [message(row)], objects };
+    if (key) open.set(key, bar);
+    bars.push(bar);
+  };
+  const over = (/** @type {number} */ row, /** @type {string} */ key) => {
     const bar = open.get(key);
-    if (!bar) continue;
-    bar.to = at[row];
-    bar.open = false;
-    bar.bad = phase === "Failed";
+    if (!bar) return;
+    Object.assign(bar, { to: at[row], open: false, bad: type(row) === "Warning" });
     bar.lines.push(message(row));
     open.delete(key);
+  };
+  for (let row = 0; row < events.rows; row++) {
+    const what = reason(row);
+    if (POOL_CHANGES.includes(what)) begin(row, message(row), "");
+    // The autoscaler says both of a node under one reason.
+    if (what === "ScaleDown" && kind(row) === "Node") {
+      const key = `ScaleDown/${name(row)}`;
+      if (open.has(key)) over(row, key);
+      else begin(row, `scale-down of ${name(row)}`, key);
+    }
+    for (const { began, ended, words } of PROCEDURES) {
+      const key = `${began}/${name(row)}`;
+      if (what === began && !open.has(key)) begin(row, `${words} ${name(row)}`, key);
+      else if (ended.includes(what)) over(row, key);
+    }
   }
   return bars;
+}
+
+/**
+ * A bar for nodes that join or leave one after the other.
+ * @param {Model} model
+ * @returns {Bar[]}
+ */
+export function arrivalBars({ nodes, end }) {
+  /** @type {{at: number, joins: boolean, node: number}[]} */
+  const changes = [];
+  for (let node = 0; node < nodes.count; node++) {
+    let was = NODE.ABSENT + 0;
+    for (let change = nodes.offsets[node]; change < nodes.offsets[node + 1]; change++) {
+      const is = nodes.ready[change];
+      if (nodes.at[change] > 0 && (is === NODE.ABSENT) !== (was === NODE.ABSENT)) changes.push({ at: nodes.at[change], joins: is !== NODE.ABSENT, node });
+      was = is;
+    }
+  }
+  changes.sort((a, b) => a.at - b.at || a.node - b.node);
+  /** @type {(Bar & {joins: boolean})[]} */
+  const bars = [];
+  for (const { at, joins, node } of changes) {
+    let bar = bars.findLast((one) => one.joins === joins);
+    if (!bar || at - bar.to > end / 100) {
+      bar = { from: at, to: at, label: "", title: "", bad: false, open: false, lines: [], objects: [], joins };
+      bars.push(bar);
+    }
+    bar.to = at;
+    bar.objects.push(`node/${nodes.names[node]}`);
+  }
+  for (const bar of bars) {
+    const names = bar.objects.map((key) => key.slice(5));
+    bar.title = `${counted(names.length, "node")} ${bar.joins ? (names.length === 1 ? "joins" : "join") : names.length === 1 ? "leaves" : "leave"}`;
+    bar.label = names.length === 1 ? bar.title.replace("1 node", names[0]) : `${bar.title}: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${count(names.length - 12)} more` : ""}`;
+  }
+  return bars;
+}
+
+/**
+ * How many nodes there are over time, and of them not Ready; of those that were there before, how many are gone.
+ * @param {Table} table cluster.csv
+ */
+export function nodeSteps(table) {
+  const times = numbers(table, "time_s");
+  const [ready, bad, unknown] = ["nodes_ready", "nodes_not_ready", "nodes_unknown"].map((name) => numbers(table, name));
+  const down = bad.map((value, row) => value + unknown[row]);
+  const all = ready.map((value, row) => value + down[row]);
+  let most = 0;
+  const before = all.map((value) => (most = Math.max(most, value)));
+  const gone = all.map((value, row) => before[row] - value);
+  const absent = all.map((value) => most - value);
+  return { times, ready, all, down, gone, absent, most };
 }
 
 /**
@@ -183,10 +256,10 @@ export function envelope(steps, from, to, width) {
 
 /**
  * Rows for bars so that none covers another; at most `rows`, and those that find no room share the last one.
- * @param {Bar[]} bars @param {number} rows
+ * @param {Bar[]} bars @param {number} rows @param {number} least For how long each takes its row, whatever its length: room for its name
  * @returns {{row: Int32Array, used: number}}
  */
-export function stacked(bars, rows) {
+export function stacked(bars, rows, least = 0) {
   const order = Int32Array.from(bars.keys()).sort((a, b) => bars[a].from - bars[b].from || a - b);
   const row = new Int32Array(bars.length);
   /** @type {number[]} */
@@ -194,7 +267,7 @@ export function stacked(bars, rows) {
   for (const index of order) {
     let place = freeAt.findIndex((free) => free <= bars[index].from);
     if (place < 0) place = freeAt.length < rows ? freeAt.length : rows - 1;
-    freeAt[place] = Math.max(freeAt[place] ?? 0, bars[index].to);
+    freeAt[place] = Math.max(freeAt[place] ?? 0, bars[index].to, bars[index].from + least);
     row[index] = place;
   }
   return { row, used: Math.max(1, freeAt.length) };

@@ -24,6 +24,11 @@ import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./ta
 /** Tables that what is first seen needs; the others are decoded when their turn comes. */
 const FIRST = ["pods", "readiness", "nodes", "inventory", "faults", "taints", "workloads", "cluster", "transcript", "timers", "disruptions"];
 
+/** What a gap is of a workload: an objective may ask for less than is wanted. @param {any} workload */
+function minReadyOf(workload) {
+  return workload.objective === null || workload.objective === undefined ? "wanted" : "its objective's minReady";
+}
+
 /** @param {any} summary @param {Model} model */
 function showFigures(summary, model) {
   const { metrics } = summary;
@@ -36,10 +41,10 @@ function showFigures(summary, model) {
   const longest = Math.max(metrics.longest_gap_s ?? 0, 0) * 1000;
   fill(byId("figures"),
     figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
-    figure("Longest gap", longest > 0 ? lasting(longest) : "none", longest > 0 && worst ? `${worst.name}` : "below what is wanted or its objective asks for", false),
+    figure("Longest gap", longest > 0 ? lasting(longest) : "none", longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady", false),
     figure("Lost traffic", metrics.lost_traffic_s > 0 ? lasting(metrics.lost_traffic_s * 1000) : "none", `of all requests of a service, over ${counted((summary.services ?? []).length, "service")}`, false),
     figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
-    figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${count(model.pods.count)} pods in all`, (metrics.pods_pending_end ?? 0) > 0));
+    figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${counted(model.pods.count, "pod")} in all`, (metrics.pods_pending_end ?? 0) > 0));
   const judged = workloads.filter((/** @type {any} */ of) => of.objective !== null && of.objective !== undefined && of.objective_met !== null);
   const missed = judged.filter((/** @type {any} */ of) => of.objective_met === false);
   const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(3)} %`;
@@ -50,13 +55,27 @@ function showFigures(summary, model) {
       el("tbody", {}, sorted.map((/** @type {any} */ of) => el("tr", {}, el("td", {}, objectLink(`${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}`)), el("td", { class: "right" }, typeof of.availability === "number" ? percent(of.availability) : "–"), el("td", { class: "right" }, typeof of.objective === "number" ? percent(of.objective) : String(of.objective)), el("td", { class: of.objective_met === false ? "tone-bad" : "" }, of.objective_met === false ? "missed" : "met"))))))));
 }
 
+/** A name with its kind, as sentences have it. */
+const NAMED = /([a-z]+\/[^\s,;:()]+)/;
+
+/** Makes links of the objects that a sentence names. @param {Element} said @param {(key: string) => boolean} isKnown */
+function linkNames(said, isKnown) {
+  for (const node of [...said.childNodes]) {
+    if (!(node instanceof Text) || !NAMED.test(node.data)) continue;
+    node.replaceWith(...node.data.split(NAMED).map((part) => (isKnown(part) ? objectLink(part) : document.createTextNode(part))));
+  }
+}
+
 /** Links the verdict's objects to their stories. @param {any} summary */
 function linkVerdict(summary) {
   const items = document.querySelectorAll(".verdict li .said");
   (summary.verdict ?? []).forEach((/** @type {any} */ sentence, /** @type {number} */ at) => {
-    const objects = (sentence.objects ?? []).filter((/** @type {string} */ key) => key.includes("/"));
-    if (objects.length === 0 || !items[at]) return;
-    items[at].append(el("span", { class: "objects" }, objects.map((/** @type {string} */ key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `and ${count(sentence.more)} more`)));
+    const said = items[at]?.querySelector("bdi");
+    const objects = new Set((sentence.objects ?? []).filter((/** @type {string} */ key) => key.includes("/")));
+    if (!said || objects.size === 0) return;
+    linkNames(said, (key) => objects.has(key));
+    const rest = [...objects].filter((key) => !said.querySelector(`[data-key="${CSS.escape(key)}"]`));
+    if (rest.length > 0) items[at].append(el("span", { class: "objects" }, rest.map((key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `of ${count(objects.size + sentence.more)}`)));
   });
 }
 
@@ -183,7 +202,7 @@ function showInstant(model, view, shown, countdowns) {
     const all = shown.counts.all;
     const text = POD_STATES.map((name, state) => (state !== POD.ABSENT && all[state] > 0 ? `${count(all[state])} ${name}` : "")).filter(Boolean).join(" · ");
     byId("pod-counts").textContent = `Pods: ${text || "none"}`;
-    byId("now-text").textContent = `${count(all[POD.READY])} pods Ready, ${count(all[POD.NOT_READY] + all[POD.STARTING] + all[POD.UNSCHEDULED])} not, ${count(all[POD.TERMINATING])} Terminating`;
+    byId("now-text").textContent = `${counted(all[POD.READY], "pod")} Ready, ${count(all[POD.NOT_READY] + all[POD.STARTING] + all[POD.UNSCHEDULED])} not, ${count(all[POD.TERMINATING])} Terminating`;
     const waiting = [];
     for (let pod = 0; pod < pods.count && all[POD.UNSCHEDULED] > 0 && waiting.length < 24; pod++) if (shown.states[pod] === POD.UNSCHEDULED) waiting.push(pod);
     fill(byId("shelf"), waiting.length === 0 ? el("p", { class: "muted" }, "No pod waits for a node.") : el("p", { class: "objects" }, waiting.map((pod) => objectLink(pods.key(pod), pods.key(pod).slice(4))), all[POD.UNSCHEDULED] > waiting.length && el("span", { class: "muted" }, `and ${count(all[POD.UNSCHEDULED] - waiting.length)} more`)));
@@ -241,7 +260,10 @@ async function start() {
   Object.assign(globalThis.kubesquall, { costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });
   await painted();
   const keys = allKeys(tables, model, teller.causes, summary);
-  showEvents(events, new Set(keys), view);
+  // Sentences name others, too, than those that they are about.
+  const known = new Set(keys);
+  for (const said of document.querySelectorAll(".verdict li .said bdi")) linkNames(said, (key) => known.has(key));
+  showEvents(events, known, view, timeline);
   showNotModelled(notModelled);
   showStories(teller, view);
   showSearch(keys, view);

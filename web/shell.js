@@ -2,11 +2,17 @@
 
 import { byId } from "./dom.js";
 
-/** Light or dark: as the reader's system has it, until the button is pressed. @param {() => void} changed Told of each change */
+/** Light or dark: as the reader's system has it, until the button is pressed; light on paper. @param {() => void} changed Told of each change */
 export function listenToTheme(changed) {
   const button = byId("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const set = (/** @type {boolean} */ isDark) => {
+  const print = matchMedia("print");
+  let chosen = dark.matches;
+  let isPrinting = false;
+  const set = (/** @type {boolean} */ wanted) => {
+    chosen = wanted;
+    // Paper is light.
+    const isDark = chosen && !isPrinting && !print.matches;
     document.documentElement.dataset.theme = isDark ? "dark" : "light";
     button.textContent = isDark ? "Light" : "Dark";
     button.setAttribute("aria-pressed", String(isDark));
@@ -14,6 +20,8 @@ export function listenToTheme(changed) {
   };
   set(dark.matches);
   dark.addEventListener("change", () => set(dark.matches));
+  print.addEventListener("change", () => set(chosen));
+  for (const [event, is] of /** @type {const} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(event, () => { isPrinting = is; set(chosen); });
   button.addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
 }
 

@@ -75,7 +75,7 @@ export function showStories(teller, view) {
       story.facts.map((fact) => el("p", { class: "fact" }, sentenceNodes(fact))),
       story.sums.map(({ title, terms }) => [el("h3", {}, title), el("div", { class: "scrolls" }, sumTable(terms))]),
       el("h3", {}, "What happened"),
-      story.steps.length === 0 ? el("p", { class: "muted" }, "Nothing happened to it.") : steps,
+      story.steps.length === 0 ? el("p", { class: "muted" }, "No more of it is told in causes.csv.") : steps,
       story.steps.length > STEPS_SHOWN && el("button", { class: "quiet", onclick: (/** @type {Event} */ event) => {
         fill(steps, story.steps.map((step) => stepItem(teller, step)));
         /** @type {HTMLElement} */ (event.currentTarget).remove();

@@ -271,13 +271,13 @@ function firstOf({ fates }, fate) {
   }
 }
 
-/** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @returns {Part[][]} */
-function waitFacts({ model, notes, tables }, pod, key) {
+/** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @param {number} least Milliseconds without a node that are told @returns {Part[][]} */
+function waitFacts({ model, notes, tables }, pod, key, least = 1000) {
   const { pods, end } = model;
   /** @type {Part[][]} */
   const facts = [];
   const over = Math.min(pods.scheduled[pod], pods.deletion[pod], pods.gone[pod], end);
-  if (over - pods.created[pod] >= 1000) {
+  if (over - pods.created[pod] >= least) {
     const said = notes.about(key, "FailedScheduling").findLast(({ at }) => pods.created[pod] <= at && at <= over);
     facts.push(["Without a node from ", { at: pods.created[pod] }, " to ", { at: over }, over >= end ? ", the end of the run" : "", ` (${lasting(over - pods.created[pod])})`, ...(said ? ["; the scheduler said last, at ", { at: said.at }, `: ${said.message.split(". ")[0]}`] : [])]);
   }
@@ -442,12 +442,12 @@ function lossProse(teller, fate) {
   const { pod, lost, by } = fate;
   if (by === "TaintManagerEviction" && model.pods.node[pod] >= 0) return evictionProse(teller, fate);
   /** @type {Part[]} */
-  const parts = [`${endedBy(by)} at `, { at: lost }];
+  const parts = [{ at: lost }, `: ${endedBy(by)}`];
   const row = lossRow(causes, model.pods.key(pod), lost);
   const above = row < 0 ? [] : chain(causes, row);
-  if (above.length > 0) parts.push(": ", ...clause(causes, above[0]), " at ", { at: causes.at(above[0]) });
+  if (above.length > 0) parts.push(". It follows from ", { at: causes.at(above[0]) }, " ", ...clause(causes, above[0]));
   const root = above[above.length - 1];
-  if (above.length > 1) parts.push("; that goes back to ", ...clause(causes, root), " at ", { at: causes.at(root) });
+  if (above.length > 1) parts.push(", and in the end from ", { at: causes.at(root) }, " ", ...clause(causes, root));
   return parts;
 }
 
@@ -527,7 +527,7 @@ function nodeStory(teller, key) {
     const terms = detectionTerms(teller, node, outage);
     return terms.length > 0 ? [{ title: "From the last sign of life to Ready=Unknown", terms }] : [];
   });
-  const steps = [...stepsOf(teller, key), ...nodeSteps(teller, node)].sort((a, b) => a.at - b.at || b.row - a.row);
+  const steps = [...stepsOf(teller, key), ...conditionSteps(teller, node)].sort((a, b) => a.at - b.at || b.row - a.row);
   return { key, facts, sums, steps: withoutRepeats(steps) };
 }
 
@@ -551,7 +551,7 @@ function detectionTerms({ model, timers }, node, outage) {
 }
 
 /** What nodes.csv knows and causes.csv does not say in words. @param {Teller} teller @param {number} node @returns {Step[]} */
-function nodeSteps({ model }, node) {
+function conditionSteps({ model }, node) {
   const { nodes } = model;
   /** @type {Step[]} */
   const steps = [];
@@ -583,6 +583,12 @@ function workloadStory(teller, key, workload) {
   const { pods } = model;
   const members = teller.members(workload);
   const facts = key.startsWith("job/") ? jobFacts(teller, key, members) : shortageFacts(teller, key, workload);
+  let told = 0;
+  for (const pod of members) {
+    const waits = told < 6 && pods.created[pod] < model.end ? waitFacts(teller, pod, pods.key(pod), 60_000) : [];
+    for (const wait of waits) facts.push([{ key: pods.key(pod) }, ": ", ...wait]);
+    if (waits.length > 0) told++;
+  }
   facts.push(["Its pods: ", ...listed([...new Set([...members].map((pod) => pods.key(pod)))])]);
   /** @type {Step[]} */
   const steps = stepsOf(teller, key);

@@ -24,16 +24,23 @@ function choice(label, options, changed) {
 
 /**
  * @param {Table} table events.csv @param {Set<string>} known What has a story @param {View} view
+ * @param {Pick<ReturnType<typeof import("./timeline.js").showTimeline>, "barOf" | "show">} timeline
  */
-export function showEvents(table, known, view) {
+export function showEvents(table, known, view, timeline) {
   const at = numbers(table, "time_s");
   const of = Object.fromEntries(["component", "type", "reason", "kind", "namespace", "name", "node", "message"].map((name) => [name, texts(table, name)]));
   const keyOf = (/** @type {number} */ row) => `${KIND_KEYS.get(of.kind(row)) ?? of.kind(row).toLowerCase()}/${of.namespace(row) ? `${of.namespace(row)}/` : ""}${of.name(row)}`;
+  const objectCell = (/** @type {number} */ row) => {
+    const text = `${of.kind(row)} ${of.name(row)}`;
+    if (known.has(keyOf(row))) return objectLink(keyOf(row), text);
+    const bar = of.kind(row) === "Kubectl" || of.kind(row) === "Fault" ? timeline.barOf(of.name(row), at[row]) : undefined;
+    return bar ? el("button", { class: "link", title: bar.label, onclick: () => timeline.show(bar) }, named(text)) : named(text);
+  };
   const grid = createGrid("Events", [
     { name: "Time", title: "when it reached the API server", width: view.end >= DAY ? "118px" : "76px", right: true, cell: (row) => timeLink(at[row]) },
     { name: "Type", title: "Normal or Warning", width: "66px", cell: (row) => (of.type(row) === "Warning" ? el("span", { class: "tone-bad" }, "Warning") : of.type(row)) },
     { name: "Reason", title: "the API's reason", width: "minmax(110px, 1fr)", cell: (row) => named(of.reason(row)) },
-    { name: "Object", title: "what it is about", width: "minmax(150px, 2fr)", cell: (row) => (known.has(keyOf(row)) ? objectLink(keyOf(row), `${of.kind(row)} ${of.name(row)}`) : named(`${of.kind(row)} ${of.name(row)}`)) },
+    { name: "Object", title: "what it is about", width: "minmax(150px, 2fr)", cell: objectCell },
     { name: "Message", title: "the text", width: "minmax(220px, 4fr)", cell: (row) => { const text = named(of.message(row)); text.title = of.message(row); return text; } },
     { name: "From", title: "source.component", width: "minmax(90px, 1fr)", cell: (row) => named(of.component(row)) },
   ]);

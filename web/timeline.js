@@ -1,9 +1,8 @@
 // The timeline: lanes over one axis, a ruler to scrub on, a span to select.
 
-import { numbers } from "./data.js";
 import { byId, colors, el, fill, named, sized } from "./dom.js";
 import { clock, count, counted, lasting, tickLabel, tickStep } from "./format.js";
-import { envelope, evictionTimes, faultBars, kubectlBars, missingShare, shortWorkloads, stacked, taintSteps } from "./lanes.js";
+import { arrivalBars, envelope, evictionTimes, faultBars, kubectlBars, missingShare, nodeSteps, shortWorkloads, stacked, taintSteps } from "./lanes.js";
 import { lastAt } from "./model.js";
 
 /** @typedef {import("./model.js").Model} Model */
@@ -18,13 +17,17 @@ import { lastAt } from "./model.js";
  * @property {string} hint What it shows, in words
  * @property {string} [key] The object whose story it opens
  * @property {number} height
- * @property {(context: CanvasRenderingContext2D, width: number, view: View, color: Colors) => void} draw
+ * @property {(context: CanvasRenderingContext2D, width: number, view: View, color: Colors, cursor: Bar | undefined) => void} draw
+ * @property {Bar[]} [bars] What it shows, in the order of time
  * @property {(x: number, y: number, width: number, view: View) => Bar | undefined} [hit]
  * @property {(time: number) => string} [now] Its value at an instant
  */
 
 /** The order of lanes; others follow. */
-const LANES = ["Faults", "Control plane", "Procedures", "kubectl"];
+const LANES = ["Faults", "Control plane", "Procedures", "kubectl", "Nodes come and go"];
+
+/** A lane of no more bars has room for the names of all. */
+const NAMED_MAX = 10;
 
 /** Rows of workloads that are shown before somebody asks for all. */
 const WORKLOADS_SHOWN = 8;
@@ -36,21 +39,35 @@ function scaleOf(view, width) {
 }
 
 /**
- * @param {string} name @param {string} hint @param {Bar[]} bars @param {string} tint
+ * @param {string} name @param {string} hint @param {Bar[]} bars @param {string} tint @param {number} end
  * @returns {Lane}
  */
-function barLane(name, hint, bars, tint) {
-  const { row, used } = stacked(bars, 6);
+function barLane(name, hint, bars, tint, end) {
+  const { row, used } = stacked(bars, 6, bars.length <= NAMED_MAX ? end / 7 : 0);
   const pitch = 18;
+  const sorted = [...bars.keys()].sort((a, b) => bars[a].from - bars[b].from || a - b);
+  /** Where the next bar of the same row begins. */
+  const free = new Float64Array(bars.length).fill(Infinity);
+  /** @type {Map<number, number>} */
+  const last = new Map();
+  for (const index of sorted) {
+    const before = last.get(row[index]);
+    if (before !== undefined) free[before] = bars[index].from;
+    last.set(row[index], index);
+  }
   return {
-    name, hint, height: used * pitch + 4,
-    draw(context, width, view, color) {
+    name, hint, height: used * pitch + 4, bars: sorted.map((index) => bars[index]),
+    draw(context, width, view, color, cursor) {
       const x = scaleOf(view, width);
       context.font = `11px ${color("font")}`;
       context.textBaseline = "middle";
       bars.forEach((bar, index) => {
         if (bar.to < view.from || bar.from > view.to) return;
-        drawBar(context, bar, x(bar.from), x(bar.to), 2 + row[index] * pitch, pitch - 3, width, color, tint);
+        drawBar(context, bar, x(bar.from), x(bar.to), 2 + row[index] * pitch, pitch - 3, Math.min(width, x(free[index]) - 6), color, tint);
+        if (bar !== cursor) return;
+        context.strokeStyle = color("focus");
+        context.lineWidth = 2;
+        context.strokeRect(Math.max(1, x(bar.from) - 1), 1 + row[index] * pitch, Math.min(width - 1, Math.max(x(bar.to), x(bar.from) + 3) + 1) - Math.max(1, x(bar.from) - 1), pitch - 1);
       });
     },
     hit(at, y, width, view) {
@@ -62,31 +79,78 @@ function barLane(name, hint, bars, tint) {
 }
 
 /**
+ * A bar, its label in it or, where it is too short for that, beside it as far as there is room.
  * @param {CanvasRenderingContext2D} context @param {Bar} bar @param {number} left @param {number} right @param {number} top
- * @param {number} height @param {number} width @param {Colors} color @param {string} tint
+ * @param {number} height @param {number} room Up to where it is free beside it @param {Colors} color @param {string} tint
  */
-function drawBar(context, bar, left, right, top, height, width, color, tint) {
+function drawBar(context, bar, left, right, top, height, room, color, tint) {
+  const wide = context.canvas.clientWidth;
   const from = Math.max(-4, left);
-  const to = Math.min(width + 4, Math.max(right, left + 3));
+  const to = Math.min(wide + 4, Math.max(right, left + 3));
   context.fillStyle = color(bar.bad ? "bad" : tint);
   context.beginPath();
   context.roundRect(from, top, to - from, height, 2);
   context.fill();
-  const inside = to - from - 10;
   const wanted = context.measureText(bar.label).width;
-  if (inside >= Math.min(wanted, 60)) {
-    context.save();
-    context.beginPath();
-    context.rect(Math.max(from, 0), top, Math.min(to, width) - Math.max(from, 0) - 4, height);
-    context.clip();
+  const isInside = to - from - 10 >= Math.min(wanted, 60);
+  if (isInside) {
     context.fillStyle = color("on-bar");
-    context.fillText(bar.label, Math.max(from, 0) + 5, top + height / 2 + 0.5);
-    context.restore();
+    context.fillText(cut(context, bar.label, Math.min(to, wide) - Math.max(from, 0) - (bar.bad ? 18 : 10)), Math.max(from, 0) + 5, top + height / 2 + 0.5);
+  } else if (room - to - 5 >= Math.min(wanted, 40)) {
+    context.fillStyle = color("text");
+    context.fillText(cut(context, bar.label, room - to - 5), Math.max(to, 0) + 4, top + height / 2 + 0.5);
   }
-  if (bar.bad) {
+  if (bar.bad && to - from > 12) {
     context.fillStyle = color("on-bar");
     context.fillText("×", to - 9, top + height / 2);
   }
+}
+
+/** As much of a text as there is room for. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
+function cut(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle;
+    else high = middle - 1;
+  }
+  return low === 0 ? "" : `${text.slice(0, low)}…`;
+}
+
+/**
+ * How many nodes are Ready: pale from below; above them those that are not, and those that are gone.
+ * @param {import("./data.js").Table} table cluster.csv
+ * @returns {Lane | null} None if all are there and Ready all the time
+ */
+function nodeLane(table) {
+  const { times, ready, all, down, gone, absent, most } = nodeSteps(table);
+  if (!down.some((value) => value > 0) && !absent.some((value) => value > 0)) return null;
+  const height = 26;
+  return {
+    name: "Nodes Ready", hint: "nodes whose condition Ready is True, of all that there are; orange: False or Unknown; gray: gone", height,
+    draw(context, width, view, color) {
+      const columns = Math.max(1, Math.floor(width));
+      const tall = height - 5;
+      const [notReady, left, missing] = [down, gone, absent].map((values) => envelope({ times, values }, view.from, view.to, columns));
+      const pixels = (/** @type {number} */ value) => (value > 0 ? Math.max(2, (value / most) * tall) : 0);
+      context.fillStyle = color("ready-band");
+      context.fillRect(0, 3, width, tall);
+      for (let x = 0; x < columns; x++) {
+        const [out, were, bad] = [pixels(missing[x]), pixels(left[x]), pixels(notReady[x])];
+        context.fillStyle = color("paper");
+        if (out > 0) context.fillRect(x, 3, 1.05, out);
+        context.fillStyle = color("node-absent-edge");
+        if (were > 0) context.fillRect(x, 3 + out - were, 1.05, were);
+        context.fillStyle = color("nodes-down");
+        if (bad > 0) context.fillRect(x, 3 + Math.min(out, tall - bad), 1.05, bad);
+      }
+    },
+    now(time) {
+      const row = lastAt(times, 0, times.length, time);
+      return row < 0 ? "–" : `${count(ready[row])}/${count(all[row])}`;
+    },
+  };
 }
 
 /**
@@ -175,18 +239,14 @@ function workloadLane(model, workload, key) {
 function lanesOf(tables, model) {
   const { machines, processes } = faultBars(tables.faults, model.end);
   const commands = kubectlBars(tables.transcript, model.end);
-  const times = numbers(tables.cluster, "time_s");
-  const of = (/** @type {string} */ name) => ({ times, values: numbers(tables.cluster, name) });
   const lanes = [];
-  if (machines.length > 0) lanes.push(barLane("Faults", "what broke, and on which machines", machines, "fault"));
-  if (processes.length > 0) lanes.push(barLane("Control plane", "processes that were out", processes, "process"));
-  if (commands.length > 0) lanes.push(barLane("kubectl", "lines that operators and procedures typed; choose one to see what it printed", commands, "command"));
-  const unknown = of("nodes_unknown");
-  const notReady = of("nodes_not_ready");
-  const down = { times, values: unknown.values.map((value, row) => value + notReady.values[row]) };
-  if (down.values.some((value) => value > 0)) {
-    lanes.push(areaLane("Nodes not Ready", "nodes whose condition Ready is False or Unknown", down, "nodes-down", 22));
-  }
+  if (machines.length > 0) lanes.push(barLane("Faults", "what broke, and on which machines", machines, "fault", model.end));
+  if (processes.length > 0) lanes.push(barLane("Control plane", "processes that were out", processes, "process", model.end));
+  if (commands.length > 0) lanes.push(barLane("kubectl", "lines that operators and procedures typed; choose one to see what it printed", commands, "command", model.end));
+  const arrivals = arrivalBars(model);
+  if (arrivals.length > 0) lanes.push(barLane("Nodes come and go", "Node objects that were made and deleted", arrivals, "process", model.end));
+  const nodes = nodeLane(tables.cluster);
+  if (nodes) lanes.push(nodes);
   for (const { effect, steps } of taintSteps(tables.taints).filter((taint) => taint.steps.values.some((value) => value > 0))) {
     lanes.push(areaLane(`Tainted ${effect}`, "nodes with such a taint that the run put on them", steps, effect === "NoExecute" ? "taint-b" : "taint-a", 22));
   }
@@ -206,12 +266,16 @@ function drawRuler(canvas, width, view, color) {
   context.font = `11px ${color("font")}`;
   context.fillStyle = color("muted");
   context.textBaseline = "top";
+  let free = -Infinity;
   for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
     const at = Math.round(x(time)) + 0.5;
     context.fillRect(at - 0.5, height - 6, 1, 6);
     const label = tickLabel(time, step);
     const wide = context.measureText(label).width;
-    context.fillText(label, Math.min(Math.max(0, at - wide / 2), width - wide), 3);
+    const place = Math.min(Math.max(0, at - wide / 2), width - wide);
+    if (place < free) continue;
+    free = place + wide + 8;
+    context.fillText(label, place, 3);
   }
 }
 
@@ -233,8 +297,47 @@ export function showTimeline(tables, model, summary, view) {
   /** @type {Bar[]} */
   let procedures = [];
 
+  /** The bar that keys have come to. @type {{lane: Lane | null, at: number}} */
+  const cursor = { lane: null, at: 0 };
+  /** Bars by keys alone. @param {HTMLCanvasElement} canvas @param {Lane} lane */
+  const listenToBars = (canvas, lane) => {
+    const bars = lane.bars ?? [];
+    const tell = () => {
+      const bar = bars[cursor.at];
+      if (bar.from > view.to || bar.to < view.from) view.zoom(bar.from - (view.to - view.from) / 2, bar.from + (view.to - view.from) / 2);
+      else draw();
+      byId("bar-text").textContent = `${cursor.at + 1} of ${bars.length}: ${clock(bar.from)} ${bar.label}`;
+    };
+    canvas.addEventListener("focus", () => {
+      if (!canvas.matches(":focus-visible")) return;
+      const next = bars.findIndex((bar) => bar.to >= view.from);
+      Object.assign(cursor, { lane, at: Math.max(0, next) });
+      tell();
+    });
+    canvas.addEventListener("blur", () => {
+      cursor.lane = null;
+      byId("bar-text").textContent = "";
+      draw();
+    });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step !== undefined) {
+        cursor.at = Math.min(bars.length - 1, Math.max(0, cursor.at + step));
+        tell();
+      } else if (event.key === "Enter") {
+        show(bars[cursor.at]);
+      } else {
+        return;
+      }
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  };
   const addLane = (/** @type {Lane} */ lane) => {
-    const canvas = el("canvas", { "aria-hidden": "true" });
+    const canvas = lane.bars
+      ? el("canvas", { tabindex: "0", role: "img", "aria-label": `${lane.name}: ${counted(lane.bars.length, "bar")}; arrow keys go from one to the next, Enter shows one`, "aria-describedby": "bar-text" })
+      : el("canvas", { "aria-hidden": "true" });
+    if (lane.bars) listenToBars(canvas, lane);
     const now = el("output", { class: "lane-now" });
     const label = lane.key
       ? el("button", { class: "lane-name link", "data-key": lane.key, title: `${lane.key}: ${lane.hint}` }, named(lane.name.slice(lane.name.lastIndexOf("/") + 1)))
@@ -246,7 +349,7 @@ export function showTimeline(tables, model, summary, view) {
     fill(list);
     rows = [];
     const lanes = lanesOf(tables, model);
-    if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure"));
+    if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure", model.end));
     const rank = (/** @type {Lane} */ lane) => (LANES.includes(lane.name) ? LANES.indexOf(lane.name) : LANES.length);
     lanes.sort((a, b) => rank(a) - rank(b));
     lanes.forEach(addLane);
@@ -267,7 +370,7 @@ export function showTimeline(tables, model, summary, view) {
     const color = colors();
     wide = ruler.parentElement?.clientWidth ?? 600;
     drawRuler(ruler, wide, view, color);
-    for (const { lane, canvas } of rows) lane.draw(sized(canvas, wide, lane.height), wide, view, color);
+    for (const { lane, canvas } of rows) lane.draw(sized(canvas, wide, lane.height), wide, view, color, cursor.lane === lane ? lane.bars?.[cursor.at] : undefined);
     const whole = view.from <= 0 && view.to >= view.end;
     byId("span-text").textContent = whole ? `the whole run, ${lasting(view.end)}` : `${clock(view.from)} to ${clock(view.to)}`;
     /** @type {HTMLButtonElement} */ (byId("zoom-out")).disabled = whole;
@@ -290,6 +393,12 @@ export function showTimeline(tables, model, summary, view) {
       bar.lines.length > 0 && el("pre", { tabindex: "0" }, bar.lines.join("\n")));
     box.hidden = false;
   };
+  /** Goes to a bar and shows what it says. @param {Bar} bar */
+  const show = (bar) => {
+    view.seek(bar.from);
+    detail(bar);
+    byId("bar-detail").scrollIntoView({ block: "nearest" });
+  };
   listenToPointer(plots, { view, width, selection, hover, rows: () => rows, detail });
   listenToRuler(ruler, view, width);
   build();
@@ -299,7 +408,11 @@ export function showTimeline(tables, model, summary, view) {
   addEventListener("resize", draw);
   byId("zoom-out").addEventListener("click", () => view.zoom(0, view.end));
   draw();
+  const nameable = rows.flatMap(({ lane }) => (lane.bars ?? []).filter((bar) => bar.name !== undefined));
   return {
+    show,
+    /** The bar of a fault or of a line of kubectl that an event at an instant is about. @param {string} name @param {number} at */
+    barOf: (name, at) => nameable.find((bar) => bar.name === name && bar.from <= at && at <= bar.to + 1000),
     /** Procedures are read from the events, which come later. @param {Bar[]} bars */
     addProcedures(bars) {
       if (bars.length === 0) return;

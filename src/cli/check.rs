@@ -69,7 +69,7 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
                 json!({"file": verdict.file, "usable": is_usable, "problems": verdict.diagnostics})
             });
             let files: Vec<_> = files.collect();
-            ui.out(&format!("{}\n", json!({"errors": error_count, "warnings": warning_count, "files": files})))?;
+            ui.data(&format!("{}\n", json!({"errors": error_count, "warnings": warning_count, "files": files})))?;
         }
         Output::Text => {
             for verdict in &verdicts {

@@ -19,6 +19,6 @@ pub(super) struct CompletionsArgs {
 pub(super) fn completions(arguments: &CompletionsArgs, ui: &Ui) -> Result<Ending, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "kubesquall", &mut script);
-    ui.out(&String::from_utf8_lossy(&script))?;
+    ui.data(&String::from_utf8_lossy(&script))?;
     Ok(Ending::Done)
 }

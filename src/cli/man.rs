@@ -28,6 +28,6 @@ pub(super) fn man(arguments: &ManArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
-    ui.out(&String::from_utf8_lossy(&page))?;
+    ui.data(&String::from_utf8_lossy(&page))?;
     Ok(Ending::Done)
 }

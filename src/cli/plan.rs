@@ -73,7 +73,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     let place = outcome.write_with(place, &writing)?;
     match arguments.output {
-        Output::Json => ui.out(&outcome.summary_json())?,
+        Output::Json => ui.data(&outcome.summary_json())?,
         Output::Text if ui.is_quiet => {}
         Output::Text => ui.out(&plan_text::text(results, &outcome.blasts, ui.stdout))?,
     }

@@ -73,7 +73,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     }
     match arguments.output {
         None => {}
-        Some(ReportOutput::EventsYaml) => ui.out(&yaml_text::document(&report.events()?))?,
+        Some(ReportOutput::EventsYaml) => ui.data(&yaml_text::document(&report.events()?))?,
     }
     Ok(Ending::Done)
 }

@@ -133,8 +133,8 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
 fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Result<(), Failure> {
     let (scenario, observed) = (outcome.scenario().resolved(), &outcome.observed);
     match arguments.output {
-        RunOutput::Json => ui.out(&outcome.summary_json())?,
-        RunOutput::EventsYaml => ui.out(&yaml_text::document(&written.events()?))?,
+        RunOutput::Json => ui.data(&outcome.summary_json())?,
+        RunOutput::EventsYaml => ui.data(&yaml_text::document(&written.events()?))?,
         RunOutput::Text if ui.is_quiet => {}
         RunOutput::Text => {
             let unread = intake::unread(&scenario.input, ui.stdout);

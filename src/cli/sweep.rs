@@ -111,7 +111,7 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
         ui.note(note);
     }
     match arguments.output {
-        Output::Json => ui.out(&outcome.summary_json())?,
+        Output::Json => ui.data(&outcome.summary_json())?,
         Output::Text if ui.is_quiet => {}
         Output::Text => {
             let results = &outcome.results;

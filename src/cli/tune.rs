@@ -34,7 +34,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
         ui.note(note);
     }
     match (arguments.output, &outcome.tuning) {
-        (Output::Json, _) => ui.out(&outcome.summary_json())?,
+        (Output::Json, _) => ui.data(&outcome.summary_json())?,
         (Output::Text, Some(tuning)) if !ui.is_quiet => {
             let (results, confirmation) = (&outcome.results, outcome.confirmation.as_ref());
             ui.out(&format!("{}\n{}", table(results), told(results, tuning, confirmation)))?;

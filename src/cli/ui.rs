@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serializer as _;
 
 use super::failure::{BugReport, Failure};
+use super::paint::harmless;
 use super::{Color, Shared};
 use crate::diagnostics::{Diagnostics, Sources, Style};
 use crate::study::Progress;
@@ -76,8 +77,13 @@ impl Ui {
         }
     }
 
-    /// Writes to standard output.
+    /// Writes text for people to standard output.
     pub(super) fn out(&self, text: &str) -> Result<(), Failure> {
+        self.data(&harmless(text, self.stdout))
+    }
+
+    /// Writes data for programs to standard output, as they are.
+    pub(super) fn data(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         stdout.flush()?;
@@ -88,7 +94,7 @@ impl Ui {
     pub(super) fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
         let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
         text.push('\n');
-        self.out(&text)
+        self.data(&text)
     }
 
     /// Writes a JSON array to standard output, item by item.
@@ -147,7 +153,8 @@ impl Ui {
 
     fn err(&self, text: impl Display) {
         // Nobody is left to be told if standard error is closed.
-        let _ = write!(io::stderr().lock(), "{text}");
+        let text = text.to_string();
+        let _ = io::stderr().lock().write_all(harmless(&text, self.stderr).as_bytes());
     }
 
     /// Shows how far something has got.

@@ -14,6 +14,7 @@ mod explain;
 mod exports;
 mod faults;
 mod figures;
+mod hostile;
 mod intake;
 mod invalid;
 mod mutations;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -113,6 +113,19 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       await page.locator("#event-search").fill("");
     });
 
+    test("leads from the event of a typed line or a fault to its bar", async () => {
+      const { page } = opened;
+      const wanted = readTable(dir, "events.csv").find((event) => event.kind === "Kubectl" || event.kind === "Fault");
+      assert.ok(wanted);
+      await page.locator("#event-search").fill(wanted.name);
+      await page.locator("#events .grid-rows button.link").first().click();
+      assert.equal(await page.evaluate(() => globalThis.kubesquall.time()), ms(wanted.time_s));
+      const shown = (await page.locator("#bar-detail").textContent()) ?? "";
+      const fault = readTable(dir, "faults.csv").find((row) => row.name === wanted.name);
+      assert.ok(shown.includes(fault ? fault.kind : wanted.name), shown);
+      await page.locator("#event-search").fill("");
+    });
+
     test("tells a story whose times stand in the tables", async () => {
       const { page } = opened;
       await choose(page, story);
@@ -168,6 +181,10 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       await page.locator("#zoom-out").click();
       await page.locator("#theme").click();
       assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+      await page.emulateMedia({ media: "print" });
+      await page.locator("html[data-theme=light]").waitFor();
+      await page.emulateMedia({ media: "screen" });
+      await page.locator("html[data-theme=dark]").waitFor();
       await page.locator("#theme").click();
     });
 
@@ -188,6 +205,11 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       const before = await time();
       await page.keyboard.press("]");
       assert.ok((await time()) > before);
+      await page.locator("#lanes canvas[tabindex]").first().focus();
+      const bars = await page.locator("#bar-text").textContent();
+      assert.match(bars ?? "", /^\d+ of \d+: /);
+      await page.keyboard.press("Enter");
+      assert.ok(await page.locator("#bar-detail").isVisible());
       await page.locator(".tiles canvas").first().focus();
       await page.keyboard.press("ArrowRight");
       assert.notEqual(await page.locator("#tile-text").textContent(), "");
@@ -209,7 +231,7 @@ test("names that are hostile do no harm", async () => {
   const scenario = join(place, "hostile.yaml");
   writeFileSync(scenario, JSON.stringify({
     apiVersion: "kubesquall.sim/v1alpha1", kind: "Scenario", metadata: { name: "hostile" },
-    spec: { duration: "10m", cluster: { nodePools: [{ name: "n", count: 2, template: { metadata: { labels: { "topology.kubernetes.io/zone": "z" } }, status: { allocatable: { cpu: "2", memory: "4Gi", pods: "10" } } } }] }, timeline: [{ at: "1m", kubectl: `annotate node n-0 note='${title}' zz.example.com/${long.slice(0, 63)}='${long}'` }, { at: "2m", kubectl: "cordon n-1" }] },
+    spec: { duration: "10m", cluster: { nodePools: [{ name: "n", count: 2, template: { metadata: { labels: { "topology.kubernetes.io/zone": "z" } }, status: { allocatable: { cpu: "2", memory: "4Gi", pods: "10" } } } }] }, timeline: [{ at: "1m", kubectl: `annotate node n-0 note='${title}' zz.example.com/${long.slice(0, 63)}='${long}'` }, { at: "2m", kubectl: "cordon n-1" }, { at: "3m", kubectl: "delete pod '</text><script>alert(1)</script>\u001b[2J\u202e&'" }] },
   }));
   const dir = play(scenario, "hostile");
   const { page, said, asked } = await open(browser, join(dir, "report.html"));
@@ -218,6 +240,14 @@ test("names that are hostile do no harm", async () => {
   const row = page.locator("#lanes .lane-plot canvas").first();
   await row.click({ position: { x: 3 + ((await row.boundingBox())?.width ?? 0) / 10, y: 10 } });
   assert.match((await page.locator("#bar-detail").textContent()) ?? "", /<img src=x/);
+  for (const file of readdirSync(join(dir, "charts"))) {
+    const text = readFileSync(join(dir, "charts", file), "utf8");
+    const found = await page.evaluate((svg) => {
+      const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");
+      return { broken: parsed.querySelector("parsererror")?.textContent, scripts: parsed.querySelectorAll("script, img").length };
+    }, text);
+    assert.deepEqual(found, { broken: undefined, scripts: 0 }, file);
+  }
   await page.setViewportSize({ width: 390, height: 844 });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 390, `the page is ${wide} px wide on a phone`);

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { decodeTable } from "../data.js";
 import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
-import { envelope, stacked } from "../lanes.js";
+import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
 import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
 import { causesOf, chain, objectOf, sentence } from "../story.js";
@@ -132,6 +132,26 @@ test("bars do not cover each other while there are rows", () => {
   const bar = (/** @type {number} */ from, /** @type {number} */ to) => ({ from, to, label: "", title: "", bad: false, open: false, lines: [], objects: [] });
   assert.deepEqual([...stacked([bar(0, 10), bar(5, 20), bar(10, 12), bar(11, 30)], 3).row], [0, 1, 0, 2]);
   assert.deepEqual([...stacked([bar(0, 10), bar(1, 10), bar(2, 10)], 2).row], [0, 1, 1]);
+});
+
+test("a procedure ends when it ends, and pools that grow and shrink are told", () => {
+  const rows = /** @type {const} */ ([
+    [10, "Node", "spot-6", "NodeRepairBegan", "Normal"], [20, "Fault", "node", "AddNodes", "Normal"], [30, "Node", "spot-6", "NodeRepaired", "Normal"], [40, "NodePool", "spot", "RebootRequired", "Normal"],
+    [50, "Node", "small-5", "ScaleDown", "Normal"], [60, "Pod", "a-1", "ScaleDown", "Normal"], [70, "Node", "small-5", "ScaleDown", "Normal"], [80, "NodePool", "spot", "RebootsEnded", "Warning"], [90, "NodePool", "w", "RollingUpgradeBegan", "Normal"],
+  ]);
+  const column = (/** @type {number} */ at) => rows.map((row) => row[at]);
+  const bars = procedureBars(table({ time_s: ["time", column(0)], kind: ["text", column(1)], name: ["text", column(2)], reason: ["text", column(3)], message: ["text", column(3)], type: ["text", column(4)] }), 100);
+  assert.deepEqual(bars.map(({ from, to, open, bad }) => [from, to, open, bad]), [[10, 30, false, false], [20, 20, false, false], [40, 80, false, true], [50, 70, false, false], [90, 100, true, false]]);
+});
+
+test("nodes that come and go are counted, those gone apart from those to come", () => {
+  const made = buildModel({
+    ...Object.fromEntries(["pods", "readiness", "faults", "inventory", "workloads"].map((name) => [name, none()])),
+    nodes: table({ time_s: ["time", [0, 0, 500, 500, 900]], node: ["text", ["a", "b", "b", "a", "c"]], ready: ["text", ["True", "True", "Absent", "Unknown", "True"]], unschedulable: ["truth", [false, false, false, false, false]], taints: ["text", ["", "", "", "", ""]] }),
+  }, 1000);
+  assert.deepEqual(arrivalBars(made).map(({ from, label }) => [from, label]), [[500, "b leaves"], [900, "c joins"]]);
+  const { all, gone, absent, most } = nodeSteps(table({ time_s: ["time", [0, 500, 900]], nodes_ready: ["number", [2, 0, 3]], nodes_not_ready: ["number", [0, 0, 0]], nodes_unknown: ["number", [0, 1, 1]] }));
+  assert.deepEqual([[...all], [...gone], [...absent], most], [[2, 1, 4], [0, 1, 0], [2, 3, 0], 4]);
 });
 
 test("the last change is found by halves", () => {

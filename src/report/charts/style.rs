@@ -18,6 +18,15 @@ pub(super) struct Span {
     pub(super) to_s: f64,
 }
 
+/// A character as a chart shows it: one that XML does not have makes a file that nobody can open, and one that turns the direction of writing
+/// would turn what is not of the name.
+fn seen(c: char) -> char {
+    let turns_direction =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_foreign = (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{fffe}' | '\u{ffff}');
+    if turns_direction || is_foreign { char::REPLACEMENT_CHARACTER } else { c }
+}
+
 /// Overlapping spans as one, ascending.
 pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
@@ -87,6 +96,7 @@ pub(super) fn canvas(
         area.present().ok()?;
     }
     let (large_width, large_height) = (px(width), px(height));
+    let svg: String = svg.chars().map(seen).collect();
     Some(svg.replacen(
         &format!("<svg width=\"{large_width}\" height=\"{large_height}\""),
         &format!("<svg width=\"{width}\" height=\"{height}\""),

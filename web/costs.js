@@ -120,7 +120,7 @@ function showReplacements(box, { model, fates }, view) {
     else if (NOTHING_COMES.has(outcome)) none++;
   }
   if (taken === 0) {
-    fill(box, el("p", { class: "muted" }, "No pod was taken away: all came back by themselves."));
+    fill(box, el("p", { class: "muted" }, "No pod was taken away."));
     return;
   }
   const open = taken - lengths.length - ended - none;

@@ -271,18 +271,22 @@ function firstOf({ fates }, fate) {
   }
 }
 
-/** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @param {number} least Milliseconds without a node that are told @returns {Part[][]} */
-function waitFacts({ model, notes, tables }, pod, key, least = 1000) {
+/** Restarts from which on a workload's story tells of them, and pods of which it tells what they waited for. */
+const RESTARTS_TOLD = 3;
+const WAITS_TOLD = 6;
+
+/** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @param {boolean} isBrief Whether only what is long or often is told @returns {Part[][]} */
+function waitFacts({ model, notes, tables }, pod, key, isBrief = false) {
   const { pods, end } = model;
   /** @type {Part[][]} */
   const facts = [];
   const over = Math.min(pods.scheduled[pod], pods.deletion[pod], pods.gone[pod], end);
-  if (over - pods.created[pod] >= least) {
+  if (over - pods.created[pod] >= (isBrief ? 60_000 : 1000)) {
     const said = notes.about(key, "FailedScheduling").findLast(({ at }) => pods.created[pod] <= at && at <= over);
     facts.push(["Without a node from ", { at: pods.created[pod] }, " to ", { at: over }, over >= end ? ", the end of the run" : "", ` (${lasting(over - pods.created[pod])})`, ...(said ? ["; the scheduler said last, at ", { at: said.at }, `: ${said.message.split(". ")[0]}`] : [])]);
   }
   const restarts = numbers(tables.pods, "restarts")[pod];
-  if (restarts > 0) {
+  if (restarts >= (isBrief ? RESTARTS_TOLD : 1)) {
     const said = notes.about(key, "BackOff").findLast(({ at }) => pods.created[pod] <= at && at <= pods.gone[pod]);
     facts.push([`Its containers were started anew ${counted(restarts, "time")}`, Number.isFinite(pods.ready[pod]) ? "" : ", and it never was Ready", ...(said ? ["; its kubelet said last, at ", { at: said.at }, `: ${said.message.replace(/ in pod .*$/, "")}`] : [])]);
   }
@@ -585,7 +589,7 @@ function workloadStory(teller, key, workload) {
   const facts = key.startsWith("job/") ? jobFacts(teller, key, members) : shortageFacts(teller, key, workload);
   let told = 0;
   for (const pod of members) {
-    const waits = told < 6 && pods.created[pod] < model.end ? waitFacts(teller, pod, pods.key(pod), 60_000) : [];
+    const waits = told < WAITS_TOLD ? waitFacts(teller, pod, pods.key(pod), true) : [];
     for (const wait of waits) facts.push([{ key: pods.key(pod) }, ": ", ...wait]);
     if (waits.length > 0) told++;
   }

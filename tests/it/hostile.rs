@@ -29,7 +29,7 @@ fn played() -> TempDir {
     });
     let manifests = dir.path().join("=cmd() <b>");
     fs::create_dir(&manifests).expect("a directory");
-    fs::write(manifests.join("</script>.yaml"), pod.to_string()).expect("a manifest");
+    fs::write(manifests.join("<script>.yaml"), pod.to_string()).expect("a manifest");
     let node = json!({
         "metadata": {"annotations": {"example.com/note": NASTY}},
         "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"}},

@@ -221,7 +221,7 @@ fn tables_in_words(tables: Vec<TableInfo>) -> String {
             let unit = if column.unit.is_empty() { "number" } else { column.unit };
             let holds = match column.cells {
                 Cells::Text => "text".to_owned(),
-                Cells::Time | Cells::Number => unit.to_owned(),
+                Cells::Time | Cells::Number | Cells::Unsigned => unit.to_owned(),
                 Cells::MaybeTime | Cells::MaybeNumber => format!("{unit}, or nothing"),
                 Cells::Truth => "`true`, `false`".to_owned(),
                 Cells::Lines => "lines".to_owned(),

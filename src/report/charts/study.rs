@@ -530,7 +530,7 @@ mod tests {
             best: Some(1),
             ..StudyChart::default()
         };
-        let expected = [(1, "b; a".to_owned()), (2, "c".to_owned())];
+        let expected = [(0, "b; a".to_owned()), (2, "c".to_owned())];
         assert_eq!(labeled(&chart, (40.0, 40.0)), expected);
     }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Debug;
 
+pub(super) use super::hit::{Begun, Hit, Origin};
 use super::losses::Losses;
 use super::parameters::Parameters;
 use super::{Chaos, PodTarget};
 use crate::component::{Config, Ctx, Stops};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
-use crate::state::{ControlPlaneProcess, FaultId, MachineChange, NodeId, Slowdown};
+use crate::state::{ControlPlaneProcess, MachineChange, NodeId, Slowdown};
 
 /// What takes longer than this many times as long does not happen.
 const FACTOR_MAX: f64 = 1e6;
@@ -110,36 +111,6 @@ impl Target<'_> {
     pub fn has_nodes(&self) -> bool {
         matches!(self, Self::Nodes | Self::Images(_))
     }
-}
-
-/// Who asked for a fault.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// An entry of the timeline.
-    Timeline,
-    /// A random process.
-    Process,
-}
-
-/// Which fault begins, and whom it hits.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Hit<'a> {
-    pub(super) fault: FaultId,
-    /// Names what it draws.
-    pub(super) name: &'a str,
-    /// Machines that exist.
-    pub(super) nodes: &'a [NodeId],
-    /// Whether machines are hit, too, that join while it lasts.
-    pub(super) is_everywhere: bool,
-    pub(super) origin: Origin,
-}
-
-/// A fault that has begun.
-#[derive(Clone, Debug)]
-pub(super) struct Begun {
-    pub(super) fault: FaultId,
-    /// The machines that it hit.
-    pub(super) nodes: Vec<NodeId>,
 }
 
 /// A look at the parameters of a fault as they are written.

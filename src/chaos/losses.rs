@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::causes::Causes;
-use super::fault::{Begun, Hit};
+use super::hit::{Begun, Hit};
 use super::renewals::LateRenewals;
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;

@@ -11,6 +11,7 @@ mod causes;
 mod document;
 mod fault;
 mod faults;
+mod hit;
 mod losses;
 mod pressure;
 mod process;
@@ -24,20 +25,20 @@ use std::sync::Arc;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, FaultPhase, FaultTarget, InvolvedKind, ObjectRef,
-    PoolPlan, Program, Record, Start, node_name, reason,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, FaultNature, FaultPhase, FaultTarget, InvolvedKind,
+    ObjectRef, PoolPlan, Program, Record, SCENARIO, Start, node_name, reason,
 };
 use crate::state::{Change, Changed, MachineChange, NodeId, Store};
-use crate::units::SimTime;
+use crate::units::{SimTime, counted};
 pub use document::{PROCESS_FIELDS, STRUCT_BY_KIND};
-use fault::{Begun, Hit, Origin};
 pub use fault::{Check, Course, Target};
 use faults::Damage;
 pub use faults::*;
+use hit::{Begun, Hit, Origin};
 pub use parameters::{Field, Length};
 pub use process::FaultProcess;
-pub use spec::{FaultProcessSpec, FaultSpec, PodTarget, ProcessName};
-pub use target::NodeTarget;
+pub use spec::{FaultProcessSpec, FaultSpec, ProcessName};
+pub use target::{NodeTarget, PodTarget};
 
 /// What can go wrong in a scenario, and when.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +111,7 @@ impl Chaos {
         let name = plan.fault_name(index);
         let nodes = target::select(&fault.nodes, &name, ctx);
         let kind = fault.kind();
-        let targets = target::hit(fault, &name, &nodes, ctx);
+        let targets = hit::hit(fault, &name, &nodes, ctx);
         let is_everywhere = fault.is_everywhere();
         let Some(what) = began_or_missed(ctx, &name, fault, (targets, is_everywhere)) else { return };
         let id = self.damage.next_fault();
@@ -131,7 +132,7 @@ impl Chaos {
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];
         let name = plan.fault_name(index);
-        let what = target::describe(fault, &target::hit(fault, &name, &begun.nodes, ctx), ctx);
+        let what = hit::describe(fault, &hit::hit(fault, &name, &begun.nodes, ctx), ctx);
         self.damage.end(&fault.fault, &begun, ctx);
         ended(ctx, &name, what.unwrap_or_else(|| fault.kind().as_str().to_owned()));
     }
@@ -141,8 +142,8 @@ impl Chaos {
         let (_, pool, count) = plan.add_nodes[index];
         let name = plan.pools[pool].name;
         let next = plan.pools[pool].next_number(ctx.store);
-        let machines = if count == 1 { "1 machine joins".to_owned() } else { format!("{count} machines join") };
-        note(ctx, Severity::Normal, "AddNodes", name.as_str(), format!("{machines} pool {name}"));
+        let machines = counted(count, "machine joins", "machines join");
+        note(ctx, Severity::Normal, reason::ADD_NODES, name.as_str(), format!("{machines} pool {name}"));
         for number in next..next + u64::from(count) {
             let name = plan.pools[pool].node_name(number);
             ctx.change_machine(MachineChange::InstanceCreated { name, pool: pool as u32 });
@@ -164,7 +165,7 @@ fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name
         Severity::Normal => EventDraft::normal(reason, about, message),
         Severity::Warning => EventDraft::warning(reason, about, message),
     };
-    ctx.record(Record::Event { component: "scenario", event });
+    ctx.record(Record::Event { component: SCENARIO, event });
 }
 
 /// Writes down that a fault begins, or that there is nothing for it to hit. What it hits, in words; none if that is nothing.
@@ -175,22 +176,20 @@ fn began_or_missed(
     (targets, is_everywhere): (Vec<FaultTarget>, bool),
 ) -> Option<String> {
     let kind = fault.kind();
-    let Some(what) = target::describe(fault, &targets, ctx) else {
+    let Some(what) = hit::describe(fault, &targets, ctx) else {
         let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
         missed(ctx, name, format!("{}: no {meant} matches", kind.as_str()));
         return None;
     };
     note(ctx, Severity::Normal, reason::FAULT_BEGAN, name, what.clone());
-    let phase = FaultPhase::Began {
+    let nature = FaultNature {
         kind: kind.as_str(),
         effect: kind.effect(),
         stops: kind.stops(),
         makes_nodes_not_ready: kind.makes_nodes_not_ready(),
         ends_machines: kind.course().ends_machines(),
-        is_everywhere,
-        targets,
     };
-    ctx.record(Record::Fault { name: name.into(), phase });
+    ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Began { nature, is_everywhere, targets } });
     Some(what)
 }
 
@@ -202,7 +201,7 @@ fn ended(ctx: &mut Ctx<'_, Chaos>, name: &str, message: String) {
 
 /// Writes down that there is nothing for a fault to hit.
 fn missed(ctx: &mut Ctx<'_, Chaos>, name: &str, message: String) {
-    note(ctx, Severity::Warning, "NothingToFail", name, message.clone());
+    note(ctx, Severity::Warning, reason::NOTHING_TO_FAIL, name, message.clone());
     ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Missed(message) });
 }
 

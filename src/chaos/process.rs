@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::fault::Begun;
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
-use super::{Chaos, Hit, Origin, Timer, began_or_missed, ended, missed, target};
+use super::{Chaos, Hit, Origin, Timer, began_or_missed, ended, hit, missed, target};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::model::domain_of;
@@ -140,7 +140,7 @@ impl FaultProcess {
         }
         instance.failures += 1;
         let draw_name = self.draw_name(index, &name);
-        let targets = target::hit(&spec.fault, &draw_name, &nodes, ctx);
+        let targets = hit::hit(&spec.fault, &draw_name, &nodes, ctx);
         // Each machine fails by itself: one that joins does so in its turn.
         let is_everywhere = false;
         let Some(what) = began_or_missed(ctx, &name, &spec.fault, (targets, is_everywhere)) else {
@@ -178,7 +178,7 @@ impl FaultProcess {
     ) {
         let name = self.event_name(index, spec);
         let Some(failure) = self.instances[index as usize].failure.take() else { return };
-        let what = target::describe(&spec.fault, &target::hit(&spec.fault, &name, &failure.nodes, ctx), ctx);
+        let what = hit::describe(&spec.fault, &hit::hit(&spec.fault, &name, &failure.nodes, ctx), ctx);
         damage.end(&spec.fault.fault, &failure, ctx);
         ended(ctx, &name, what.unwrap_or_else(|| spec.fault.kind().as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.

@@ -33,27 +33,6 @@ impl ProcessName {
     }
 }
 
-/// Which pods a fault hits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PodTarget {
-    /// Only this namespace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Only pods that this label selector matches, in kubectl's form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selector: Option<String>,
-    /// Only these names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// So many of them, drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    /// This share of them, drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::target::share")]
-    pub fraction: Option<f64>,
-}
-
 /// A fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultSpec {

@@ -5,9 +5,8 @@ use std::fmt;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{FaultSpec, PodTarget};
-use super::{Chaos, Target};
-use crate::component::{Ctx, FaultTarget, pool_number};
+use super::Chaos;
+use crate::component::{Ctx, pool_number};
 use crate::model::{LabelSelector, zone_of};
 use crate::state::{NodeId, PodId};
 
@@ -35,8 +34,29 @@ pub struct NodeTarget {
     pub fraction: Option<f64>,
 }
 
+/// Which pods a fault hits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodTarget {
+    /// Only this namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Only pods that this label selector matches, in kubectl's form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// Only these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// So many of them, drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// This share of them, drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "share")]
+    pub fraction: Option<f64>,
+}
+
 /// Reads a share: a number, or a percentage such as `25%`. Whether it lies between 0 and 1 is checked with the rest.
-pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     struct Share;
 
     impl Visitor<'_> for Share {
@@ -139,31 +159,6 @@ pub(super) fn select_pods(target: &PodTarget, nodes: &[NodeId], fault: &str, ctx
     }
     let mut stream = ctx.streams.stream("fault-pods", fault);
     stream.sample_indices(all.len(), wanted).into_iter().map(|index| all[index]).collect()
-}
-
-/// What a fault hits that has these nodes, whenever it is asked at one instant: processes, pods or machines.
-pub(super) fn hit(spec: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Vec<FaultTarget> {
-    match spec.fault.target() {
-        Target::Processes(processes) => processes.into_iter().map(FaultTarget::Process).collect(),
-        Target::Pods(pods) => select_pods(pods, nodes, name, ctx).into_iter().map(FaultTarget::Pod).collect(),
-        Target::Nodes | Target::Images(_) => nodes.iter().copied().map(FaultTarget::Node).collect(),
-    }
-}
-
-/// What a fault hits, in words; none if that is nothing. All names are there, as whoever reads the events may look for one.
-pub(super) fn describe(spec: &FaultSpec, hit: &[FaultTarget], ctx: &Ctx<'_, Chaos>) -> Option<String> {
-    let names = hit.iter().filter_map(|target| match *target {
-        FaultTarget::Process(process) => Some(process.as_str().to_owned()),
-        FaultTarget::Pod(pod) => ctx.store.pod(pod).map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)),
-        FaultTarget::Node(node) => Some(ctx.store.node_name(node).to_string()),
-    });
-    let names: Vec<String> = names.collect();
-    let images = match spec.fault.target() {
-        Target::Images([]) => "all images on ".to_owned(),
-        Target::Images(images) => format!("{} on ", images.join(" and ")),
-        Target::Nodes | Target::Pods(_) | Target::Processes(_) => String::new(),
-    };
-    (!names.is_empty()).then(|| format!("{} of {images}{}", spec.kind().as_str(), names.join(", ")))
 }
 
 #[cfg(test)]

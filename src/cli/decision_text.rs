@@ -9,6 +9,7 @@ use super::words::counted;
 use crate::facade::path_of;
 use crate::scheduler::{Decision, Nomination, Obstacles, abridged};
 use crate::state::{NodeId, PodId, Store};
+use crate::units::noun;
 
 /// Nodes that are named one by one.
 const NODES_SHOWN: usize = 30;
@@ -16,7 +17,7 @@ const NODES_SHOWN: usize = 30;
 /// Pods that are not decided about.
 pub(super) fn left_out(reason: &str, pods: &[String]) -> String {
     let names: Vec<&str> = pods.iter().map(String::as_str).collect();
-    let verb = if names.len() == 1 { "is" } else { "are" };
+    let verb = noun(names.len(), "is", "are");
     format!("{} {verb} not decided about: {reason}", abridged(&names))
 }
 
@@ -101,7 +102,7 @@ fn out(store: &Store, decision: &Decision, text: &mut String) {
     }
     for ((reasons, plugin), mut nodes) in by_reason {
         nodes.sort_unstable();
-        let verb = if nodes.len() == 1 { "is" } else { "are" };
+        let verb = noun(nodes.len(), "is", "are");
         let _ = writeln!(
             text,
             "  {} {verb} out, {reasons} ({plugin}): {}",

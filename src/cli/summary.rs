@@ -8,9 +8,10 @@ use super::paint::Paint;
 use super::table::NameTable;
 use super::words::{counted, cut, grouped, length, percent_against};
 use crate::arena::Symbol;
+use crate::component::InvolvedKind;
 use crate::diagnostics::Style;
 use crate::observe::{
-    EventRow, JudgedObjective, Matter, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome,
+    EventRow, JudgedObjective, Matter, Observed, PodRow, SCENARIO, ServiceOutcome, Tone, Trap, WorkloadOutcome, reason,
 };
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
@@ -129,15 +130,15 @@ fn happenings(text: &mut String, scenario: &ResolvedScenario, observed: &Observe
 }
 
 fn faults(observed: &Observed) -> Vec<(SimTime, String)> {
-    let from_scenario = observed.events.iter().filter(|event| event.component == "scenario");
+    let from_scenario = observed.events.iter().filter(|event| event.component == SCENARIO);
     let lines = from_scenario.filter_map(|event| {
         let is_momentary = || is_momentary(observed, event);
         let what = match event.reason {
-            "FaultEnded" if is_momentary() => return None,
-            "FaultBegan" if is_momentary() => few_nodes(&event.message),
-            "FaultBegan" => format!("{} begins", few_nodes(&event.message)),
-            "FaultEnded" => format!("{} ends", few_nodes(&event.message)),
-            "NothingToFail" | "NoShutdownGracePeriod" | "AddNodes" => event.message.clone(),
+            reason::FAULT_ENDED if is_momentary() => return None,
+            reason::FAULT_BEGAN if is_momentary() => few_nodes(&event.message),
+            reason::FAULT_BEGAN => format!("{} begins", few_nodes(&event.message)),
+            reason::FAULT_ENDED => format!("{} ends", few_nodes(&event.message)),
+            reason::NOTHING_TO_FAIL | reason::NO_SHUTDOWN_GRACE_PERIOD | reason::ADD_NODES => event.message.clone(),
             _ => return None,
         };
         Some((event.at, what))
@@ -176,15 +177,15 @@ fn commands(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
 
 /// How upgrades and reboots of pools began and ended.
 fn procedures(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
-    let of_pools = observed.events.iter().filter(|event| event.kind == "NodePool");
+    let of_pools = observed.events.iter().filter(|event| event.kind == InvolvedKind::NodePool.as_str());
     let lines = of_pools.filter_map(|event| {
         let what = match event.reason {
-            "RollingUpgradeBegan" => format!("pool {}: {} begins", event.name, event.message),
-            "RollingUpgradeEnded" => format!("pool {}: the upgrade ends, {}", event.name, event.message),
-            "RollingUpgradeFailed" => {
+            reason::ROLLING_UPGRADE_BEGAN => format!("pool {}: {} begins", event.name, event.message),
+            reason::ROLLING_UPGRADE_ENDED => format!("pool {}: the upgrade ends, {}", event.name, event.message),
+            reason::ROLLING_UPGRADE_FAILED => {
                 format!("pool {}: {} {}", event.name, paint.bad("the upgrade failed,"), event.message)
             }
-            "RebootRequired" | "RebootsEnded" => format!("pool {}: {}", event.name, event.message),
+            reason::REBOOT_REQUIRED | reason::REBOOTS_ENDED => format!("pool {}: {}", event.name, event.message),
             _ => return None,
         };
         Some((event.at, what))
@@ -197,8 +198,8 @@ fn is_momentary(observed: &Observed, event: &EventRow) -> bool {
     // Rows are in the order of time: its neighbors tell.
     let start = observed.events.partition_point(|other| other.at < event.at);
     let same_instant = observed.events[start..].iter().take_while(|other| other.at == event.at);
-    let reasons = same_instant.filter(|other| other.component == "scenario" && other.name == event.name);
-    reasons.filter(|other| matches!(other.reason, "FaultBegan" | "FaultEnded")).count() > 1
+    let reasons = same_instant.filter(|other| other.component == SCENARIO && other.name == event.name);
+    reasons.filter(|other| matches!(other.reason, reason::FAULT_BEGAN | reason::FAULT_ENDED)).count() > 1
 }
 
 /// Workloads that ran short, in the order of the summary.

@@ -45,8 +45,8 @@ pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
 pub use record::{
-    EventDraft, EventRecorder, EventType, FaultPhase, FaultTarget, InvolvedKind, ObjectRef, Record, Stops, Timer,
-    TimerPhase, Transcript, typed,
+    EventDraft, EventRecorder, EventType, FaultNature, FaultPhase, FaultTarget, InvolvedKind, ObjectRef, Record,
+    SCENARIO, Stops, Timer, TimerPhase, Transcript, typed,
 };
 pub use request::{
     Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,

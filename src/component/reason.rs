@@ -10,6 +10,14 @@ pub const REPLICA_SET_CREATE_ERROR: &str = "ReplicaSetCreateError";
 pub const FAULT_BEGAN: &str = "FaultBegan";
 /// It ends.
 pub const FAULT_ENDED: &str = "FaultEnded";
+/// There is nothing for a fault to hit.
+pub const NOTHING_TO_FAIL: &str = "NothingToFail";
+/// Kubelets that do not wait for pods when their machine shuts down are shut down.
+pub const NO_SHUTDOWN_GRACE_PERIOD: &str = "NoShutdownGracePeriod";
+/// Nodes join by the timeline.
+pub const ADD_NODES: &str = "AddNodes";
+/// A line of kubectl is typed.
+pub const KUBECTL: &str = "Kubectl";
 /// An upgrade of the timeline begins.
 pub const ROLLING_UPGRADE_BEGAN: &str = "RollingUpgradeBegan";
 /// It ends.

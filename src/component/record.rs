@@ -46,10 +46,13 @@ pub enum InvolvedKind {
     NodePool,
 }
 
+/// Who is said to post what happens by the scenario, which no program of the cluster does.
+pub const SCENARIO: &str = "scenario";
+
 impl InvolvedKind {
     /// Its name, as the API has it.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Object(kind) => kind.as_str(),
             Self::ConfigMap => "ConfigMap",
@@ -241,16 +244,8 @@ pub enum TimerPhase {
 pub enum FaultPhase {
     /// It begins.
     Began {
-        /// Its kind, as a scenario writes it.
-        kind: &'static str,
-        /// What became of what it hit: the end of a sentence that begins with how many they are.
-        effect: &'static str,
-        /// What does nothing while it lasts.
-        stops: Stops,
-        /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
-        makes_nodes_not_ready: bool,
-        /// Whether it ends machines for good.
-        ends_machines: bool,
+        /// What its kind says of it.
+        nature: FaultNature,
         /// Whether machines are hit, too, that join while it lasts.
         is_everywhere: bool,
         /// What it hits.
@@ -260,6 +255,21 @@ pub enum FaultPhase {
     Ended,
     /// There is nothing for it to hit: why.
     Missed(String),
+}
+
+/// What the kind of a fault says of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct FaultNature {
+    /// The kind, as a scenario writes it.
+    pub kind: &'static str,
+    /// What became of what it hit: the end of a sentence that begins with how many they are.
+    pub effect: &'static str,
+    /// What does nothing while it lasts.
+    pub stops: Stops,
+    /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
+    pub makes_nodes_not_ready: bool,
+    /// Whether it ends machines for good.
+    pub ends_machines: bool,
 }
 
 /// What does nothing while a fault lasts.

@@ -29,8 +29,10 @@ pub enum Cell {
     Text(String),
     /// A number in the column's unit.
     Number(i64),
-    /// An instant, or a length of time from t=0 on.
+    /// An instant.
     Time(SimTime),
+    /// A length of time.
+    Duration(SimDuration),
     /// Yes or no.
     Truth(bool),
     /// Lines of text.
@@ -70,10 +72,10 @@ impl Cell {
         matches!(self, Self::Empty)
     }
 
-    /// A length of time; none of any other cell, and of an instant before t=0.
+    /// A length of time; none of any other cell.
     #[must_use]
     pub fn as_duration(&self) -> Option<SimDuration> {
-        self.as_time().filter(|at| *at >= SimTime::ZERO).map(|at| at.saturating_since(SimTime::ZERO))
+        if let Self::Duration(length) = self { Some(*length) } else { None }
     }
 
     /// An instant; none of any other cell.
@@ -89,6 +91,7 @@ impl fmt::Display for Cell {
             Self::Text(text) => formatter.write_str(text),
             Self::Number(number) => number.fmt(formatter),
             Self::Time(at) => formatter.write_str(&at.seconds_text()),
+            Self::Duration(length) => formatter.write_str(&(SimTime::ZERO + *length).seconds_text()),
             Self::Truth(is_true) => is_true.fmt(formatter),
             Self::Lines(lines) => formatter.write_str(&lines.join("\n")),
             Self::Empty => Ok(()),
@@ -103,6 +106,7 @@ impl Serialize for Cell {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Number(number) => serializer.serialize_i64(*number),
             Self::Time(at) => serializer.serialize_f64(at.as_secs_f64()),
+            Self::Duration(length) => serializer.serialize_f64(length.as_secs_f64()),
             Self::Truth(is_true) => serializer.serialize_bool(*is_true),
             Self::Lines(lines) => lines.serialize(serializer),
             Self::Empty => serializer.serialize_none(),
@@ -200,6 +204,7 @@ fn cell<R>(value: &Value<R>, row: &R) -> Cell {
         Value::Text(of) => Cell::Text(of(row).to_owned()),
         Value::Time(of) => Cell::Time(of(row)),
         Value::MaybeTime(of) => of(row).map_or(Cell::Empty, Cell::Time),
+        Value::Duration(of) => Cell::Duration(of(row)),
         Value::Number(of) => Cell::Number(of(row)),
         Value::MaybeNumber(of) => of(row).map_or(Cell::Empty, Cell::Number),
         Value::Truth(of) => Cell::Truth(of(row)),

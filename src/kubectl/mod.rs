@@ -34,7 +34,7 @@ use std::sync::Arc;
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, InvolvedKind, Latencies, Message,
-    ObjectRef, Program, Record, Reply, Request, Start, Transcript, TypedCommand, typed,
+    ObjectRef, Program, Record, Reply, Request, SCENARIO, Start, Transcript, TypedCommand, reason, typed,
 };
 use crate::model::Object;
 use crate::state::{Change, Changed, Store};
@@ -320,8 +320,8 @@ impl Kubectl {
     fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
         let text = Arc::clone(&line.text);
         let about = ObjectRef::named(InvolvedKind::Kubectl, Symbol::empty(), title(&text));
-        let event = EventDraft::normal("Kubectl", about, typed(&text));
-        ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
+        let event = EventDraft::normal(reason::KUBECTL, about, typed(&text));
+        ctx.record(Record::Event { component: typist.map_or(SCENARIO, |(by, _)| by), event });
         let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
         self.started += 1;
         ctx.arm_in(start(&text, ctx), Timer::Begin(id));

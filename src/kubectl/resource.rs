@@ -394,6 +394,17 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
     found
 }
 
+/// The same for commands of which one object that is not there stops all: its failure, and those of others, in place of any object.
+///
+/// # Source
+/// cli-runtime, `resource.Builder` without `ContinueOnError`, as the commands of `kubectl set` ask for `Infos`.
+pub(super) fn find_all(selection: &Selection, store: &Store, plan: &mut CommandPlan) -> Vec<Found> {
+    let (found, failures): (Vec<_>, Vec<_>) = find(selection, store).into_iter().partition(Result::is_ok);
+    let is_whole = failures.is_empty();
+    failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+    if is_whole { found.into_iter().flatten().collect() } else { Vec::new() }
+}
+
 fn find_named(target: &Target, namespace: Symbol, store: &Store) -> Result<Found, Failure> {
     find_one(target.kind, namespace, &target.name, store)
         .ok_or_else(|| Failure::refusal(&missing(target.kind, namespace, &target.name, store), None))

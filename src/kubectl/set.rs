@@ -3,7 +3,7 @@
 use super::command_line::{Arguments, DRY, FILES, PRINT, SET, Selection, Stop, Words, all_or_refused, pairs};
 use super::failure::Failure;
 use super::patch::apply_value;
-use super::resource::find;
+use super::resource::find_all;
 use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, three_way};
 
@@ -53,12 +53,8 @@ impl Verb for SetImageArgs {
     /// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
     fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
         let store = scene.store;
-        let results = find(&self.selection, store);
-        if results.iter().any(Result::is_err) {
-            return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
-        }
         let mut changed = Vec::new();
-        for object in results.into_iter().flatten() {
+        for object in find_all(&self.selection, store, plan) {
             let name = object.printed(store);
             let Some(current) = three_way::export(&object, store) else { continue };
             let mut value = current.to_value();

@@ -6,7 +6,7 @@ use super::CommandPlan;
 use super::command_line::{Arguments, DRY, FILES, PRINT, SET, Selection, Stop, Words, all_or_refused, error};
 use super::failure::Failure;
 use super::patch::apply_value;
-use super::resource::{Found, Kind, find};
+use super::resource::{Found, Kind, find_all};
 use super::three_way;
 use super::verb::{Scene, Verb, works_on_selection};
 use crate::model::Object;
@@ -72,11 +72,7 @@ impl Verb for SetArgs {
     /// kubectl, the commands of `set`: one object that is not there and nothing is done.
     fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
         let store = scene.store;
-        let results = find(&self.selection, store);
-        if results.iter().any(Result::is_err) {
-            return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
-        }
-        for found in results.into_iter().flatten() {
+        for found in find_all(&self.selection, store, plan) {
             let name = found.printed(store);
             if let SetWhat::Selector(pairs) = &self.what {
                 selector(&found, pairs, store, plan);

@@ -11,7 +11,7 @@ use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use crate::arena::Symbol;
 use crate::component::{
-    EventDraft, InvolvedKind, ObjectRef, Record, TypedCommand, node_name, pod_name, reason, workload_name,
+    EventDraft, InvolvedKind, ObjectRef, Record, SCENARIO, TypedCommand, node_name, pod_name, reason, workload_name,
 };
 use crate::model::ObjectKind;
 use crate::state::{
@@ -87,7 +87,21 @@ impl Named {
             Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => Self::Service(*id),
             Changed::VolumeChanged(id) | Changed::VolumeRemoved(id) => Self::Volume(*id),
             Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => Self::Namespace(*id),
-            _ => return None,
+            Changed::PodAdded(_)
+            | Changed::PodUpdated { .. }
+            | Changed::PodRemoved { .. }
+            | Changed::NodeAdded(_)
+            | Changed::NodeUpdated { .. }
+            | Changed::NodeRemoved { .. }
+            | Changed::HeartbeatChanged(_)
+            | Changed::EndpointsChanged(_)
+            | Changed::AutoscalerChanged(_)
+            | Changed::AutoscalerRemoved(_)
+            | Changed::QuotaChanged(_)
+            | Changed::ClaimChanged(_)
+            | Changed::ClaimRemoved(_)
+            | Changed::StorageChanged
+            | Changed::AttachmentChanged { .. } => return None,
         })
     }
 
@@ -241,7 +255,7 @@ impl Causes {
             let what = format!("horizontalpodautoscaler/{namespace}/{name} {}: {}", event.reason, event.message);
             self.push(at, cause, what);
         }
-        if let Record::Event { component: "scenario", event } = record
+        if let Record::Event { component: SCENARIO, event } = record
             && let Some(row) = self.rows.get_mut((cause.0 as usize).wrapping_sub(1))
             && row.cause == CauseId::NONE
         {

@@ -131,8 +131,8 @@ impl Phase {
 }
 
 impl DisruptionRow {
-    fn phase(&self, phase: Phase) -> SimTime {
-        SimTime::ZERO + self.phases[phase as usize]
+    fn phase(&self, phase: Phase) -> SimDuration {
+        self.phases[phase as usize]
     }
 
     /// From when the pod stopped to serve, or was lost if it never did, until another was Ready, none was to come, or the run ended.
@@ -209,25 +209,27 @@ impl Row for DisruptionRow {
             Column::maybe_time("replacement_ready_s", "when it was first Ready", |row| {
                 row.of_replacement(|other| other.ready_at)
             }),
-            Column::time("detect_s", "how long the machine was down and the pod still counted as Ready", |row| {
+            Column::duration("detect_s", "how long the machine was down and the pod still counted as Ready", |row| {
                 row.phase(Phase::Detect)
             }),
-            Column::time("wait_s", "for how long it then was not Ready and not lost: mostly a toleration", |row| {
+            Column::duration("wait_s", "for how long it then was not Ready and not lost: mostly a toleration", |row| {
                 row.phase(Phase::Wait)
             }),
-            Column::time("recreate_s", "how long its controller took to make another", |row| {
+            Column::duration("recreate_s", "how long its controller took to make another", |row| {
                 row.phase(Phase::Recreate)
             }),
-            Column::time("schedule_s", "until the scheduler had bound that", |row| row.phase(Phase::Schedule)),
-            Column::time("dead_node_s", "for how long the machine that it was bound to was down", |row| {
+            Column::duration("schedule_s", "until the scheduler had bound that", |row| row.phase(Phase::Schedule)),
+            Column::duration("dead_node_s", "for how long the machine that it was bound to was down", |row| {
                 row.phase(Phase::DeadNode)
             }),
-            Column::time("start_s", "until its containers ran: images, volumes, start", |row| row.phase(Phase::Start)),
-            Column::time("become_ready_s", "until it was Ready", |row| row.phase(Phase::BecomeReady)),
-            Column::time(
+            Column::duration("start_s", "until its containers ran: images, volumes, start", |row| {
+                row.phase(Phase::Start)
+            }),
+            Column::duration("become_ready_s", "until it was Ready", |row| row.phase(Phase::BecomeReady)),
+            Column::duration(
                 "total_s",
                 "all of these: until another pod was Ready or had ended, until `lost_s` if none is to come, else until the run ended",
-                |row| SimTime::ZERO + row.total(),
+                DisruptionRow::total,
             ),
         ],
     };

@@ -33,6 +33,9 @@ pub struct EventRow {
     pub message: String,
 }
 
+/// The kind of lines that are typed, in place of an object's.
+pub const KUBECTL_KIND: &str = InvolvedKind::Kubectl.as_str();
+
 impl Row for EventRow {
     const TABLE: Table<Self> = Table {
         file: "events.csv",

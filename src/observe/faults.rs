@@ -8,7 +8,7 @@ use super::Detail;
 use super::observer::{Keeps, Observer, Seen, Setup};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
-use crate::component::{FaultPhase, FaultTarget, Record, Stops, node_name, pod_name};
+use crate::component::{FaultNature, FaultPhase, FaultTarget, Record, Stops, node_name, pod_name};
 use crate::state::{Change, Changed, MachineChange, NodeDelta, NodeId, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -102,18 +102,10 @@ struct Watched {
     was_ready: bool,
 }
 
-/// What its kind says of a fault.
-#[derive(Copy, Clone, Debug)]
-struct Words {
-    kind: &'static str,
-    effect: &'static str,
-    stops: Stops,
-}
-
 /// A fault that goes on.
 #[derive(Clone, Debug)]
 struct Open {
-    words: Words,
+    nature: FaultNature,
     /// What it has hit, and the row of that.
     hit: Vec<(usize, FaultTarget)>,
 }
@@ -140,35 +132,20 @@ impl Faults {
         &self.rows
     }
 
-    fn hit(&mut self, name: &Arc<str>, began: &FaultPhase, seen: &Seen<'_>) {
-        let &FaultPhase::Began {
-            kind,
-            effect,
-            stops,
-            makes_nodes_not_ready,
-            ends_machines,
-            is_everywhere,
-            ref targets,
-        } = began
-        else {
-            return;
-        };
-        let words = Words { kind, effect, stops };
+    fn hit(&mut self, name: &Arc<str>, nature: FaultNature, targets: &[FaultTarget], seen: &Seen<'_>) {
         let first = self.rows.len();
         for &target in targets {
             if let FaultTarget::Node(node) = target
-                && makes_nodes_not_ready
+                && nature.makes_nodes_not_ready
             {
                 let was_ready = is_ready(node, seen.store);
+                let ends_machines = nature.ends_machines;
                 let watched = Watched { row: self.rows.len(), up_at: None, ends_machines, was_ready };
                 self.watched.entry(node).or_default().push(watched);
             }
-            self.rows.push(self.row(name, words, target, seen));
+            self.rows.push(self.row(name, nature, target, seen));
         }
-        self.open.insert(Arc::clone(name), Open { words, hit: (first..).zip(targets.iter().copied()).collect() });
-        if is_everywhere {
-            self.everywhere.push(Arc::clone(name));
-        }
+        self.open.insert(Arc::clone(name), Open { nature, hit: (first..).zip(targets.iter().copied()).collect() });
     }
 
     /// A node joins, and meets the faults that are everywhere.
@@ -178,7 +155,7 @@ impl Faults {
             let Some(open) = self.open.get(&name) else { continue };
             // One whose Node object was deleted, and that registers anew, has been hit before.
             if !open.hit.iter().any(|(_, hit)| *hit == target) {
-                let row = self.row(&name, open.words, target, seen);
+                let row = self.row(&name, open.nature, target, seen);
                 self.open.entry(Arc::clone(&name)).and_modify(|open| open.hit.push((self.rows.len(), target)));
                 self.rows.push(row);
             }
@@ -222,7 +199,7 @@ impl Faults {
     }
 
     /// The row of an object that a fault hits now.
-    fn row(&self, name: &Arc<str>, words: Words, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
+    fn row(&self, name: &Arc<str>, nature: FaultNature, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
         let store = seen.store;
         let (object, node) = match target {
             FaultTarget::Node(node) => (node_name(store, node), Some(node)),
@@ -233,9 +210,9 @@ impl Faults {
         let unfinished = |node| store.unfinished_pods_on(node).iter().count() as i64;
         FaultRow {
             name: Arc::clone(name),
-            kind: words.kind,
-            effect: words.effect,
-            stops: words.stops,
+            kind: nature.kind,
+            effect: nature.effect,
+            stops: nature.stops,
             object,
             node: node.map(|node| store.node_name(node)).unwrap_or_default(),
             zone: node.map(|node| self.zone(node, store)).unwrap_or_default(),
@@ -288,7 +265,12 @@ impl Observer for Faults {
     fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         let Record::Fault { name, phase } = record else { return };
         match phase {
-            FaultPhase::Began { .. } => self.hit(name, phase, seen),
+            FaultPhase::Began { nature, is_everywhere, targets } => {
+                self.hit(name, *nature, targets, seen);
+                if *is_everywhere {
+                    self.everywhere.push(Arc::clone(name));
+                }
+            }
             FaultPhase::Ended => self.over(name, seen),
             FaultPhase::Missed(_) => {}
         }

@@ -11,7 +11,7 @@ use super::outcome::WorkloadOutcome;
 use super::services::ServiceOutcome;
 use super::verdict::{Matter, Sentence, Tone, names, sentence, whole_seconds};
 use crate::component::Stops;
-use crate::units::SimTime;
+use crate::units::{SimTime, counted};
 
 /// Kinds of faults that are told one by one.
 const KINDS_MAX: usize = 4;
@@ -43,7 +43,7 @@ pub(super) fn failed(incident: &Incident<'_>) -> Option<Sentence> {
     let told = kinds.iter().take(KINDS_MAX).map(|strikes| of_kind(strikes, incident.inventory));
     let mut told: Vec<String> = told.collect();
     if let Some(more @ 1..) = kinds.len().checked_sub(KINDS_MAX) {
-        told.push(format!("and faults of {more} more {}", if more == 1 { "kind" } else { "kinds" }));
+        told.push(format!("and faults of {}", counted(more, "more kind", "more kinds")));
     }
     let mut objects = Vec::new();
     let mut known = BTreeSet::new();
@@ -96,8 +96,7 @@ fn of_kind(strikes: &[Strike<'_>], inventory: &[InventoryRow]) -> String {
         _ if first.stops == Stops::Process => {
             named.iter().map(|object| object.trim_start_matches("process/")).collect::<Vec<_>>().join(", ")
         }
-        (0, 1) => "1 pod".to_owned(),
-        (0, pods) => format!("{pods} pods"),
+        (0, pods) => counted(pods, "pod", "pods"),
         _ => machines(strikes, &nodes, inventory),
     };
     let when = match strikes {
@@ -118,7 +117,7 @@ fn of_kind(strikes: &[Strike<'_>], inventory: &[InventoryRow]) -> String {
 
 /// `3 machines, all of zone b,`; zones are named if the machines of one fault stood in one or two.
 fn machines(strikes: &[Strike<'_>], nodes: &BTreeSet<&str>, inventory: &[InventoryRow]) -> String {
-    let count = if nodes.len() == 1 { "1 machine".to_owned() } else { format!("{} machines", nodes.len()) };
+    let count = counted(nodes.len(), "machine", "machines");
     let [one] = strikes else { return count };
     let there = |row: &&InventoryRow| row.joined_at <= one.began && row.left_at.is_none_or(|left| left > one.began);
     let there: Vec<&InventoryRow> = inventory.iter().filter(there).collect();
@@ -162,7 +161,7 @@ pub(super) fn shortages(workloads: &[WorkloadOutcome]) -> Option<Sentence> {
     let text = format!(
         "Ran short: {} of {}; the longest {}, for {} from {} on, of up to {}",
         short.len(),
-        if workloads.len() == 1 { "1 workload".to_owned() } else { format!("{} workloads", workloads.len()) },
+        counted(workloads.len(), "workload", "workloads"),
         longest.object(),
         if longest.longest_short_s < 1.0 {
             "less than 1s".to_owned()
@@ -170,7 +169,7 @@ pub(super) fn shortages(workloads: &[WorkloadOutcome]) -> Option<Sentence> {
             whole_seconds(longest.longest_short_s).to_string()
         },
         whole_seconds(longest.longest_short_from_s.unwrap_or(0.0)),
-        if longest.missing_max == 1 { "1 pod".to_owned() } else { format!("{} pods", longest.missing_max) },
+        counted(longest.missing_max, "pod", "pods"),
     );
     Some(sentence(Matter::LongestShortage, Tone::Healed, text, vec![longest.object()]))
 }
@@ -188,7 +187,7 @@ pub(super) fn traffic(services: &[ServiceOutcome]) -> Option<Sentence> {
     let object = |of: &&ServiceOutcome| format!("service/{}/{}", of.namespace, of.name);
     let text = format!(
         "Lost traffic: of {}; the most {}, all that comes to it in {}",
-        if losers.len() == 1 { "1 service".to_owned() } else { format!("{} services", losers.len()) },
+        counted(losers.len(), "service", "services"),
         object(worst),
         whole_seconds(missed_s(worst).max(1.0)),
     );

@@ -29,8 +29,10 @@ mod workload;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+pub use crate::component::{SCENARIO, reason};
 pub use cluster::Room;
 pub use disruptions::{Outcome, Phase, Replacement};
+pub use events::KUBECTL_KIND;
 pub use glossary::{FIGURES, Figure, METRICS, TERMS, Term};
 pub use jobs::FailedJob;
 pub use objective::{MinReady, Objective, workload_matches};

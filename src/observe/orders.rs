@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Detail;
 use super::observer::{Observer, Seen};
-use crate::component::{InvolvedKind, Record, Transcript, reason};
+use crate::component::{InvolvedKind, Record, SCENARIO, Transcript, reason};
 use crate::units::SimTime;
 
 /// How an order ended, if it did not end well.
@@ -63,7 +63,7 @@ impl Observer for Orders {
         }
         let Record::Event { component, event } = record else { return };
         match *component {
-            "scenario" => match event.reason {
+            SCENARIO => match event.reason {
                 reason::ROLLING_UPGRADE_BEGAN => {
                     self.begin(
                         now,

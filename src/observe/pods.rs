@@ -111,9 +111,7 @@ impl Row for PodRow {
             Column::text("phase", "its last phase", |row| row.phase.as_str()),
             Column::text("reason", "its last `status.reason`", |row| row.reason.as_str()),
             Column::number("restarts", "restarts", "of its containers", |row| i64::from(row.restarts)),
-            Column::time("unready_s", "for how long it was wanted and not Ready", |row| {
-                SimTime::ZERO + row.unready_for
-            }),
+            Column::duration("unready_s", "for how long it was wanted and not Ready", |row| row.unready_for),
             Column::text("workload_kind", "kind of its workload, which joins it to `workloads.csv`", |row| {
                 row.workload.kind.as_str()
             }),

@@ -1,6 +1,6 @@
 //! What a table of a run is: its file, its columns, and how a row fills them. Each type of row declares its table beside itself.
 
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// A row of a table.
 pub trait Row: Sized + 'static {
@@ -48,10 +48,12 @@ pub struct ColumnInfo {
 pub enum Cells {
     /// Text.
     Text,
-    /// Seconds since t=0, or a length of time in seconds.
+    /// An instant: seconds since t=0.
     Time,
     /// The same, or nothing.
     MaybeTime,
+    /// A length of time in seconds.
+    Duration,
     /// A number.
     Number,
     /// A number, or nothing.
@@ -83,6 +85,8 @@ pub enum Value<R: 'static> {
     Time(fn(&R) -> SimTime),
     /// Of [`Cells::MaybeTime`].
     MaybeTime(fn(&R) -> Option<SimTime>),
+    /// Of [`Cells::Duration`].
+    Duration(fn(&R) -> SimDuration),
     /// Of [`Cells::Number`].
     Number(fn(&R) -> i64),
     /// Of [`Cells::MaybeNumber`].
@@ -113,12 +117,17 @@ impl<R> Column<R> {
         Self { info: ColumnInfo { name, cells: Cells::Text, unit: "", meaning }, value: Value::Text(of) }
     }
 
-    /// A column of seconds.
+    /// A column of instants.
     pub(crate) const fn time(name: &'static str, meaning: &'static str, of: fn(&R) -> SimTime) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::Time, unit: "s", meaning }, value: Value::Time(of) }
     }
 
-    /// A column of seconds, some of them empty.
+    /// A column of lengths of time.
+    pub(crate) const fn duration(name: &'static str, meaning: &'static str, of: fn(&R) -> SimDuration) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Duration, unit: "s", meaning }, value: Value::Duration(of) }
+    }
+
+    /// A column of instants, some of them empty.
     pub(crate) const fn maybe_time(name: &'static str, meaning: &'static str, of: fn(&R) -> Option<SimTime>) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::MaybeTime, unit: "s", meaning }, value: Value::MaybeTime(of) }
     }

@@ -101,7 +101,7 @@ impl Row for TimerRow {
             Column::text("namespace", "namespace of the pod; empty for a node", |row| row.namespace.as_str()),
             Column::text("name", "name of the pod or node", |row| &row.name),
             Column::text("node", "the node, or that of the pod", |row| row.node.as_str()),
-            Column::time("length_s", "how long it is, as flag or spec says", |row| SimTime::ZERO + row.length),
+            Column::duration("length_s", "how long it is, as flag or spec says", |row| row.length),
             Column::time(
                 "due_s",
                 "when its time is over; of a node's silence, so long after the pass of the monitor that saw the last sign of life",

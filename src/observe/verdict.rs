@@ -17,7 +17,7 @@ use super::waiting::Standing;
 use crate::arena::Symbol;
 use crate::component::name_of_pod;
 use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted, noun};
 
 /// Objects that a sentence names.
 const NAMED_MAX: usize = 3;
@@ -172,7 +172,7 @@ pub(super) fn sentence(kind: Matter, tone: Tone, text: String, mut objects: Vec<
 
 /// `1 pod is`, `2 pods are`.
 fn are(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun} is") } else { format!("{count} {noun}s are") }
+    counted(count, &format!("{noun} is"), &format!("{noun}s are"))
 }
 
 /// The first few by name, the rest by number.
@@ -217,7 +217,7 @@ fn unfinished(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         let object = of.key().to_string();
         let what = if of.idle_s < STUCK_S { "ROLL-OUT NOT DONE when the run ended" } else { "ROLL-OUT STUCK" };
-        let pods = if of.wanted == 1 { "pod" } else { "pods" };
+        let pods = noun(of.wanted, "pod", "pods");
         let idle = whole_seconds(of.idle_s);
         let text = format!("{what}: {object} has {} of {} new {pods}, for {idle}{why}", of.updated, of.wanted);
         sentences.push(sentence(Matter::RolloutUnfinished, Tone::Bad, text, vec![object]));
@@ -241,7 +241,7 @@ fn refused(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
     let named =
         |(of, why): &(&RefusedWorkload, String)| format!("{} (for {}{why})", of.key(), whole_seconds(of.refused_s));
     let named: Vec<String> = all.iter().map(named).collect();
-    let count = if all.len() == 1 { "1 workload".to_owned() } else { format!("{} workloads", all.len()) };
+    let count = counted(all.len(), "workload", "workloads");
     let text = format!("REFUSED: the API server does not let {count} make what is wanted: {}", names(&named));
     let objects = all.iter().map(|(of, _)| of.key().to_string()).collect();
     sentences.push(sentence(Matter::PodsRefused, Tone::Bad, text, objects));
@@ -315,7 +315,7 @@ fn nodes(sentences: &mut Vec<Sentence>, store: &Store) {
             if all == 0 { "there is no node at the end".to_owned() } else { "no node is Ready at the end".to_owned() };
         sentences.push(sentence(Matter::NoNodeReady, Tone::Bad, text, broken));
     } else if !broken.is_empty() {
-        let are = if broken.len() == 1 { "is" } else { "are" };
+        let are = noun(broken.len(), "is", "are");
         let text = format!("{} of {all} nodes {are} not Ready at the end: {}", broken.len(), names(&broken));
         sentences.push(sentence(Matter::NodesNotReady, Tone::Bad, text, broken));
     }
@@ -342,8 +342,8 @@ fn unnoticed(sentences: &mut Vec<Sentence>, store: &Store) {
     let text = format!(
         "{} {what} at the end, which the control plane has not noticed: {} still {} as Ready: {}",
         are(ids.len(), "machine"),
-        if ready == 1 { "1 pod there".to_owned() } else { format!("{ready} pods there") },
-        if ready == 1 { "counts" } else { "count" },
+        counted(ready, "pod there", "pods there"),
+        noun(ready, "counts", "count"),
         names(&nodes)
     );
     sentences.push(sentence(Matter::MachinesUnnoticed, Tone::Bad, text, nodes));
@@ -352,7 +352,7 @@ fn unnoticed(sentences: &mut Vec<Sentence>, store: &Store) {
 /// Pods that nobody looks at.
 fn unserved(sentences: &mut Vec<Sentence>, unserved: &BTreeMap<Symbol, Vec<String>>) {
     for (scheduler, pods) in unserved {
-        let subject = if pods.len() == 1 { "1 pod names".to_owned() } else { format!("{} pods name", pods.len()) };
+        let subject = counted(pods.len(), "pod names", "pods name");
         let text = format!("{subject} a scheduler that is not there (`{scheduler}`): {}", names(pods));
         sentences.push(sentence(Matter::PodsPending, Tone::Bad, text, pods.clone()));
     }
@@ -394,7 +394,7 @@ fn daemons_off(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
     let states: Vec<String> = hidden.iter().map(state).collect();
     let text = format!(
         "Pods of {} did not run as their machines were off, which does not count as short: {}",
-        if hidden.len() == 1 { "1 DaemonSet".to_owned() } else { format!("{} DaemonSets", hidden.len()) },
+        counted(hidden.len(), "DaemonSet", "DaemonSets"),
         names(&states)
     );
     let objects = hidden.iter().map(|of| of.object()).collect();
@@ -441,7 +441,7 @@ fn lost(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
         let named: Vec<String> = losers.iter().map(named).collect();
         let text = format!(
             "LOST for good: {}, which nothing in the model makes anew: {}",
-            if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") },
+            counted(count, "pod", "pods"),
             names(&named)
         );
         sentences.push(sentence(Matter::PodsLost, Tone::Bad, text, losers.iter().map(|of| of.object()).collect()));
@@ -460,7 +460,7 @@ fn lost(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
 fn faults(sentences: &mut Vec<Sentence>, missed: &Missed) {
     if !missed.hit_nobody.is_empty() {
         let faults: Vec<String> = missed.hit_nobody.iter().map(ToString::to_string).collect();
-        let text = format!("HIT NOBODY: {}: {}", if faults.len() == 1 { "a fault" } else { "faults" }, names(&faults));
+        let text = format!("HIT NOBODY: {}: {}", noun(faults.len(), "a fault", "faults"), names(&faults));
         sentences.push(sentence(Matter::FaultHitNobody, Tone::Bad, text, faults));
     }
     if let Some((at, nodes)) = &missed.without_control_plane {
@@ -518,7 +518,7 @@ fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
         })
         .collect();
     let total: usize = missed.iter().map(|(_, of)| missed_of(of)).sum();
-    let objectives = if total == 1 { "1 objective was".to_owned() } else { format!("{total} objectives were") };
+    let objectives = counted(total, "objective was", "objectives were");
     let text = format!("{objectives} missed: {}", names(&named));
     sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, objects));
 }

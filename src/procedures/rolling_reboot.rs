@@ -9,7 +9,8 @@ use super::drain::{RETRY, type_drain};
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Program, Request, Start, node_name, reason,
+    Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Program, Request, SCENARIO, Start, node_name,
+    reason,
 };
 use crate::state::{Change, Changed, MachineChange, NodeId, Power, Status, Store};
 use crate::units::{SimDuration, SimTime, with_days};
@@ -125,7 +126,7 @@ impl RollingReboots {
         let Some(pool) = plan.pool(spec.pool.as_str()) else { return };
         let nodes = plan.pools[pool].machines(ctx.store);
         let message = format!("{} nodes need a reboot", nodes.len());
-        note::about_pool(ctx, "scenario", EventType::Normal, reason::REBOOT_REQUIRED, spec.pool, message);
+        note::about_pool(ctx, SCENARIO, EventType::Normal, reason::REBOOT_REQUIRED, spec.pool, message);
         let round = self.begun[id];
         self.begun[id] += 1;
         for node in nodes {

@@ -9,8 +9,8 @@ use super::drain::{RECREATION, RETRY, type_drain};
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Program, Request, Start,
-    reason,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Program, Request,
+    SCENARIO, Start, reason,
 };
 use crate::state::{Change, Changed, MachineChange, NodeDelta, NodeId, Status, Store};
 use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
@@ -184,7 +184,7 @@ impl RollingUpgrades {
         let total = waiting.len();
         let (surge, unavailable) = spec.at_a_time(total);
         let message = format!("rolling upgrade of {total} nodes, {surge} more and {unavailable} less at a time");
-        note::about_pool(ctx, "scenario", EventType::Normal, reason::ROLLING_UPGRADE_BEGAN, spec.pool, message);
+        note::about_pool(ctx, SCENARIO, EventType::Normal, reason::ROLLING_UPGRADE_BEGAN, spec.pool, message);
         let slot = |slot: usize| Slot { surges: slot < surge, work: None };
         let slots: Vec<Slot> = (0..(surge + unavailable).min(total)).map(slot).collect();
         let count = slots.len();

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::observe::{Observed, Row, TableVisitor, Value};
 use crate::report::run_dir::{OutputDir, OutputError};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// Writes every table of a run.
 ///
@@ -86,6 +86,7 @@ pub(crate) fn write_named_table<R: Row>(
                     Some(at) => writer.write_field(at.seconds_text()),
                     None => writer.write_field(""),
                 },
+                Value::Duration(of) => writer.write_field(seconds_of(of(row)).seconds_text()),
                 Value::Number(of) => writer.write_field(numbers.format(of(row))),
                 Value::MaybeNumber(of) => writer.write_field(of(row).map_or("", |number| numbers.format(number))),
                 Value::Truth(of) => writer.write_field(if of(row) { "true" } else { "false" }),
@@ -109,6 +110,11 @@ fn real(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
+/// The instant that has as many seconds, which are written as those of one.
+fn seconds_of(length: SimDuration) -> SimTime {
+    SimTime::ZERO + length
+}
+
 /// A JSON number with exactly three decimals, as the CSVs have them.
 fn seconds(at: SimTime) -> Box<RawValue> {
     RawValue::from_string(at.seconds_text()).expect("a time reads as a JSON number")
@@ -126,6 +132,7 @@ fn json_lines<R: Row>(rows: &[R]) -> Vec<u8> {
                 Value::Text(of) => put(&mut out, of(row)),
                 Value::Time(of) => put(&mut out, &seconds(of(row))),
                 Value::MaybeTime(of) => put(&mut out, &of(row).map(seconds)),
+                Value::Duration(of) => put(&mut out, &seconds(seconds_of(of(row)))),
                 Value::Number(of) => put(&mut out, &of(row)),
                 Value::MaybeNumber(of) => put(&mut out, &of(row)),
                 Value::Truth(of) => put(&mut out, &of(row)),

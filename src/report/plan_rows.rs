@@ -1,7 +1,7 @@
 //! The tables of a plan.
 
 use crate::observe::{Column, Row, Table, TableInfo};
-use crate::units::SimTime;
+use crate::units::SimDuration;
 
 /// Every table of a plan's directory.
 #[must_use]
@@ -55,7 +55,7 @@ pub(crate) struct PlayRow {
     pub(crate) free_cpu_milli: i64,
     pub(crate) free_memory: i64,
     pub(crate) waited: u64,
-    pub(crate) longest_wait: SimTime,
+    pub(crate) longest_wait: SimDuration,
     pub(crate) waited_beyond_help: u64,
     /// Kind, object and reason of the first shortfall.
     pub(crate) shortfall: [String; 3],
@@ -89,7 +89,7 @@ impl Row for PlayRow {
             Column::number("free_cpu_milli", "cores / 1000", "the least room left: CPU", |row| row.free_cpu_milli),
             Column::number("free_memory", "bytes", "memory at that instant", |row| row.free_memory),
             Column::unsigned("waited", "pods", "those that had to wait for a node", |row| row.waited),
-            Column::time("longest_wait_s", "how long one of them waited", |row| row.longest_wait),
+            Column::duration("longest_wait_s", "how long one of them waited", |row| row.longest_wait),
             Column::unsigned("waited_beyond_help", "pods", "those that no node more could have helped", |row| {
                 row.waited_beyond_help
             }),
@@ -122,7 +122,7 @@ pub(crate) struct BlastRow {
     pub(crate) free_cpu_milli: i64,
     pub(crate) free_memory: i64,
     pub(crate) waited: u64,
-    pub(crate) longest_wait: SimTime,
+    pub(crate) longest_wait: SimDuration,
 }
 
 impl Row for BlastRow {
@@ -150,7 +150,7 @@ impl Row for BlastRow {
             Column::number("free_cpu_milli", "cores / 1000", "the least room left: CPU", |row| row.free_cpu_milli),
             Column::number("free_memory", "bytes", "memory at that instant", |row| row.free_memory),
             Column::unsigned("waited", "pods", "those that had to wait for a node", |row| row.waited),
-            Column::time("longest_wait_s", "how long one of them waited", |row| row.longest_wait),
+            Column::duration("longest_wait_s", "how long one of them waited", |row| row.longest_wait),
         ],
     };
 }

@@ -96,7 +96,7 @@ impl Column {
             Values::Texts(texts) => texts.push(cell),
             Values::Numbers(numbers) if cell.is_empty() => numbers.push(NOTHING),
             Values::Numbers(numbers) => numbers.push(match self.info.cells {
-                Cells::Time | Cells::MaybeTime => milliseconds(cell),
+                Cells::Time | Cells::MaybeTime | Cells::Duration => milliseconds(cell),
                 _ => cell.parse().unwrap_or_default(),
             }),
             Values::Truths(truths) => truths.push(cell == "true"),
@@ -108,7 +108,7 @@ impl Column {
         let number = self.whole(row)?;
         Some(match self.info.cells {
             // The nearest to the decimals of the file.
-            Cells::Time | Cells::MaybeTime => number as f64 / 1000.0,
+            Cells::Time | Cells::MaybeTime | Cells::Duration => number as f64 / 1000.0,
             _ => number as f64,
         })
     }

@@ -39,7 +39,7 @@ fn problem(name: &str, cells: Cells, text: &str) -> Option<String> {
     let is_whole = || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
     let (is_well, wanted) = match cells {
         Cells::Text | Cells::Lines | Cells::Texts => (true, ""),
-        Cells::Time => (is_number(TIME_MAX_S), "a time in seconds"),
+        Cells::Time | Cells::Duration => (is_number(TIME_MAX_S), "a time in seconds"),
         Cells::MaybeTime => (text.is_empty() || is_number(TIME_MAX_S), "a number or nothing"),
         Cells::Number | Cells::Unsigned | Cells::Counts => (is_whole(), "a whole number"),
         Cells::MaybeNumber => (text.is_empty() || is_whole(), "a whole number or nothing"),

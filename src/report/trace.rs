@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::run_tables::RunTables;
 use super::table::{Row, Table, is_true, maybe_number, number, text, time};
 use super::tables::TableError;
+use crate::observe::{KUBECTL_KIND, reason};
 use crate::units::SimTime;
 
 const CLUSTER: &[&str] = &["time_s"];
@@ -330,7 +331,7 @@ fn faults(table: &Table, end_s: f64, nodes: &mut BTreeMap<String, OfNode>) -> Ve
 fn operators(table: &Table) -> Vec<Slice> {
     let (at, component, reason) = (table.column("time_s"), table.column("component"), table.column("reason"));
     let (kind, message) = (table.column("kind"), table.column("message"));
-    let typed = table.rows().filter(|row| text(row, kind) == "Kubectl" && text(row, reason) == "Kubectl");
+    let typed = table.rows().filter(|row| text(row, kind) == KUBECTL_KIND && text(row, reason) == reason::KUBECTL);
     let line = |row: Row<'_>| {
         let at_s = number(row, at);
         Slice::new("kubectl", text(row, message), at_s, at_s).detail("by", text(row, component))

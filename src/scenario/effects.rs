@@ -16,6 +16,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::model::field_path::FieldPath;
 use crate::model::{ManifestObject, Object, PodSpec};
 use crate::observe::{MinReady, Objective};
+use crate::units::counted;
 
 /// Checks what stands next to something that decides in its place.
 pub(super) fn check(
@@ -87,7 +88,7 @@ fn check_schedulers(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
     }
     let profiles: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     for (name, (count, object, place, more)) in lost {
-        let subject = if count == 1 { "1 pod names".to_owned() } else { format!("{count} pods name") };
+        let subject = counted(count, "pod names", "pods name");
         let message = format!("{subject} a scheduler that is not there: `{name}`");
         let others = if more == 0 { String::new() } else { format!(", and {more} more") };
         diagnostics.push(

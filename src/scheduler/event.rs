@@ -78,16 +78,23 @@ pub(super) enum ClusterEvent<'a> {
     NodeRemoved(&'a Node),
     /// A node changed.
     NodeUpdated { node: NodeId, delta: NodeDelta, before: &'a Node },
+    /// Something changed that volumes depend on.
+    Storage(StorageEvent),
+    /// Time went by: pods that have waited for longer than this are tried again.
+    UnschedulableTimeout(SimDuration),
+}
+
+/// What changed that volumes depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StorageEvent {
     /// A claim appeared or changed.
     Claim { namespace: Symbol, name: Symbol },
     /// A volume appeared or changed.
     Volume,
     /// A storage class, driver or CSINode appeared or changed.
-    Storage,
+    Class,
     /// A volume was detached.
     Detached,
-    /// Time went by: pods that have waited for longer than this are tried again.
-    UnschedulableTimeout(SimDuration),
 }
 
 impl ClusterEvent<'_> {
@@ -113,50 +120,39 @@ impl ClusterEvent<'_> {
                 ];
                 kinds.iter().filter(|(is_so, _)| *is_so).fold(Events::NONE, |all, (_, kind)| all | *kind)
             }
-            Self::Claim { .. } => Events::CLAIM,
-            Self::Volume => Events::VOLUME,
-            Self::Storage => Events::STORAGE,
-            Self::Detached => Events::DETACHED,
+            Self::Storage(StorageEvent::Claim { .. }) => Events::CLAIM,
+            Self::Storage(StorageEvent::Volume) => Events::VOLUME,
+            Self::Storage(StorageEvent::Class) => Events::STORAGE,
+            Self::Storage(StorageEvent::Detached) => Events::DETACHED,
             Self::UnschedulableTimeout(_) => Events::NONE,
+        }
+    }
+
+    /// The node that joined or changed; if it changed, what it was before and in which ways.
+    fn about_node(&self) -> Option<(NodeId, Option<(&Node, NodeDelta)>)> {
+        match self {
+            Self::NodeAdded(node) => Some((*node, None)),
+            Self::NodeUpdated { node, before, delta } => Some((*node, Some((*before, *delta)))),
+            Self::PodAdded(_)
+            | Self::PodRemoved { .. }
+            | Self::PodUpdated { .. }
+            | Self::Itself { .. }
+            | Self::NodeRemoved(_)
+            | Self::Storage(_)
+            | Self::UnschedulableTimeout(_) => None,
         }
     }
 
     /// The node that joined or changed, as it is now, and as it was before.
     pub(super) fn node<'b>(&'b self, cache: &'b Cache) -> Option<(&'b NodeInfo, &'b Arc<Node>, Option<&'b Node>)> {
-        let (node, before) = match self {
-            Self::NodeAdded(node) => (*node, None),
-            Self::NodeUpdated { node, before, .. } => (*node, Some(*before)),
-            Self::PodAdded(_)
-            | Self::PodRemoved { .. }
-            | Self::PodUpdated { .. }
-            | Self::Itself { .. }
-            | Self::NodeRemoved(_)
-            | Self::Claim { .. }
-            | Self::Volume
-            | Self::Storage
-            | Self::Detached
-            | Self::UnschedulableTimeout(_) => return None,
-        };
+        let (node, change) = self.about_node()?;
         let info = cache.node(node);
-        Some((info, info.object.as_ref()?, before))
+        Some((info, info.object.as_ref()?, change.map(|(before, _)| before)))
     }
 
     /// Whether a node joined, or changed in one of these ways.
     pub(super) fn is_node(&self, ways: NodeDelta) -> bool {
-        match self {
-            Self::NodeAdded(_) => true,
-            Self::NodeUpdated { delta, .. } => delta.touches(ways),
-            Self::PodAdded(_)
-            | Self::PodRemoved { .. }
-            | Self::PodUpdated { .. }
-            | Self::Itself { .. }
-            | Self::NodeRemoved(_)
-            | Self::Claim { .. }
-            | Self::Volume
-            | Self::Storage
-            | Self::Detached
-            | Self::UnschedulableTimeout(_) => false,
-        }
+        self.about_node().is_some_and(|(_, change)| change.is_none_or(|(_, delta)| delta.touches(ways)))
     }
 
     /// Whether the waiting pod has more tolerations than before.
@@ -166,19 +162,12 @@ impl ClusterEvent<'_> {
 
     /// Whether storage that the pod may use appeared or changed.
     pub(super) fn is_storage_of(&self, pod: &Pod) -> bool {
-        match self {
-            Self::Claim { namespace, name } => {
+        let Self::Storage(event) = self else { return false };
+        match event {
+            StorageEvent::Claim { namespace, name } => {
                 *namespace == pod.namespace && pod.claims().iter().any(|claim| claim.name == *name)
             }
-            Self::Volume | Self::Storage | Self::Detached => true,
-            Self::PodAdded(_)
-            | Self::PodRemoved { .. }
-            | Self::PodUpdated { .. }
-            | Self::Itself { .. }
-            | Self::NodeAdded(_)
-            | Self::NodeRemoved(_)
-            | Self::NodeUpdated { .. }
-            | Self::UnschedulableTimeout(_) => false,
+            StorageEvent::Volume | StorageEvent::Class | StorageEvent::Detached => true,
         }
     }
 }

@@ -190,6 +190,8 @@ pub(super) struct Incoming<'a> {
     pub(super) store: &'a Store,
     /// For those who decide by the time. That it goes by is no event: what it alone helps is tried again after five minutes or a bit
     /// more, and nodes that autoscalers and planners think of, which nobody has made, are of the age that [`WhatIf`] says.
+    /// Nodes that the input does not date are all taken to be of one age: who goes by ages adds that to `nodeAges`, an assumption that
+    /// scenarios are told of (`scenario/assumptions.rs`).
     ///
     /// [`WhatIf`]: crate::component::WhatIf
     #[cfg_attr(not(test), allow(dead_code, reason = "no plugin of the default profiles does"))]

@@ -55,7 +55,7 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 use algorithm::ScheduleAlgorithm;
 use cache::Cache;
-use event::ClusterEvent;
+use event::{ClusterEvent, StorageEvent};
 use framework::Incoming;
 use prebinding::PreBindings;
 use preempting::Preemptions;
@@ -528,13 +528,13 @@ impl Component for Scheduler {
                     self.algorithm.cache.set_namespace(namespace.name, &namespace.labels);
                 }
             }
-            Changed::VolumeChanged(_) => self.event(&ClusterEvent::Volume, ctx),
+            Changed::VolumeChanged(_) => self.event(&ClusterEvent::Storage(StorageEvent::Volume), ctx),
             Changed::ClaimChanged(claim) => self.claim_changed(*claim, ctx),
-            Changed::StorageChanged => self.event(&ClusterEvent::Storage, ctx),
+            Changed::StorageChanged => self.event(&ClusterEvent::Storage(StorageEvent::Class), ctx),
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
             {
-                self.event(&ClusterEvent::Detached, ctx);
+                self.event(&ClusterEvent::Storage(StorageEvent::Detached), ctx);
             }
             Changed::HeartbeatChanged(_)
             | Changed::WorkloadAdded(_)

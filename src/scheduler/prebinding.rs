@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use smallvec::SmallVec;
 
-use super::event::ClusterEvent;
+use super::event::{ClusterEvent, StorageEvent};
 use super::framework::PreBind;
 use super::{Scheduler, Tag, Timer};
 use crate::arena::Symbol;
@@ -100,7 +100,7 @@ impl Scheduler {
                 }
             }
         }
-        self.event(&ClusterEvent::Claim { namespace: key.0, name: key.1 }, ctx);
+        self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace: key.0, name: key.1 }), ctx);
     }
 }
 

@@ -14,6 +14,8 @@ use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
 use crate::model::manifest::Folder;
+use crate::observe::TableInfo;
+use crate::report::tables_of_studies;
 use crate::scenario::{self, At, Invalid, Overrides, OwnDocument};
 
 /// A study, ready to be run.
@@ -314,41 +316,11 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     axes
 }
 
-/// Columns of the tables beside those of metrics.
-const COLUMNS: [&str; 28] = [
-    "variant",
-    "replication",
-    "seed",
-    "workload",
-    "metric",
-    "n",
-    "mean",
-    "low",
-    "high",
-    "deviation",
-    "min",
-    "max",
-    "p50",
-    "p50_low",
-    "p50_high",
-    "p90",
-    "p90_low",
-    "p90_high",
-    "p99",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "ruled_out",
-    "widened",
-    "difference_widened",
-    "value",
-    "today",
-    "best",
-];
-
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
 fn check_name(name: &str) -> Option<(String, &'static str)> {
-    let is_of_us = COLUMNS.contains(&name) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
+    let is_column = |table: &TableInfo| table.columns.iter().any(|column| column.name == name);
+    let is_of_us =
+        tables_of_studies().iter().any(is_column) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
     if is_of_us {
         let message = format!("`{name}` is the name of a column of the tables already");
         return Some((message, "take a word of your own, such as what the value does"));

@@ -11,6 +11,7 @@ use super::statistics::{Interval, Sample};
 use super::told::Teller;
 use super::tuning::Tuning;
 use super::undone::reason;
+use crate::observe::{Cells, Row};
 use crate::report::{self, MetricRow, WorkloadRunRow, named_table_text, write_named_table};
 
 /// One metric of one variant.
@@ -135,9 +136,9 @@ impl Results {
     /// What is wrong with them.
     pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
         let (axes, metrics) = (self.axes.len(), metric_names().len());
-        let mut rows = read_rows(runs, axes + 3, metrics).ok_or("its runs.csv is broken")?;
-        let mut of_workloads =
-            read_rows(workloads, axes + 3, WORKLOAD_METRICS.len()).ok_or("its workloads.csv is broken")?.into_iter();
+        let mut rows = read_rows::<report::RunRow>(runs, axes, metrics).ok_or("its runs.csv is broken")?;
+        let of_workloads = read_rows::<WorkloadRunRow>(workloads, axes, WORKLOAD_METRICS.len());
+        let mut of_workloads = of_workloads.ok_or("its workloads.csv is broken")?.into_iter();
         for row in &mut rows {
             let mut workloads = Vec::with_capacity(self.tuned.len() * WORKLOAD_METRICS.len());
             for _ in &self.tuned {
@@ -237,16 +238,23 @@ fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, c
     }
 }
 
-/// Rows of a CSV whose first column is the variant, whose replication is `behind` the labels, and whose last cells are numbers.
-fn read_rows(text: &str, before: usize, count: usize) -> Option<Vec<RunRow>> {
+/// The runs of a table in which each has a row, a column for each axis, and one for each metric at the end.
+fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize) -> Option<Vec<RunRow>> {
+    let columns = R::TABLE.columns;
+    let place = |name: &str| {
+        let place = columns.iter().position(|column| column.info.name == name)?;
+        let spread = columns[..place].iter().filter(|column| column.info.cells == Cells::Texts).count();
+        Some(place - spread + spread * axes)
+    };
+    let (variant, replication, head) = (place("variant")?, place("replication")?, place("<metric>")?);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.ok()?;
-        let metrics: Option<Box<[f64]>> = record.iter().skip(before).map(|cell| cell.parse().ok()).collect();
-        let metrics = metrics.filter(|metrics| metrics.len() == count)?;
-        let (variant, replication) = (record.get(0)?.parse().ok()?, record.get(before - 2)?.parse().ok()?);
-        rows.push(RunRow { variant, replication, metrics, workloads: Box::default() });
+        let values: Option<Box<[f64]>> = record.iter().skip(head).map(|cell| cell.parse().ok()).collect();
+        let values = values.filter(|values| values.len() == metrics)?;
+        let (variant, replication) = (record.get(variant)?.parse().ok()?, record.get(replication)?.parse().ok()?);
+        rows.push(RunRow { variant, replication, metrics: values, workloads: Box::default() });
     }
     Some(rows)
 }

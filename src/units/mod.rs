@@ -3,12 +3,14 @@
 //! All of them are exact integers inside; text forms are those of Go and Kubernetes. There is deliberately no clock here
 //! and no calendar arithmetic beyond reading a time stamp.
 
+mod counted;
 mod duration;
 mod int_or_percent;
 mod quantity;
 mod time;
 pub mod with_days;
 
+pub use counted::{counted, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};

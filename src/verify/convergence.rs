@@ -242,10 +242,8 @@ impl Calm<'_> {
             let snapshot = Snapshot { store: self.store, config: self.config, now };
             Scheduler::decide(snapshot, &[id]).next().flatten()?.node
         };
-        let node = self.store.node_name(fits_at(self.now)?);
-        // What the time alone has helped is tried again in a while.
-        fits_at(self.now - (Scheduler::TRIES_AGAIN_WITHIN + self.under_way))?;
-        Some(format!("has no node, though it fits on {node}"))
+        let node = fits_in_vain(fits_at, self.now, self.under_way)?;
+        Some(format!("has no node, though it fits on {}", self.store.node_name(node)))
     }
 
     /// Its containers end, or fail, by themselves.
@@ -475,5 +473,31 @@ impl Calm<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The node on which a pod fits and has fitted for so long that it should have been tried there: no event tells the scheduler what time
+/// alone has helped, which is tried again in a while.
+fn fits_in_vain(fits_at: impl Fn(SimTime) -> Option<NodeId>, now: SimTime, under_way: SimDuration) -> Option<NodeId> {
+    let node = fits_at(now)?;
+    fits_at(now - (Scheduler::TRIES_AGAIN_WITHIN + under_way)).map(|_| node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_time_alone_has_helped_is_given_until_it_is_tried_again() {
+        let mut store = Store::default();
+        let node = store.node_slot(Symbol::new("a"));
+        let fits_since = SimTime::from_secs(1000);
+        let in_vain =
+            |after: SimDuration| fits_in_vain(|at| (at >= fits_since).then_some(node), fits_since + after, UNDER_WAY);
+        let patience = Scheduler::TRIES_AGAIN_WITHIN + UNDER_WAY;
+        let second = SimDuration::from_secs(1);
+        assert_eq!([in_vain(SimDuration::ZERO), in_vain(patience - second)], [None, None]);
+        assert_eq!(in_vain(patience), Some(node));
+        assert_eq!(fits_in_vain(|_| None, SimTime::from_secs(9999), UNDER_WAY), None);
     }
 }

@@ -222,6 +222,7 @@ fn tables_in_words(tables: Vec<TableInfo>) -> String {
             let holds = match column.cells {
                 Cells::Text => "text".to_owned(),
                 Cells::Time | Cells::Number | Cells::Unsigned => unit.to_owned(),
+                Cells::Duration => format!("{unit}, a length"),
                 Cells::MaybeTime | Cells::MaybeNumber => format!("{unit}, or nothing"),
                 Cells::Truth => "`true`, `false`".to_owned(),
                 Cells::Lines => "lines".to_owned(),
@@ -257,7 +258,7 @@ fn check_names(tables: &[TableInfo]) {
         let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), table.columns.len(), "{} has two columns of one name", table.file);
         for column in &table.columns {
-            let is_time = matches!(column.cells, Cells::Time | Cells::MaybeTime);
+            let is_time = matches!(column.cells, Cells::Time | Cells::MaybeTime | Cells::Duration);
             let is_sum = column.unit.ends_with("× s");
             assert_eq!(column.name.ends_with("_s") && !is_sum, is_time, "{} of {}", column.name, table.file);
         }

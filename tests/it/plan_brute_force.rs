@@ -17,7 +17,7 @@ use kubesquall::study::plan::{self, Symmetry};
 use kubesquall::units::{SimDuration, SimTime};
 use rayon::prelude::*;
 
-use super::random_scenario::Dice;
+use super::dice::Dice;
 use super::{plays, random};
 
 /// As many as take some seconds; `PLAN_SEEDS=0..200` plays more.

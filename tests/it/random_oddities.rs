@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::random_scenario::Dice;
+use super::dice::Dice;
 
 /// What is put into a scenario.
 #[derive(Default)]

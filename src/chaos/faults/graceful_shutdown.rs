@@ -3,7 +3,7 @@
 use super::super::fault::{Begun, Check, Course, Fault, Hit, Origin, Target};
 use super::super::losses::{Losses, time_boot};
 use super::super::{Chaos, Severity, note};
-use crate::component::{Ctx, Stops};
+use crate::component::{Ctx, Stops, reason};
 use crate::diagnostics::Diagnostic;
 use crate::engine::Distribution;
 
@@ -44,7 +44,7 @@ impl Fault for GracefulShutdown {
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         if hit.origin == Origin::Timeline && ctx.config.kubelet.shutdown_groups.is_empty() {
             let message = "GracefulShutdown is a plain crash here: the kubelets have no shutdownGracePeriod";
-            note(ctx, Severity::Warning, "NoShutdownGracePeriod", hit.name, message.to_owned());
+            note(ctx, Severity::Warning, reason::NO_SHUTDOWN_GRACE_PERIOD, hit.name, message.to_owned());
         }
         for &node in hit.nodes {
             time_boot(self.boot.as_ref(), hit.name, node, ctx);

@@ -2,8 +2,8 @@
 
 use super::super::record::{Fault, NodeChange, Record};
 use super::super::sentence::Sentence;
-use super::super::words::counted;
 use super::{Story, arithmetic, steps_of};
+use crate::units::counted;
 
 /// Faults and changes that are told one by one.
 const TOLD_MAX: usize = 12;

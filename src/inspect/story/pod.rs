@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::record::{Pod, Record};
 use super::super::sentence::Sentence;
-use super::super::words;
 use super::{Story, arithmetic, by_whom, fates, pending, row_at, steps_of};
+use crate::units::counted;
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
     let positions = record.pods_by_name.get(object).cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ fn held_up(record: &Record, pod: &Pod) -> Option<Sentence> {
     if pod.restarts == 0 && (last.is_none() || pod.ready.is_some()) {
         return None;
     }
-    let restarts = words::counted(pod.restarts as usize, "restart", "restarts");
+    let restarts = counted(pod.restarts as usize, "restart", "restarts");
     let said = Sentence::new(format!("Its containers had {restarts}"));
     Some(match last {
         Some(event) => said.text("; last at ").at(event.at).text(format!(": {}", event.message.trim_end_matches('.'))),

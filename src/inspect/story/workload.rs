@@ -7,7 +7,7 @@ use super::super::record::{Counts, Pod, Record};
 use super::super::sentence::Sentence;
 use super::super::words;
 use super::{Because, Step, Story, arithmetic, chain, fates, pending, row_at, steps_of};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted};
 
 /// Stretches that are told one by one.
 const TOLD_MAX: usize = 12;
@@ -76,7 +76,7 @@ fn without_nodes(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
         members.iter().map(|pod| &record.pods[*pod]).filter(|pod| pod.node.is_none() && pod.ended().is_none());
     let waiting: Vec<&Pod> = waiting.collect();
     let Some(first) = waiting.first() else { return Vec::new() };
-    let count = words::counted(waiting.len(), "pod has", "pods have");
+    let count = counted(waiting.len(), "pod has", "pods have");
     let names =
         Sentence::new(format!("{count} no node at the end: ")).list(waiting.iter().map(|pod| pod.name.as_str()));
     [names].into_iter().chain(pending::facts(record, first)).collect()

@@ -10,7 +10,7 @@ use crate::observe::workload::root_of;
 use crate::state::{
     BudgetReason, Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
 };
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted};
 
 /// A budget is looked at again after this time: its workloads may have grown.
 const LOOK_AGAIN: SimDuration = SimDuration::from_secs(60);
@@ -128,11 +128,10 @@ fn trap(kind: TrapKind, mut budgets: Vec<Refusing>) -> Option<Trap> {
             format!("allows no disruption, as what it wants cannot be worked out ({message})")
         }
     };
-    let evictions = if worst.refusals == 1 { "eviction" } else { "evictions" };
     let text = format!(
-        "{} {why}: {} {evictions} refused from {} on, for {}, of {}{}",
+        "{} {why}: {} refused from {} on, for {}, of {}{}",
         worst.name,
-        worst.refusals,
+        counted(worst.refusals, "eviction", "evictions"),
         moment(worst.first_at),
         length(cost),
         worst.names,

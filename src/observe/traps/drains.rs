@@ -7,7 +7,7 @@ use super::named::{Names, and_more, length, moment};
 use super::nodes::{NodeFacts, Turn};
 use super::{Mechanism, Trap, TrapKind};
 use crate::arena::Symbol;
-use crate::component::{Config, InvolvedKind, Record, name_of_pod};
+use crate::component::{Config, InvolvedKind, Record, SCENARIO, name_of_pod};
 use crate::state::{Change, Changed, NodeId, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -54,7 +54,7 @@ impl Mechanism for Drains {
 
     fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
         match record {
-            Record::Event { component: "scenario", event }
+            Record::Event { component: SCENARIO, event }
                 if event.about.kind == InvolvedKind::Kubectl && is_drain(&event.about.name) =>
             {
                 self.open.push((now, Arc::clone(&event.about.name)));

@@ -15,6 +15,7 @@ pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, dra
 use super::run_tables::RunTables;
 use super::table::{Table, number, text};
 use super::tables::TableError;
+use crate::observe::{KUBECTL_KIND, SCENARIO, reason};
 use style::{Fault, Span};
 
 /// The tables that charts read.
@@ -110,8 +111,8 @@ fn lines_of(events: &Table) -> Vec<Fault> {
     let (reason, message) = (events.column("reason"), events.column("message"));
     let rows = events.rows().filter(|row| match (text(row, component), text(row, kind)) {
         ("kubectl", _) => false,
-        (_, "Kubectl") => text(row, reason) == "Kubectl",
-        ("scenario", _) => text(row, reason) == "AddNodes",
+        (_, KUBECTL_KIND) => text(row, reason) == reason::KUBECTL,
+        (SCENARIO, _) => text(row, reason) == reason::ADD_NODES,
         _ => false,
     });
     let line = |row| {
@@ -127,11 +128,11 @@ fn faults(events: &Table, end_s: f64) -> Vec<Fault> {
     let (reason, name, message) = (events.column("reason"), events.column("name"), events.column("message"));
     let mut open: Vec<(String, f64, String)> = Vec::new();
     let mut faults = Vec::new();
-    for row in events.rows().filter(|row| text(row, component) == "scenario") {
+    for row in events.rows().filter(|row| text(row, component) == SCENARIO) {
         let what = text(row, name).to_owned();
         match text(row, reason) {
-            "FaultBegan" => open.push((what, number(row, at), text(row, message).to_owned())),
-            "FaultEnded" => {
+            reason::FAULT_BEGAN => open.push((what, number(row, at), text(row, message).to_owned())),
+            reason::FAULT_ENDED => {
                 if let Some(index) = open.iter().position(|(open, ..)| *open == what) {
                     let (_, from_s, name) = open.remove(index);
                     faults.push(Fault { span: Span { from_s, to_s: number(row, at) }, name });

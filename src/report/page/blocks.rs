@@ -82,7 +82,7 @@ impl From<Cells> for Packing {
             | Cells::Texts
             | Cells::Reals
             | Cells::Counts => Self::Text,
-            Cells::Time => Self::Time,
+            Cells::Time | Cells::Duration => Self::Time,
             Cells::MaybeTime => Self::MaybeTime,
             Cells::Number | Cells::Unsigned => Self::Number,
             Cells::MaybeNumber => Self::MaybeNumber,

@@ -238,10 +238,7 @@ impl Plugin for InterPodAffinity {
             }
             ClusterEvent::NodeRemoved(_)
             | ClusterEvent::NodeUpdated { .. }
-            | ClusterEvent::Claim { .. }
-            | ClusterEvent::Volume
-            | ClusterEvent::Storage
-            | ClusterEvent::Detached
+            | ClusterEvent::Storage(_)
             | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }

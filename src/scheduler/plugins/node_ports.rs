@@ -57,10 +57,7 @@ impl Plugin for NodePorts {
             | ClusterEvent::Itself { .. }
             | ClusterEvent::NodeRemoved(_)
             | ClusterEvent::NodeUpdated { .. }
-            | ClusterEvent::Claim { .. }
-            | ClusterEvent::Volume
-            | ClusterEvent::Storage
-            | ClusterEvent::Detached
+            | ClusterEvent::Storage(_)
             | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }

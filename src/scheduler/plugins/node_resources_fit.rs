@@ -202,10 +202,7 @@ impl Plugin for NodeResourcesFit {
             }
             ClusterEvent::PodAdded(_)
             | ClusterEvent::NodeRemoved(_)
-            | ClusterEvent::Claim { .. }
-            | ClusterEvent::Volume
-            | ClusterEvent::Storage
-            | ClusterEvent::Detached
+            | ClusterEvent::Storage(_)
             | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }

@@ -60,10 +60,7 @@ impl Plugin for NodeUnschedulable {
             | ClusterEvent::PodRemoved { .. }
             | ClusterEvent::PodUpdated { .. }
             | ClusterEvent::NodeRemoved(_)
-            | ClusterEvent::Claim { .. }
-            | ClusterEvent::Volume
-            | ClusterEvent::Storage
-            | ClusterEvent::Detached
+            | ClusterEvent::Storage(_)
             | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }

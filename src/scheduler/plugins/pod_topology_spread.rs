@@ -425,11 +425,7 @@ impl Plugin for PodTopologySpread {
                 has_keys(&before.labels) != has_keys(&now.labels)
                     || (has_keys(&now.labels) && (hard.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
             }),
-            ClusterEvent::Claim { .. }
-            | ClusterEvent::Volume
-            | ClusterEvent::Storage
-            | ClusterEvent::Detached
-            | ClusterEvent::UnschedulableTimeout(_) => false,
+            ClusterEvent::Storage(_) | ClusterEvent::UnschedulableTimeout(_) => false,
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::parallel;
 use crate::report::{BlastRow, named_table_text};
 use crate::simulation::Prepared;
 use crate::study::{Part, Progress};
-use crate::units::SimTime;
 
 /// Whether some node of the largest cluster has the label.
 #[must_use]
@@ -95,7 +94,7 @@ pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
             free_cpu_milli: margin.free_cpu_milli,
             free_memory: margin.free_memory,
             waited: outcome.waited,
-            longest_wait: SimTime::ZERO + outcome.longest_wait,
+            longest_wait: outcome.longest_wait,
         }
     };
     named_table_text::<BlastRow>(&[], blasts.iter().map(row))

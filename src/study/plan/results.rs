@@ -8,7 +8,6 @@ use super::definition::{Plan, PoolRange};
 use super::play::Outcome;
 use super::shortfall::Shortfall;
 use crate::report::{CandidateRow, PlayRow, named_table_text};
-use crate::units::SimTime;
 
 /// A play of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -384,7 +383,7 @@ impl PlanResults {
             free_cpu_milli: margin.free_cpu_milli,
             free_memory: margin.free_memory,
             waited: outcome.waited,
-            longest_wait: SimTime::ZERO + outcome.longest_wait,
+            longest_wait: outcome.longest_wait,
             waited_beyond_help: outcome.waited_beyond_help,
             shortfall: outcome.shortfalls.first().map(shortfall).unwrap_or_default(),
             lost_for_good: outcome.lost,

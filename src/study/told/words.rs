@@ -1,11 +1,11 @@
 //! Counts, means and shares in words.
 
 use super::super::statistics::Interval;
+use crate::units::noun;
 
 /// A number with its noun.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    let noun = if count == 1 { one } else { many };
-    format!("{} {noun}", grouped(count as u64))
+    format!("{} {}", grouped(count as u64), noun(count, one, many))
 }
 
 /// A number with commas between groups of three digits.

@@ -8,7 +8,8 @@ mod services;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::observe::{ClusterRow, FIGURES, Matter, Observed, Tone};
+use crate::component::InvolvedKind;
+use crate::observe::{ClusterRow, FIGURES, Matter, Observed, SCENARIO, Tone, reason};
 use crate::units::SimTime;
 use counted::{Figures, are_alike};
 
@@ -92,27 +93,30 @@ fn running_counts(observed: &Observed) -> Result<(), String> {
 
 /// Lines and procedures of the timeline, from the events and the transcript.
 fn orders(figures: &mut Figures, observed: &Observed) {
-    let typed = observed.events.iter().filter(|event| event.kind == "Kubectl" && event.reason == "Kubectl");
+    let typed = observed
+        .events
+        .iter()
+        .filter(|event| event.kind == InvolvedKind::Kubectl.as_str() && event.reason == reason::KUBECTL);
     // What procedures type is theirs to answer for.
     let by_procedures: BTreeSet<(SimTime, &str)> =
-        typed.filter(|event| event.component != "scenario").map(|event| (event.at, &*event.name)).collect();
+        typed.filter(|event| event.component != SCENARIO).map(|event| (event.at, &*event.name)).collect();
     let lines = observed.transcript.iter().filter(|row| !by_procedures.contains(&(row.at, &*row.command)));
     let exits: Vec<Option<i32>> = lines.map(|row| row.exit).collect();
     figures.count("commands_failed", exits.iter().flatten().filter(|exit| **exit != 0).count());
     figures.count("commands_unfinished", exits.iter().filter(|exit| exit.is_none()).count());
     let count = |reason: &str| observed.events.iter().filter(|event| event.reason == reason).count();
-    figures.count("procedures_failed", count("RollingUpgradeFailed"));
+    figures.count("procedures_failed", count(reason::ROLLING_UPGRADE_FAILED));
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    for event in observed.events.iter().filter(|event| event.kind == "NodePool") {
+    for event in observed.events.iter().filter(|event| event.kind == InvolvedKind::NodePool.as_str()) {
         match event.reason {
             // Asked for again while they are under way, they are the same reboots.
-            "RebootRequired" => *open.entry(&event.name).or_default() = 1,
-            "RebootsEnded" => *open.entry(&event.name).or_default() = 0,
+            reason::REBOOT_REQUIRED => *open.entry(&event.name).or_default() = 1,
+            reason::REBOOTS_ENDED => *open.entry(&event.name).or_default() = 0,
             _ => {}
         }
     }
-    let upgrades =
-        count("RollingUpgradeBegan").saturating_sub(count("RollingUpgradeEnded") + count("RollingUpgradeFailed"));
+    let upgrades = count(reason::ROLLING_UPGRADE_BEGAN)
+        .saturating_sub(count(reason::ROLLING_UPGRADE_ENDED) + count(reason::ROLLING_UPGRADE_FAILED));
     figures.count("procedures_unfinished", upgrades + open.values().sum::<usize>());
 }
 

@@ -39,6 +39,10 @@ pub(super) trait Parameters: Sized {
 }
 
 /// A value that a field can have.
+#[diagnostic::on_unimplemented(
+    message = "no field of a fault has held a `{Self}` yet",
+    note = "say in `chaos/parameters.rs` what stands where nothing is written, or wrap it in `Option`"
+)]
 pub(super) trait Parameter: Serialize + DeserializeOwned {
     /// What stands where nothing is written, or nothing that can be read. For a field that is needed it is never played, and is a value
     /// that no check minds: what is missing has been reported.
@@ -91,6 +95,12 @@ impl Parameter for Distribution {
 
     fn distribution(&mut self) -> Option<&mut Distribution> {
         Some(self)
+    }
+}
+
+impl Parameter for Length {
+    fn absent() -> Self {
+        Self(SimDuration::from_secs(1))
     }
 }
 

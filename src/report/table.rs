@@ -66,7 +66,8 @@ pub(super) const NOTHING: i64 = i64::MIN;
 #[derive(Debug)]
 pub(super) enum Values {
     Texts(Texts),
-    /// Whole numbers; times in milliseconds.
+    /// In milliseconds.
+    Times(Vec<i64>),
     Numbers(Vec<i64>),
     Truths(Vec<bool>),
 }
@@ -74,9 +75,8 @@ pub(super) enum Values {
 impl Column {
     pub(super) fn new(info: ColumnInfo) -> Self {
         let values = match info.cells {
-            Cells::Time | Cells::MaybeTime | Cells::Number | Cells::MaybeNumber | Cells::Unsigned => {
-                Values::Numbers(Vec::new())
-            }
+            Cells::Time | Cells::MaybeTime | Cells::Duration => Values::Times(Vec::new()),
+            Cells::Number | Cells::MaybeNumber | Cells::Unsigned => Values::Numbers(Vec::new()),
             Cells::Truth => Values::Truths(Vec::new()),
             // What nobody counts with is text.
             Cells::Text
@@ -94,28 +94,24 @@ impl Column {
     pub(super) fn push(&mut self, cell: &str) {
         match &mut self.values {
             Values::Texts(texts) => texts.push(cell),
-            Values::Numbers(numbers) if cell.is_empty() => numbers.push(NOTHING),
-            Values::Numbers(numbers) => numbers.push(match self.info.cells {
-                Cells::Time | Cells::MaybeTime | Cells::Duration => milliseconds(cell),
-                _ => cell.parse().unwrap_or_default(),
-            }),
+            Values::Times(numbers) | Values::Numbers(numbers) if cell.is_empty() => numbers.push(NOTHING),
+            Values::Times(times) => times.push(milliseconds(cell)),
+            Values::Numbers(numbers) => numbers.push(cell.parse().unwrap_or_default()),
             Values::Truths(truths) => truths.push(cell == "true"),
         }
     }
 
     /// The number in a row with the unit that its file has, seconds of times; none if there is none.
     fn number(&self, row: usize) -> Option<f64> {
-        let number = self.whole(row)?;
-        Some(match self.info.cells {
-            // The nearest to the decimals of the file.
-            Cells::Time | Cells::MaybeTime | Cells::Duration => number as f64 / 1000.0,
-            _ => number as f64,
-        })
+        let number = self.whole(row)? as f64;
+        // The nearest to the decimals of the file.
+        Some(if matches!(self.values, Values::Times(_)) { number / 1000.0 } else { number })
     }
 
+    /// The number in a row, milliseconds of times; none if there is none.
     fn whole(&self, row: usize) -> Option<i64> {
         match &self.values {
-            Values::Numbers(numbers) => Some(numbers[row]).filter(|number| *number != NOTHING),
+            Values::Times(numbers) | Values::Numbers(numbers) => Some(numbers[row]).filter(|number| *number != NOTHING),
             Values::Texts(_) | Values::Truths(_) => panic!("`{}` is no column of numbers", self.info.name),
         }
     }
@@ -203,7 +199,9 @@ pub(crate) fn text<'a>(row: impl Borrow<Row<'a>>, column: usize) -> &'a str {
     let row = *row.borrow();
     row.column(column).map_or("", |column| match &column.values {
         Values::Texts(texts) => &texts.all[texts.rows[row.index] as usize],
-        Values::Numbers(_) | Values::Truths(_) => panic!("`{}` is no column of text", column.info.name),
+        Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => {
+            panic!("`{}` is no column of text", column.info.name)
+        }
     })
 }
 
@@ -216,7 +214,9 @@ pub(crate) fn is_true<'a>(row: impl Borrow<Row<'a>>, column: usize) -> bool {
     let row = *row.borrow();
     row.column(column).is_some_and(|column| match &column.values {
         Values::Truths(truths) => truths[row.index],
-        Values::Texts(_) | Values::Numbers(_) => panic!("`{}` is not true or false", column.info.name),
+        Values::Texts(_) | Values::Times(_) | Values::Numbers(_) => {
+            panic!("`{}` is not true or false", column.info.name)
+        }
     })
 }
 

@@ -7,14 +7,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use crate::arena::stable_hash;
+use crate::observe::SCENARIO;
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Table, text, whole};
 use crate::report::tables::TableError;
 
 const COLUMNS: &[&str] = &["time_s", "component", "type", "reason", "kind", "namespace", "name", "node", "message"];
-
-/// The component of rows that are no Events of the API: timeline actions and faults.
-const OF_NO_API: &str = "scenario";
 
 /// What the recorder puts before the message of the tenth Event that differs from others in its message alone, and of those after it.
 const COMBINED: &str = "(combined from similar events): ";
@@ -140,7 +138,7 @@ fn happened<'a>(
         COLUMNS.iter().map(|name| table.column(name)).collect::<Vec<_>>().try_into().expect("as many");
     let mut found: IndexMap<Key<'a>, Happened<'a>> = IndexMap::new();
     let of_the_api =
-        table.rows().filter(|row| text(row, component) != OF_NO_API && api_version(text(row, kind)).is_some());
+        table.rows().filter(|row| text(row, component) != SCENARIO && api_version(text(row, kind)).is_some());
     for row in of_the_api {
         let at_ms = whole(row, time).unwrap_or_default();
         let (kind, namespace, name, message) =

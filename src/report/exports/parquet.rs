@@ -89,7 +89,7 @@ impl Column {
     fn new(name: &str, info: &ColumnInfo) -> Self {
         let cells = match info.cells {
             Cells::Text | Cells::Lines | Cells::Texts => Cell::Text(Vec::new()),
-            Cells::Time | Cells::MaybeTime | Cells::Real | Cells::Reals => Cell::Real(Vec::new()),
+            Cells::Time | Cells::MaybeTime | Cells::Duration | Cells::Real | Cells::Reals => Cell::Real(Vec::new()),
             Cells::Number | Cells::MaybeNumber | Cells::Counts => Cell::Whole(Vec::new()),
             Cells::Unsigned => Cell::Unsigned(Vec::new()),
             Cells::Truth | Cells::MaybeTruth => Cell::Truth(Vec::new()),
@@ -100,6 +100,7 @@ impl Column {
             | Cells::Lines
             | Cells::Texts
             | Cells::Time
+            | Cells::Duration
             | Cells::Number
             | Cells::Unsigned
             | Cells::Counts

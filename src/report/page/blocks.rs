@@ -100,7 +100,7 @@ fn values(column: &Column) -> Vec<u8> {
             texts.rows().iter().for_each(|number| put(&mut out, codes.code(*number)));
         }
         Values::Truths(truths) => out.extend(truths.iter().map(|is_true| u8::from(*is_true))),
-        Values::Numbers(numbers) => {
+        Values::Times(numbers) | Values::Numbers(numbers) => {
             // Where there may be nothing, that is 0.
             let above = u64::from(matches!(column.info.cells.into(), Packing::MaybeTime | Packing::MaybeNumber));
             let mut last = 0;
@@ -151,7 +151,7 @@ struct ColumnHeader {
 fn joined(table: &Table) -> Vec<u8> {
     let parts = |column: &Column| match &column.values {
         Values::Texts(texts) => words(texts),
-        Values::Numbers(_) | Values::Truths(_) => (Vec::new(), Vec::new()),
+        Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => (Vec::new(), Vec::new()),
     };
     let columns: Vec<(&Column, (Vec<u8>, Vec<u8>), Vec<u8>)> =
         table.columns().iter().map(|column| (column, parts(column), values(column))).collect();

@@ -119,14 +119,16 @@ impl Column {
                 return true;
             }
         }
-        let is_taken = match &mut self.cells {
-            Cell::Text(values) => Some(values.push(cell.into())),
-            Cell::Real(values) => cell.parse().ok().map(|number| values.push(number)),
-            Cell::Whole(values) => cell.parse().ok().map(|number| values.push(number)),
-            Cell::Unsigned(values) => cell.parse().ok().map(|number: u64| values.push(number.cast_signed())),
-            Cell::Truth(values) => cell.parse().ok().map(|truth| values.push(truth)),
-        };
-        is_taken.is_some()
+        match &mut self.cells {
+            Cell::Text(values) => {
+                values.push(cell.into());
+                true
+            }
+            Cell::Real(values) => cell.parse().map(|number| values.push(number)).is_ok(),
+            Cell::Whole(values) => cell.parse().map(|number| values.push(number)).is_ok(),
+            Cell::Unsigned(values) => cell.parse().map(|number: u64| values.push(number.cast_signed())).is_ok(),
+            Cell::Truth(values) => cell.parse().map(|truth| values.push(truth)).is_ok(),
+        }
     }
 
     fn schema(&self) -> Result<Type, ParquetError> {

@@ -276,15 +276,16 @@ export function showCluster(model, summary, view, timers) {
     if (view.playing && now - toldAt < 100) return;
     toldAt = now;
     for (const group of groups) {
-      let [present, ready] = [0, 0];
+      let [present, ready, gone] = [0, 0, 0];
       for (const node of group.nodes) {
         const change = nodeChangeAt(nodes, node, view.time);
         const state = change < 0 ? NODE.ABSENT : nodes.ready[change];
         if (state !== NODE.ABSENT) present++;
+        else if (change >= 0 && change > nodes.offsets[node]) gone++;
         if (state === NODE.TRUE) ready++;
       }
-      group.text.textContent = `${count(ready)} of ${counted(present, "node")} Ready`;
-      group.text.classList.toggle("tone-bad", ready < present);
+      group.text.textContent = `${count(ready)} of ${counted(present, "node")} Ready${gone > 0 ? `, ${count(gone)} gone` : ""}`;
+      group.text.classList.toggle("tone-bad", ready < present || (present === 0 && gone > 0));
     }
     if (cursor.shows) tell();
   };

@@ -114,7 +114,7 @@ export function showNodeTable(model, view, shown) {
     { name: "Cordoned", title: "whether it is unschedulable", width: "80px", cell: (node) => (changeOf(node) >= 0 && nodes.cordoned[changeOf(node)] ? "yes" : "") },
     { name: "Ready pods", title: "", width: "84px", right: true, cell: (node) => podsOf(node, [POD.READY]) },
     { name: "Other pods", title: "not Ready, starting or terminating", width: "84px", right: true, cell: (node) => podsOf(node, [POD.NOT_READY, POD.STARTING, POD.TERMINATING]) },
-    { name: "Taints", title: "as nodes.csv has them", width: "minmax(120px, 3fr)", cell: (node) => named(changeOf(node) < 0 ? "" : nodes.taints(changeOf(node))) },
+    { name: "Taints", title: "as nodes.csv has them", width: "minmax(120px, 3fr)", cell: (node) => named(stateOf(node) === NODE.ABSENT ? "" : nodes.taints(changeOf(node))) },
   ]);
   const order = [...nodes.names.keys()].sort((a, b) => new Intl.Collator("en", { numeric: true }).compare(nodes.names[a], nodes.names[b]));
   details.lastElementChild?.append(grid.element);

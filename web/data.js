@@ -244,3 +244,12 @@ export async function loadSummary() {
   const block = document.getElementById("summary");
   return JSON.parse(new TextDecoder().decode(await inflate((block?.textContent ?? "").trim())));
 }
+
+/**
+ * What a page of a study or a plan shows besides its summary.
+ * @returns {Promise<any>}
+ */
+export async function loadData() {
+  const block = document.getElementById("table-data");
+  return JSON.parse(new TextDecoder().decode(await inflate((block?.textContent ?? "").trim())));
+}

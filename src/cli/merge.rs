@@ -25,10 +25,13 @@ pub(super) struct MergeArgs {
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
+    /// Draw no charts and no page
+    #[arg(long)]
+    no_charts: bool,
 }
 
 pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let options = arguments.formats.writing().force(arguments.force);
+    let options = arguments.formats.writing().force(arguments.force).charts(!arguments.no_charts);
     let parts: Result<Vec<StudyOutcome>, Error> = arguments.parts.iter().map(StudyOutcome::read).collect();
     let parts = parts?;
     let whole = StudyOutcome::merge(parts)?;

@@ -17,7 +17,7 @@ use crate::study::Progress;
 /// Find the fewest nodes that survive the failures a plan names
 ///
 /// Plays every case of the plan, such as the loss of any one zone, with every count of nodes in turn until all are survived.
-/// Writes plan.csv, cases.csv, summary.json and a chart. The exit status is 1 if even the most nodes do not survive.
+/// Writes plan.csv, cases.csv, summary.json, a chart and report.html. The exit status is 1 if even the most nodes do not survive.
 #[derive(Args, Debug)]
 pub(super) struct PlanArgs {
     /// The plan
@@ -50,6 +50,9 @@ pub(super) struct PlanArgs {
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
+    /// Draw no charts and no page
+    #[arg(long)]
+    no_charts: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -63,7 +66,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let plan = Plan::load_with(documents::find(&arguments.plan, DocumentKind::Plan)?, &reading)?;
     ui.diagnostics(plan.warnings(), &plan.inner().sources);
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(plan.name()));
-    let writing = arguments.formats.writing().force(arguments.force);
+    let writing = arguments.formats.writing().force(arguments.force).charts(!arguments.no_charts);
     // Before anything is played, so that a refusal costs no time.
     plan.check_place(&place, &writing)?;
     let outcome = plan.solve(&options(arguments, &ui.bar()))?;

@@ -22,9 +22,9 @@ pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> Str
         let _ = write!(text, "\n{}", remarks::lines(&binding));
     }
     let _ = write!(text, "\n{}\n", table(results));
-    let margin = results.margin_told();
-    if !margin.is_empty() {
-        let _ = write!(text, "\n{}", remarks::all(&margin));
+    if results.answer.is_some() {
+        let Remark { text: played, details, .. } = results.played();
+        let _ = writeln!(text, "\n{}{played}\n{}", remarks::all(&results.margin_told()), details.join("\n"));
     }
     if !blasts.is_empty() {
         let _ = write!(text, "\nWhat is worst to lose:\n{}\n", blast_table(blasts));

@@ -1,4 +1,4 @@
-//! `report`: draws the pictures of a finished run, study or plan again, and the page of a run.
+//! `report`: draws the pictures and the page of a finished run, study or plan again.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::words::counted;
 use crate::facade::Report;
 use crate::model::yaml_text;
 
-/// Rebuild the page and the charts of a finished run, or the charts of a study or plan, from its CSV files
+/// Rebuild the page and the charts of a finished run, study or plan from its CSV files
 #[derive(Args, Debug)]
 pub(super) struct ReportArgs {
     /// The directory of the run, study or plan
@@ -66,11 +66,9 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     for (path, content) in &exports {
         fs::write(path, content).map_err(|error| cannot_write(&error))?;
     }
-    if let Some(page) = page {
-        let place = dir.join("report.html");
-        fs::write(&place, page).map_err(|error| cannot_write(&error))?;
-        ui.note(format_args!("the page is {}", place.display()));
-    }
+    let place = dir.join("report.html");
+    fs::write(&place, page).map_err(|error| cannot_write(&error))?;
+    ui.note(format_args!("the page is {}", place.display()));
     match arguments.output {
         None => {}
         Some(ReportOutput::EventsYaml) => ui.data(&yaml_text::document(&report.events()?))?,

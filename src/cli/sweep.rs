@@ -15,12 +15,13 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::facade::{LoadOptions, Study, SweepOptions, ruled_out};
+use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
-use crate::study::{Progress, Results, SHOWN, Shard, Teller, spread};
+use crate::study::{Progress, Results, Shard, Teller, spread};
 
 /// Play every variant of a study many times
 ///
-/// Writes runs.csv, variants.csv, summary.json and charts. The same faults hit every variant: replication r of each has the
+/// Writes runs.csv, variants.csv, summary.json, charts and report.html. The same faults hit every variant: replication r of each has the
 /// same seed.
 #[derive(Args, Debug)]
 pub(super) struct SweepArgs {
@@ -54,6 +55,9 @@ pub(super) struct SweepArgs {
     /// Begin anew whatever an interrupted sweep left, and replace the output directory whatever is in it
     #[arg(long, conflicts_with = "resume")]
     force: bool,
+    /// Draw no charts and no page
+    #[arg(long)]
+    no_charts: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub(super) output: Output,
@@ -84,7 +88,7 @@ impl SweepArgs {
     /// How it is played.
     pub(super) fn options<'a>(&self, progress: &'a dyn Progress) -> SweepOptions<'a> {
         let mut options = SweepOptions::new().resume(self.resume).progress(progress);
-        options = options.write(self.formats.writing().force(self.force));
+        options = options.write(self.formats.writing().force(self.force).charts(!self.no_charts));
         if let Some(jobs) = self.jobs {
             options = options.threads(jobs);
         }
@@ -145,7 +149,7 @@ pub(super) fn table(results: &Results) -> String {
     let of = if results.prices.is_empty() { "UNREADY AGAINST THE BASELINE" } else { "AGAINST THE BASELINE" };
     header.push(of.to_owned());
     table.set_header(header);
-    let columns = SHOWN.map(|metric| results.of_metric(metric));
+    let columns = SHOWN_METRICS.map(|metric| results.of_metric(metric));
     let decisive = results.of_metric(results.decisive());
     let is_out = ruled_out(results);
     for variant in 0..results.variants.len() {

@@ -12,8 +12,9 @@ use super::place::{self, Of};
 use super::plan_chart;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
+use crate::inspect;
 use crate::parallel::Threads;
-use crate::report::{OutputDir, draw_survival_matrix, tables_of_plans};
+use crate::report::{OutputDir, draw_plan_page, draw_survival_matrix, tables_of_plans};
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
 
@@ -205,7 +206,7 @@ impl PlanOutcome {
         self.results.summary_json()
     }
 
-    /// Writes plan.csv, cases.csv, summary.json and the chart to a directory, which is whole or not there; gives its path.
+    /// Writes plan.csv, cases.csv, summary.json, the chart and the page to a directory, which is whole or not there; gives its path.
     ///
     /// # Errors
     ///
@@ -229,13 +230,17 @@ impl PlanOutcome {
         if !self.blasts.is_empty() {
             out.write("blast-radius.csv", &plan::blast_csv(&self.blasts))?;
         }
-        let chart = plan_chart::of_files(&results.summary(), &plan, &cases);
-        let chart = chart.filter(|_| options.draws_charts()).and_then(|chart| draw_survival_matrix(&chart));
-        if let Some((name, picture)) = &chart {
-            out.write(&format!("charts/{name}"), picture.as_bytes())?;
-        }
-        // Last, as it marks a directory that is whole.
+        // The last of the tables, as it marks a directory that is whole.
         out.write("summary.json", summary.as_bytes())?;
+        let mut chart = None;
+        if options.draws_charts() {
+            let summary = inspect::summary(out.path())?;
+            chart = plan_chart::of_files(&summary, &plan, &cases).and_then(|chart| draw_survival_matrix(&chart));
+            if let Some((name, picture)) = &chart {
+                out.write(&format!("charts/{name}"), picture.as_bytes())?;
+            }
+            out.write("report.html", draw_plan_page(out.path(), &summary)?.as_bytes())?;
+        }
         options.export_to(&out, &tables_of_plans(), chart.as_slice())?;
         Ok(out.finish()?)
     }

@@ -12,8 +12,9 @@ use crate::inspect;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo, tables};
 use crate::report::{
-    DrawnCharts, Exported, OutputError, RunTables, Table, draw_charts, draw_page, draw_study_charts,
-    draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans, tables_of_studies, write_trace,
+    DrawnCharts, Exported, OutputError, RunTables, Table, draw_charts, draw_page, draw_plan_page, draw_study_charts,
+    draw_study_page, draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans, tables_of_studies,
+    write_trace,
 };
 use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -67,18 +68,21 @@ impl Report {
         Ok(self.draw()?.drawn)
     }
 
-    /// Draws `report.html` from its files; none for studies and plans, which have no page yet.
+    /// Draws `report.html` from its files.
     ///
     /// # Errors
     ///
     /// If a file is missing or damaged: nothing is shown of a part of the results.
-    pub fn page(&self) -> Result<Option<String>, Error> {
-        let is_run = self.summary()["plan"].is_null() && self.summary()["study"].is_null();
-        if !is_run {
-            return Ok(None);
-        }
-        inspect::expect_run(self.dir(), self.summary())?;
-        Ok(Some(draw_page(&self.run)?))
+    pub fn page(&self) -> Result<String, Error> {
+        let (dir, summary) = (self.dir(), self.summary());
+        Ok(match self.kind() {
+            Kind::Plan => draw_plan_page(dir, summary)?,
+            Kind::Study => draw_study_page(dir, summary)?,
+            Kind::Run => {
+                inspect::expect_run(dir, summary)?;
+                draw_page(&self.run)?
+            }
+        })
     }
 
     /// Writes a run as a trace that Perfetto and `chrome://tracing` open: a process a zone; nodes, their faults, timers and pods as

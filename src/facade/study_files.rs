@@ -8,11 +8,11 @@ use super::study_chart;
 use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::inspect;
-use crate::report::{OutputDir, draw_study_charts, tables_of_studies};
+use crate::report::{OutputDir, draw_study_charts, draw_study_page, tables_of_studies};
 use crate::study::Results;
 
 impl StudyOutcome {
-    /// Writes runs.csv, variants.csv, summary.json, charts, and what is recommended, to a directory, which is whole or not there;
+    /// Writes runs.csv, variants.csv, summary.json, charts, page, and what is recommended, to a directory, which is whole or not there;
     /// gives its path.
     ///
     /// # Errors
@@ -59,6 +59,7 @@ impl StudyOutcome {
             for (name, picture) in &charts {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
+            out.write("report.html", draw_study_page(out.path(), &inspect::summary(out.path())?)?.as_bytes())?;
         }
         options.export_to(&out, &tables_of_studies(), &charts)?;
         Ok(out.finish()?)

@@ -2,6 +2,9 @@
 
 use crate::observe::{Column, Row, Table, TableInfo};
 
+/// The metrics that are shown of every variant, besides what it costs.
+pub(crate) const SHOWN_METRICS: [&str; 4] = ["unready_replica_s", "evictions", "needless_evictions", "longest_gap_s"];
+
 const AXES: &str = "a column for each thing that is varied: its value";
 
 /// Every table of a study's directory.

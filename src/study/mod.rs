@@ -46,6 +46,6 @@ pub use shard::{InvalidShard, Shard};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
 pub use told::{Remark, Teller};
-pub(crate) use told::{SHOWN, counted, grouped, spread};
+pub(crate) use told::{counted, grouped, spread};
 pub use tuning::{KeptForUnseen, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

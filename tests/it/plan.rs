@@ -107,7 +107,7 @@ fn a_plan_gives_equal_bytes_with_one_thread_and_eight() {
         files(&out)
     });
     let names: Vec<String> = results[0].iter().map(|(name, _)| name.display().to_string()).collect();
-    assert_eq!(names, ["cases.csv", "charts/survival-matrix.svg", "plan.csv", "summary.json"]);
+    assert_eq!(names, ["cases.csv", "charts/survival-matrix.svg", "plan.csv", "report.html", "summary.json"]);
     assert!(results[0] == results[1]);
 }
 
@@ -171,16 +171,18 @@ fn a_directory_of_something_else_is_left_alone() {
 }
 
 #[test]
-fn the_chart_of_a_plan_is_drawn_again_from_its_tables() {
+fn the_chart_and_the_page_of_a_plan_are_made_again_from_its_tables() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let (study, out) = (plan(dir.path(), "[zone]", 8), dir.path().join("out"));
     let text = |path: &Path| path.display().to_string();
     kubesquall(&["-q", "plan", &text(&study), "--out", &text(&out)]).assert().success();
     let chart = out.join("charts/survival-matrix.svg");
-    let first = fs::read(&chart).expect("a chart");
+    let (first, page) = (fs::read(&chart).expect("a chart"), fs::read(out.join("report.html")).expect("the page"));
+    fs::write(out.join("report.html"), "").expect("written");
     fs::remove_dir_all(out.join("charts")).expect("removed");
     kubesquall(&["report", &text(&out)]).assert().success();
     assert!(fs::read(&chart).expect("a chart") == first);
+    assert!(fs::read(out.join("report.html")).expect("the page") == page, "made again, the page is another");
     fs::write(out.join("cases.csv"), "case,lost\n").expect("written");
     let refused = kubesquall(&["report", &text(&out)]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();

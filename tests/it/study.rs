@@ -49,7 +49,9 @@ fn small_study(dir: &Path, name: &str) -> String {
 /// The tables and the summary of a study's directory.
 fn results(dir: &Path) -> Vec<String> {
     let read = |name| fs::read_to_string(dir.join(name)).expect("a result");
-    ["runs.csv", "workloads.csv", "variants.csv", "summary.json", "charts/cost-curve.svg"].map(read).to_vec()
+    ["runs.csv", "workloads.csv", "variants.csv", "summary.json", "charts/cost-curve.svg", "report.html"]
+        .map(read)
+        .to_vec()
 }
 
 #[test]
@@ -67,10 +69,18 @@ fn parts_make_the_whole_whatever_the_number_of_threads() {
     // What parts gave is enough to recommend from.
     kubesquall(&["tune", study, "-q", "--out", &place("tuned")]).assert().success();
     kubesquall(&["tune", study, "-q", "--resume", "--out", &place("merged")]).assert().success();
-    for file in ["summary.json", "tuning.csv", "patch.sh", "runs.csv"] {
+    for file in ["summary.json", "tuning.csv", "patch.sh", "runs.csv", "report.html"] {
         let of = |out: &str| fs::read_to_string(dir.path().join(out).join(file)).expect("a result");
         assert_eq!(of("merged"), of("tuned"), "{file}");
     }
+    let page = dir.path().join("tuned/report.html");
+    let first = fs::read(&page).expect("the page");
+    fs::remove_file(&page).expect("removed");
+    kubesquall(&["report", &place("tuned")]).assert().success();
+    assert!(fs::read(&page).expect("the page") == first, "made again, the page is another");
+    assert!(first.len() < 400_000, "{} bytes", first.len());
+    kubesquall(&["sweep", study, "-q", "--no-charts", "--out", &place("bare")]).assert().success();
+    assert!(!dir.path().join("bare/report.html").exists() && !dir.path().join("bare/charts").exists());
     assert!(refusal(&["merge", two, one, "--out", &place("half")]).contains("part 3/3 is missing"));
     assert!(refusal(&["merge", two, two, one, "--out", &place("half")]).contains("part 2/3 is there twice"));
     // A part that lost runs is no part.

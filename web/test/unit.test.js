@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { decodeTable } from "../data.js";
+import { documentsOf } from "../choices.js";
+import { figure, spread, ticks } from "../figures.js";
 import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
@@ -31,6 +33,25 @@ test("times are cut, never rounded up", () => {
 
 test("lengths are said in the two largest units", () => {
   for (const [ms, text] of /** @type {const} */ ([[16, "0.016 s"], [12_345, "12.3 s"], [300_000, "5 min"], [1_292_555, "21 min 33 s"], [17_880_000, "4 h 58 min"], [273_600_000, "3 d 4 h"], [Infinity, "–"]])) assert.equal(lasting(ms), text);
+});
+
+test("figures of studies are as the terminal has them", () => {
+  // Exact ties go to the even digit; -0.004 is nothing, and has no sign.
+  for (const [value, text] of /** @type {const} */ ([[7.125, "7.12"], [7.375, "7.38"], [-7.125, "-7.12"], [2.675, "2.67"], [100.5, "100"], [101.5, "102"], [99.999, "100.00"], [-0.004, "0.00"], [1_189_957.4, "1189957"]])) assert.equal(figure(value), text);
+  assert.equal(spread({ mean: 12.3, low: 0, high: null, widened: true }), "12.30 [0, ?]*");
+  assert.equal(spread({ mean: null, low: null, high: null, widened: null }), "-");
+});
+
+test("ticks are round and hold the range", () => {
+  assert.deepEqual(ticks(0, 70, 7), [0, 10, 20, 30, 40, 50, 60, 70]);
+  assert.deepEqual(ticks(41_000, 66_000, 4), [40_000, 50_000, 60_000, 70_000]);
+  assert.deepEqual(ticks(3, 3, 5).length > 1, true);
+});
+
+test("documents of a patch are told by their workloads, words left out", () => {
+  const document = (/** @type {string} */ name) => JSON.stringify({ kind: "Deployment", metadata: { name, namespace: "shop" } });
+  const found = documentsOf(`# start kube-controller-manager\n---\n${document("web")}\n# job/shop/x cannot be changed\n---\n${document("cart")}\n`);
+  assert.deepEqual(found.map(({ workload }) => workload), ["deployment/shop/web", "deployment/shop/cart"]);
 });
 
 test("counts and countdowns", () => {

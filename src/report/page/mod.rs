@@ -4,14 +4,19 @@
 //! made from a directory alone, so that making it again gives the same bytes. What a page of one kind is made of, its file here says.
 
 mod blocks;
+mod plain;
+mod plan;
 mod run;
+mod study;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub use plan::draw_plan_page;
 pub use run::draw_page;
+pub use study::draw_study_page;
 
 /// A module of `web/`: its name and its text.
 type Module = (&'static str, &'static str);
@@ -48,6 +53,7 @@ struct Shell<'a> {
 struct Sentence<'a> {
     tone: &'a str,
     text: &'a str,
+    details: Vec<&'a str>,
     see: Option<&'a str>,
 }
 
@@ -79,7 +85,8 @@ fn sentences(summary: &Value) -> Vec<Sentence<'_>> {
     let sentence = all.map(|sentence| {
         let text = sentence["text"].as_str().unwrap_or_default();
         let see = (sentence["kind"] == "trap").then(|| page_of(text)).flatten();
-        Sentence { tone: sentence["tone"].as_str().unwrap_or("neutral"), text, see }
+        let details = sentence["details"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        Sentence { details, tone: sentence["tone"].as_str().unwrap_or("neutral"), text, see }
     });
     sentence.collect()
 }
@@ -124,7 +131,10 @@ mod tests {
 
     /// The modules of each page, in their order.
     fn pages() -> Vec<Vec<Module>> {
-        [run::MODULES].iter().map(|own| SHARED.iter().chain(*own).copied().collect()).collect()
+        [run::MODULES, study::MODULES, plan::MODULES]
+            .iter()
+            .map(|own| SHARED.iter().chain(*own).copied().collect())
+            .collect()
     }
 
     #[test]

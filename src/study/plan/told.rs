@@ -26,7 +26,10 @@ impl PlanResults {
     pub(super) fn verdict_told(&self) -> Vec<Remark> {
         let mut verdict = vec![self.headline()];
         verdict.extend(self.bindings());
-        verdict.extend(self.margin_told());
+        if self.answer.is_some() {
+            verdict.extend(self.margin_told());
+            verdict.push(self.played());
+        }
         verdict.extend(self.not_tried());
         if self.answer.is_some() && self.headroom.is_empty() {
             let text = "By how much a workload may grow was not asked (`--headroom WORKLOAD`)";
@@ -95,16 +98,20 @@ impl PlanResults {
         let island = |of: &Candidate| format!("{} do not survive, though they are more", self.in_words(&of.counts));
         remarks.extend(self.islands().into_iter().map(island).map(beware));
         remarks.extend(self.beyond_help(answer));
+        remarks
+    }
+
+    /// What it stands on.
+    #[must_use]
+    pub fn played(&self) -> Remark {
         let plays: usize = self.candidates.iter().map(|candidate| candidate.plays().len()).sum();
         let text = format!(
             "{} played, each once, with seed {}: another seed decides ties between nodes otherwise and may answer otherwise",
             counted(plays, "case", "cases"),
             self.seed
         );
-        remarks.push(Remark::new(Tone::Neutral, text));
-        let text = "(try `--seed` with another number); a node more than the answer is no luxury";
-        remarks.push(Remark::new(Tone::Neutral, text));
-        remarks
+        Remark::new(Tone::Neutral, text)
+            .with("(try `--seed` with another number); a node more than the answer is no luxury")
     }
 
     fn margin(&self, answer: &Candidate) -> Option<Remark> {

@@ -12,7 +12,6 @@ use super::results::Results;
 use super::shard::Shard;
 use super::tuning::Tuning;
 use crate::observe::Tone;
-pub(crate) use sweep::SHOWN;
 pub(crate) use words::{counted, grouped, spread};
 
 /// A sentence of the verdict of a study or a plan.

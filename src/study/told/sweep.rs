@@ -8,9 +8,7 @@ use super::super::tables::Statistic;
 use super::words::{counted, grouped, number, percent, spread};
 use super::{Remark, Teller};
 use crate::observe::Tone;
-
-/// What a table of a study shows besides the cost.
-pub(crate) const SHOWN: [&str; 4] = ["unready_replica_s", "evictions", "needless_evictions", "longest_gap_s"];
+use crate::report::SHOWN_METRICS;
 
 impl Teller<'_> {
     /// What stands in brackets.
@@ -23,7 +21,7 @@ impl Teller<'_> {
         };
         let mut notes =
             vec![format!("[low, high] is the {} % interval of the mean{looked}", percent(results.confidence()))];
-        let shown = SHOWN.into_iter().chain([results.decisive()]).flat_map(|metric| results.of_metric(metric));
+        let shown = SHOWN_METRICS.into_iter().chain([results.decisive()]).flat_map(|metric| results.of_metric(metric));
         let shown: Vec<Interval> = shown.flat_map(|of| [of.interval, of.difference]).collect();
         if shown.iter().any(|interval| interval.widened) {
             notes.push(

@@ -29,8 +29,8 @@ impl Teller<'_> {
         }
         let confirmed = confirmation.map(|found| self.confirmed(tuning, found));
         match confirmed {
-            // Who reads only one sentence has to know whether it pays.
-            Some(remark) if !self.is_below_table => remarks.insert(0, remark),
+            // Who reads only one sentence has to know that it does not pay.
+            Some(remark) if !self.is_below_table && remark.tone == Tone::Bad => remarks.insert(0, remark),
             Some(remark) => remarks.push(remark),
             None => remarks.push(Remark::new(
                 Tone::Neutral,

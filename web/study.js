@@ -1,0 +1,61 @@
+// The page of a study.
+
+import { loadData, loadSummary } from "./data.js";
+import { byId, el, fill } from "./dom.js";
+import { spread } from "./figures.js";
+import { copyable, fillTiles } from "./listing.js";
+import { begin, listenToTheme, painted } from "./shell.js";
+import { readStudy, showCosts, showMetrics, showRecoveries, showTradeOff } from "./variants.js";
+import { showChoices } from "./choices.js";
+
+/** @param {import("./variants.js").Study} study */
+function showTiles({ summary, data, baseline, best, label, measured }) {
+  const { recommendation, confirmation, tuning } = summary;
+  const isPart = summary.study.shard.count > 1;
+  const none = { mean: null, low: null, high: null, widened: false };
+  const tiles = [];
+  if (tuning) {
+    const changes = tuning.workloads.filter((/** @type {any} */ of) => of.recommended !== of.today).length + Number(tuning.changes_others);
+    tiles.push({ label: "to be changed", value: String(changes), note: tuning.workloads.length > 0 ? `of ${tuning.workloads.length} workloads${tuning.others.length > 0 ? " and the rest" : ""}` : "the cluster as a whole" });
+    if (confirmation) tiles.push({ label: `a run, on ${confirmation.n} new seeds`, value: spread(confirmation.difference).replace(/ \[.*/, ""), note: spread(confirmation.difference).replace(/^\S+ /, "against today "), isBad: !["pays", "slight"].includes(confirmation.verdict) });
+  } else if (recommendation && !isPart) {
+    tiles.push({ label: "lowest cost", value: best === null ? "-" : label(best), note: spread(recommendation.cost) });
+    tiles.push({ label: "against the baseline", value: best === baseline ? "is the baseline" : spread(recommendation.against_baseline).replace(/ \[.*/, ""), note: best === baseline ? "" : spread(recommendation.against_baseline).replace(/^\S+ /, "") });
+  }
+  const today = spread(measured(baseline, data.decisive)?.interval ?? none);
+  tiles.push({ label: data.decisive === "cost" ? "the baseline costs" : "unready replica-s of the baseline", value: today.replace(/ \[.*/, ""), note: `${today.replace(/^\S+ /, "")} ${label(baseline)}` });
+  const front = (summary.front ?? []).length;
+  tiles.push({ label: "not told to be beaten", value: String(front), note: `of ${data.total} variants` });
+  fillTiles(byId("figures"), tiles);
+}
+
+/** What was asked, to be typed again. @param {any} summary */
+export function commandOf(summary) {
+  const { shard, allows_undone: allowsUndone, precision } = summary.study;
+  const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", "STUDY.yaml"];
+  if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
+  if (precision) parts.push("--precision", String(precision.goal));
+  if (allowsUndone) parts.push("--allow-undone");
+  return [...parts, "--out", "again"].join(" ");
+}
+
+async function start() {
+  listenToTheme(() => {});
+  await painted();
+  const [summary, data] = await Promise.all([loadSummary(), loadData()]);
+  const study = readStudy(summary, data);
+  showTiles(study);
+  showCosts(study);
+  if (summary.tuning) showChoices(study);
+  showTradeOff(study);
+  showRecoveries(study);
+  showMetrics(study);
+  const { first_seed: seed, fingerprint, is_antithetic: mirrored, study: name } = summary.study;
+  fill(byId("again-body"),
+    el("p", {}, "The same study, of the same scenario and manifests, gives the same bytes; ", el("code", {}, "STUDY.yaml"), ` is the file that names itself ${name}:`),
+    copyable("The command", commandOf(summary)),
+    el("p", { class: "muted" }, `Seeds from ${seed} on${mirrored ? ", each second run mirroring the one before it" : ""}; fingerprint ${fingerprint}.`));
+  globalThis.kubesquall = { study };
+}
+
+begin(start);

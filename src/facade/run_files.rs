@@ -89,9 +89,7 @@ impl Outcome {
             for (name, picture) in &charts {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
-            if let Some(page) = report.page()? {
-                out.write("report.html", page.as_bytes())?;
-            }
+            out.write("report.html", report.page()?.as_bytes())?;
         }
         options.export_to(&out, &tables(), &charts)?;
         Ok(report.moved_to(out.finish()?))

@@ -80,9 +80,13 @@ fn cell(of: &Placed, row: &csv::StringRecord) -> Value {
     let several = |one: &dyn Fn(&str) -> Value| (of.place..of.place + of.cells).map(|place| one(text(place))).collect();
     match of.info.cells {
         Cells::Text | Cells::Lines => text(of.place).into(),
-        Cells::Time | Cells::MaybeTime | Cells::Number | Cells::Unsigned | Cells::MaybeNumber | Cells::Real => {
-            number(text(of.place))
-        }
+        Cells::Time
+        | Cells::MaybeTime
+        | Cells::Duration
+        | Cells::Number
+        | Cells::Unsigned
+        | Cells::MaybeNumber
+        | Cells::Real => number(text(of.place)),
         Cells::Truth => (text(of.place) == "true").into(),
         Cells::MaybeTruth => match text(of.place) {
             "" => Value::Null,

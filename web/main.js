@@ -5,6 +5,7 @@ import { byId, el, fill } from "./dom.js";
 import { clock, count, counted, lasting } from "./format.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { createView } from "./view.js";
+import { listenToBar, listenToLinks } from "./scrubber.js";
 import { POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
 import { fatesOf } from "./fates.js";
 import { timersOf } from "./timers.js";
@@ -79,113 +80,9 @@ function linkVerdict(summary) {
   });
 }
 
-/** @param {View} view @param {Model} model */
-function listenToBar(view, model) {
-  const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
-  const play = byId("play");
-  const speed = /** @type {HTMLSelectElement} */ (byId("speed"));
-  scrubber.max = String(view.end);
-  const whole = view.end / 20_000;
-  const speeds = [1, 10, 60, 600, 3600, 86_400].filter((times) => times < whole * 20);
-  fill(speed, el("option", { value: whole, selected: true }, "all in 20 s"), speeds.map((times) => el("option", { value: times }, times < 60 ? `${times}×` : `${lasting(times * 1000)}/s`)));
-  const show = () => {
-    scrubber.value = String(view.time);
-    scrubber.setAttribute("aria-valuetext", clock(view.time));
-    byId("now").textContent = clock(view.time);
-    byId("cluster-now").textContent = clock(view.time);
-  };
-  let last = 0;
-  const frame = (/** @type {number} */ now) => {
-    if (!view.playing) return;
-    const next = view.time + (now - last) * Number(speed.value);
-    last = now;
-    view.seek(next);
-    if (next >= view.end) stop();
-    else requestAnimationFrame(frame);
-  };
-  const stop = () => {
-    view.playing = false;
-    play.textContent = "▶";
-    play.setAttribute("aria-label", "Play");
-    view.changed("time");
-  };
-  const start = () => {
-    if (view.time >= view.end) view.seek(view.from);
-    view.playing = true;
-    play.textContent = "❚❚";
-    play.setAttribute("aria-label", "Pause");
-    last = performance.now();
-    requestAnimationFrame(frame);
-  };
-  const toggle = () => (view.playing ? stop() : start());
-  play.addEventListener("click", toggle);
-  scrubber.addEventListener("input", () => view.seek(Number(scrubber.value)));
-  const step = changeSteps(view, model);
-  byId("before").addEventListener("click", () => step(-1));
-  byId("after").addEventListener("click", () => step(1));
-  view.on("time", show);
-  listenToKeys(view, toggle, step);
-  show();
-}
-
-/** Goes to the change before or after the instant. @param {View} view @param {Model} model */
-function changeSteps(view, model) {
-  /** @type {Float64Array | undefined} */
-  let times;
-  return (/** @type {1 | -1} */ direction) => {
-    const { pods, nodes } = model;
-    times ??= Float64Array.from(new Set([0, ...[nodes.at, pods.created, pods.scheduled, pods.started, pods.deletion, pods.finished, pods.gone, pods.flipAt, Float64Array.from(nodes.outages.flat().flatMap((outage) => [outage.began, outage.ended]))].flatMap((list) => [...list]).filter((time) => Number.isFinite(time) && time <= view.end)])).sort();
-    if (direction > 0) {
-      const next = times.find((time) => time > view.time);
-      if (next !== undefined) view.seek(next);
-    } else {
-      const before = times.findLast((time) => time < view.time);
-      if (before !== undefined) view.seek(before);
-    }
-  };
-}
-
-/** @param {View} view @param {() => void} toggle @param {(direction: 1 | -1) => void} step */
-function listenToKeys(view, toggle, step) {
-  const scrubber = byId("scrubber");
-  document.addEventListener("keydown", (event) => {
-    const target = /** @type {HTMLElement} */ (event.target);
-    const isTyping = target !== scrubber && (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement);
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isFree = target === scrubber || target === document.body || target.closest("#plots") !== null;
-    const span = view.to - view.from;
-    switch (event.key) {
-      case "/": byId("search").focus(); break;
-      case "[": step(-1); break;
-      case "]": step(1); break;
-      case "+": case "=": view.zoom(view.time - span / 4, view.time + span / 4); break;
-      case "-": view.zoom(view.from - span / 2, view.to + span / 2); break;
-      case "0": view.zoom(0, view.end); break;
-      case "Escape": view.choose(""); return;
-      case " ": if (!isFree) return; toggle(); break;
-      case "ArrowLeft": case "ArrowRight": {
-        if (!isFree) return;
-        const by = span / (event.shiftKey ? 20 : 400);
-        view.seek(view.time + (event.key === "ArrowLeft" ? -by : by));
-        break;
-      }
-      case "Home": if (!isFree) return; view.seek(view.from); break;
-      case "End": if (!isFree) return; view.seek(view.to); break;
-      default: return;
-    }
-    event.preventDefault();
-  });
-}
-
-/** Links anywhere: times move the scrubber, objects open their story. @param {View} view */
-function listenToLinks(view) {
-  document.addEventListener("click", (event) => {
-    if (!(event.target instanceof Element)) return;
-    const time = event.target.closest("[data-ms]");
-    if (time instanceof HTMLElement) view.seek(Number(time.dataset.ms));
-    const object = event.target.closest("[data-key]");
-    if (object instanceof HTMLElement && object.dataset.key) view.choose(object.dataset.key);
-  });
+/** The instants at which a pod or a node changes, in order. @param {Model} model */
+function changeTimes({ pods, nodes, end }) {
+  return Float64Array.from(new Set([0, ...[nodes.at, pods.created, pods.scheduled, pods.started, pods.deletion, pods.finished, pods.gone, pods.flipAt, Float64Array.from(nodes.outages.flat().flatMap((outage) => [outage.began, outage.ended]))].flatMap((list) => [...list]).filter((time) => Number.isFinite(time) && time <= end)])).sort();
 }
 
 /**
@@ -244,7 +141,10 @@ async function start() {
   const shown = showCluster(model, summary, view, timers);
   showInstant(model, view, shown, showCountdowns(timers, model, view));
   showNodeTable(model, view, shown);
-  listenToBar(view, model);
+  const showNow = () => { byId("cluster-now").textContent = clock(view.time); };
+  view.on("time", showNow);
+  showNow();
+  listenToBar(view, () => changeTimes(model));
   listenToLinks(view);
   view.seek(firstFault(tables, end));
   hook(view, model);

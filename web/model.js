@@ -154,7 +154,7 @@ function keyOf(table, kind, name) {
 }
 
 /** @param {Table} table @param {Table} pods @returns {Workloads} */
-function workloadsOf(table, pods) {
+export function workloadsOf(table, pods) {
   const { byName, of } = numbered(table.rows, keyOf(table, "kind", "name"));
   const changed = byName.size;
   // Those of kinds that are not modelled have pods and no row.

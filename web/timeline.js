@@ -42,7 +42,7 @@ function scaleOf(view, width) {
  * @param {string} name @param {string} hint @param {Bar[]} bars @param {string} tint @param {number} end
  * @returns {Lane}
  */
-function barLane(name, hint, bars, tint, end) {
+export function barLane(name, hint, bars, tint, end) {
   const { row, used } = stacked(bars, 6, bars.length <= NAMED_MAX ? end / 7 : 0);
   const pitch = 18;
   const sorted = [...bars.keys()].sort((a, b) => bars[a].from - bars[b].from || a - b);
@@ -156,12 +156,14 @@ function nodeLane(table) {
 /**
  * A count over time as an area, to its own maximum.
  * @param {string} name @param {string} hint @param {Steps} steps @param {string} tint @param {number} height
+ * @param {number} [top] What fills the lane, if it is not the maximum
  * @returns {Lane}
  */
-function areaLane(name, hint, steps, tint, height) {
-  const most = Math.max(1, steps.values.reduce((a, b) => Math.max(a, b), 0));
+export function areaLane(name, hint, steps, tint, height, top) {
+  const own = steps.values.reduce((a, b) => Math.max(a, b), 0);
+  const most = Math.max(1, top ?? own);
   return {
-    name, hint: `${hint}; at most ${count(most)}`, height,
+    name, hint: `${hint}; at most ${count(own)}`, height,
     draw(context, width, view, color) {
       const columns = Math.max(1, Math.floor(width));
       const values = envelope(steps, view.from, view.to, columns);
@@ -179,11 +181,11 @@ function areaLane(name, hint, steps, tint, height) {
   };
 }
 
-/** @param {Float64Array} times @returns {Lane} */
-function evictionLane(times) {
+/** @param {string} name @param {Float64Array} times @returns {Lane} */
+export function evictionLane(name, times) {
   const height = 30;
   return {
-    name: "Pods taken away", hint: "evicted, preempted or killed: each at its instant", height,
+    name, hint: "evicted, preempted or killed: each at its instant", height,
     draw(context, width, view, color) {
       const bin = 3;
       const bins = new Float64Array(Math.ceil(width / bin));
@@ -251,7 +253,7 @@ function lanesOf(tables, model) {
     lanes.push(areaLane(`Tainted ${effect}`, "nodes with such a taint that the run put on them", steps, effect === "NoExecute" ? "taint-b" : "taint-a", 22));
   }
   const evictions = evictionTimes(tables.disruptions);
-  if (evictions.length > 0) lanes.push(evictionLane(evictions));
+  if (evictions.length > 0) lanes.push(evictionLane("Pods taken away", evictions));
   return lanes;
 }
 
@@ -280,22 +282,24 @@ function drawRuler(canvas, width, view, color) {
 }
 
 /**
- * Builds the timeline; gives what draws it anew.
- * @param {Record<string, import("./data.js").Table>} tables @param {Model} model @param {any} summary @param {View} view
+ * @typedef {object} Plots
+ * @property {(lane: Lane) => void} add
+ * @property {HTMLElement} list Where lanes stand; for headings and buttons between them
  */
-export function showTimeline(tables, model, summary, view) {
+
+/**
+ * Lanes under one ruler, one selection and one playhead.
+ * @param {View} view @param {(plots: Plots) => void} build Adds the lanes
+ */
+export function showLanes(view, build) {
   const list = byId("lanes");
   const ruler = /** @type {HTMLCanvasElement} */ (byId("ruler"));
   const head = byId("playhead");
   const selection = byId("selection");
   const hover = byId("hover");
   const plots = byId("plots");
-  const short = shortWorkloads(model, summary);
   /** @type {{lane: Lane, canvas: HTMLCanvasElement, now: HTMLElement}[]} */
   let rows = [];
-  let showsAll = false;
-  /** @type {Bar[]} */
-  let procedures = [];
 
   /** The bar that keys have come to. @type {{lane: Lane | null, at: number}} */
   const cursor = { lane: null, at: 0 };
@@ -333,7 +337,7 @@ export function showTimeline(tables, model, summary, view) {
       event.stopPropagation();
     });
   };
-  const addLane = (/** @type {Lane} */ lane) => {
+  const add = (/** @type {Lane} */ lane) => {
     const canvas = lane.bars
       ? el("canvas", { tabindex: "0", role: "img", "aria-label": `${lane.name}: ${counted(lane.bars.length, "bar")}; arrow keys go from one to the next, Enter shows one`, "aria-describedby": "bar-text" })
       : el("canvas", { "aria-hidden": "true" });
@@ -345,23 +349,11 @@ export function showTimeline(tables, model, summary, view) {
     list.append(el("div", { class: "lane" }, el("div", { class: "lane-label" }, label, now), el("div", { class: "lane-plot" }, canvas)));
     rows.push({ lane, canvas, now });
   };
-  const build = () => {
+  const fillList = () => {
     fill(list);
     rows = [];
-    const lanes = lanesOf(tables, model);
-    if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure", model.end));
-    const rank = (/** @type {Lane} */ lane) => (LANES.includes(lane.name) ? LANES.indexOf(lane.name) : LANES.length);
-    lanes.sort((a, b) => rank(a) - rank(b));
-    lanes.forEach(addLane);
-    if (short.length > 0) {
-      list.append(el("h3", { class: "lane-heading" }, `Ready replicas of ${short.length === 1 ? "the workload" : `the ${count(short.length)} workloads`} that ran short, the worst first`));
-    }
-    short.slice(0, showsAll ? short.length : WORKLOADS_SHOWN).forEach(({ workload, key }) => addLane(workloadLane(model, workload, key)));
+    build({ add, list });
     byId("lane-count").textContent = counted(rows.length, "lane");
-    if (short.length > WORKLOADS_SHOWN) {
-      const label = showsAll ? `Show the worst ${WORKLOADS_SHOWN} only` : `Show all ${count(short.length)}; these are the worst ${WORKLOADS_SHOWN}`;
-      list.append(el("button", { class: "quiet", id: "all-workloads", onclick: () => { showsAll = !showsAll; build(); draw(); } }, label));
-    }
   };
   // Asked of the document only when it may have changed: asking makes it lay itself out.
   let wide = 600;
@@ -401,14 +393,60 @@ export function showTimeline(tables, model, summary, view) {
   };
   listenToPointer(plots, { view, width, selection, hover, rows: () => rows, detail });
   listenToRuler(ruler, view, width);
-  build();
+  fillList();
   view.on("time", move);
   view.on("span", draw);
   view.on("theme", draw);
   addEventListener("resize", draw);
   byId("zoom-out").addEventListener("click", () => view.zoom(0, view.end));
   draw();
-  const nameable = rows.flatMap(({ lane }) => (lane.bars ?? []).filter((bar) => bar.name !== undefined));
+  return {
+    show,
+    /** The lanes that there are. */
+    lanes: () => rows.map(({ lane }) => lane),
+    /** Builds the lanes anew. */
+    rebuild() {
+      fillList();
+      draw();
+    },
+  };
+}
+
+/**
+ * The first of several rows, and a button that shows all, or the first ones again.
+ * @template T
+ * @param {T[]} all @param {string} which What the first ones are: the worst, say @param {boolean} showsAll @param {() => void} toggle
+ * @returns {{shown: T[], button: HTMLElement | false}}
+ */
+export function leading(all, which, showsAll, toggle) {
+  const label = showsAll ? `Show the ${which} ${WORKLOADS_SHOWN} only` : `Show all ${count(all.length)}; these are the ${which} ${WORKLOADS_SHOWN}`;
+  const button = all.length > WORKLOADS_SHOWN && el("button", { class: "quiet", id: "all-workloads", onclick: toggle }, label);
+  return { shown: all.slice(0, showsAll ? all.length : WORKLOADS_SHOWN), button };
+}
+
+/**
+ * Builds the timeline of a run.
+ * @param {Record<string, import("./data.js").Table>} tables @param {Model} model @param {any} summary @param {View} view
+ */
+export function showTimeline(tables, model, summary, view) {
+  const short = shortWorkloads(model, summary);
+  let showsAll = false;
+  /** @type {Bar[]} */
+  let procedures = [];
+  const { show, lanes: shownLanes, rebuild } = showLanes(view, ({ add, list }) => {
+    const lanes = lanesOf(tables, model);
+    if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure", model.end));
+    const rank = (/** @type {Lane} */ lane) => (LANES.includes(lane.name) ? LANES.indexOf(lane.name) : LANES.length);
+    lanes.sort((a, b) => rank(a) - rank(b));
+    lanes.forEach(add);
+    if (short.length > 0) {
+      list.append(el("h3", { class: "lane-heading" }, `Ready replicas of ${short.length === 1 ? "the workload" : `the ${count(short.length)} workloads`} that ran short, the worst first`));
+    }
+    const { shown, button } = leading(short, "worst", showsAll, () => { showsAll = !showsAll; rebuild(); });
+    shown.forEach(({ workload, key }) => add(workloadLane(model, workload, key)));
+    if (button) list.append(button);
+  });
+  const nameable = shownLanes().flatMap((lane) => (lane.bars ?? []).filter((bar) => bar.name !== undefined));
   return {
     show,
     /** The bar of a fault or of a line of kubectl that an event at an instant is about. @param {string} name @param {number} at */
@@ -417,8 +455,7 @@ export function showTimeline(tables, model, summary, view) {
     addProcedures(bars) {
       if (bars.length === 0) return;
       procedures = bars;
-      build();
-      draw();
+      rebuild();
     },
   };
 }

@@ -18,7 +18,10 @@ use thiserror::Error;
 
 use crate::report::TableError;
 
-pub use diff::{Diff, Difference, WorkloadDifference, diff};
+pub use diff::{
+    Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, Said, ServiceDifference, Setting,
+    Why, WhyKind, WorkloadDifference, diff,
+};
 pub use explain::{Chapter, Explanation, Link, explain};
 pub use sentence::{Part, Sentence};
 pub use story::{Because, Origin, Step, Story, Sum, Term, tell};

@@ -9,6 +9,9 @@ use crate::diagnostics::suggest;
 /// Names that an error offers.
 const ALIKE_MAX: usize = 5;
 
+/// Characters of a part of a name that says which one may be meant: fewer stand in any name.
+const PART_LENGTH_MIN: usize = 2;
+
 /// The one object of a run that is meant: one that a table is about; else one to which something happened, or about which there are events.
 ///
 /// # Errors
@@ -66,7 +69,7 @@ fn alike(known: &BTreeMap<String, String>, object: &str) -> Vec<String> {
     let wanted = object.to_ascii_lowercase();
     let (kind, last) = wanted.rsplit_once('/').map_or(("", wanted.as_str()), |(kind, last)| (kind, last));
     let kind = kind.split('/').next().unwrap_or(kind);
-    let has_it = |name: &&String| !last.is_empty() && name.to_ascii_lowercase().contains(last);
+    let has_it = |name: &&String| last.len() >= PART_LENGTH_MIN && name.to_ascii_lowercase().contains(last);
     let (mut found, others): (Vec<String>, Vec<String>) =
         known.values().filter(has_it).cloned().partition(|name| name.starts_with(kind));
     found.extend(others);

@@ -23,7 +23,7 @@ pub use charts::{
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
 pub(crate) use exports::{ExportError, Exported, Format, event_list};
-pub use page::{draw_page, draw_plan_page, draw_study_page};
+pub use page::{draw_diff_page, draw_page, draw_plan_page, draw_study_page, is_place_of_page};
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite};
@@ -32,4 +32,5 @@ pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{MetricRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow};
 pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;
+pub(crate) use tables::read_text;
 pub use trace::{is_place_of_trace, write_trace};

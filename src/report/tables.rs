@@ -218,7 +218,7 @@ pub(super) fn scan<S>(
 /// # Errors
 ///
 /// If it is not there, or is not text.
-pub(super) fn read_text(path: &Path) -> Result<String, TableError> {
+pub(crate) fn read_text(path: &Path) -> Result<String, TableError> {
     let bytes = fs::read(path).map_err(|error| TableError::new(path, None, unreadable(&error)))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];

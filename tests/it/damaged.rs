@@ -52,7 +52,10 @@ fn damaged_results_are_refused_with_the_file() {
         ),
         (explain("deployment/shop/web"), &["summary.json", "causes.csv", "pods.csv", "services.csv"]),
         (explain("node/worker-0"), &["summary.json", "nodes.csv", "workloads.csv"]),
-        (vec!["diff", "run", "run"], &["summary.json"]),
+        (
+            vec!["diff", "run", "run"],
+            &["summary.json", "causes.csv", "events.csv", "faults.csv", "nodes.csv", "pods.csv", "timers.csv"],
+        ),
     ];
     for (arguments, files) in readers {
         for file in files {

@@ -6,6 +6,7 @@ mod cli;
 mod damaged;
 mod determinism;
 mod dice;
+mod diff;
 mod disruptions;
 mod documents;
 mod dumps;

@@ -84,7 +84,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("import", &["engine", "units"]),
-    ("inspect", &["report", "diagnostics", "units", "arena"]),
+    ("inspect", &["report", "model", "diagnostics", "units", "arena"]),
     (
         "study",
         &[

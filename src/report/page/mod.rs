@@ -4,6 +4,7 @@
 //! made from a directory alone, so that making it again gives the same bytes. What a page of one kind is made of, its file here says.
 
 mod blocks;
+mod diff;
 mod plain;
 mod plan;
 mod run;
@@ -14,6 +15,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub use diff::{draw_diff_page, is_place_of_page};
 pub use plan::draw_plan_page;
 pub use run::draw_page;
 pub use study::draw_study_page;
@@ -131,7 +133,7 @@ mod tests {
 
     /// The modules of each page, in their order.
     fn pages() -> Vec<Vec<Module>> {
-        [run::MODULES, study::MODULES, plan::MODULES]
+        [run::MODULES, diff::MODULES, study::MODULES, plan::MODULES]
             .iter()
             .map(|own| SHARED.iter().chain(*own).copied().collect())
             .collect()

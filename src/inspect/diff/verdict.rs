@@ -1,0 +1,90 @@
+//! What is said of two runs before any figure: the same in the terminal and on the page.
+
+use serde::Serialize;
+
+use super::{Diff, Inputs, Run};
+use crate::units::{SimDuration, counted};
+
+/// By how many seconds a fate has to change for it to be called worse or better.
+pub(super) const FELT_S: f64 = 1.0;
+
+/// A sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// `bad`, `good` or `neutral`, as in the verdict of a run.
+    pub tone: &'static str,
+    /// What is said.
+    pub text: String,
+}
+
+impl Said {
+    fn neutral(text: impl Into<String>) -> Self {
+        Self { tone: "neutral", text: text.into() }
+    }
+}
+
+/// A length of time as it is written in sentences: in whole seconds unless it is short.
+pub(super) fn lasting(seconds: f64) -> SimDuration {
+    let tenths = (seconds.abs() * 10.0).round() as u64;
+    if tenths < 100 { SimDuration::from_millis(tenths * 100) } else { SimDuration::from_secs((tenths + 5) / 10) }
+}
+
+/// What is said of two runs that have been compared.
+pub(super) fn of(diff: &Diff) -> Vec<Said> {
+    let mut said = Vec::new();
+    if diff.alike {
+        said.push(Said { tone: "good", text: "No difference: the runs came out alike.".to_owned() });
+    } else {
+        said.extend(fates(diff));
+    }
+    said.push(Said::neutral(of_inputs(&diff.inputs)));
+    if let Some([before, after]) = &diff.inputs.versions {
+        said.push(Said::neutral(format!("They were played by different versions: {before} and {after}.")));
+    }
+    let [Run { scenario: before, duration_s: short, .. }, Run { scenario: after, duration_s: long, .. }] = &diff.runs;
+    if before != after {
+        said.push(Said::neutral(format!("These are runs of different scenarios: {before} and {after}.")));
+    }
+    if short != long {
+        let (short, long) = (lasting(*short), lasting(*long));
+        let text = format!("They are not equally long: {short} and {long}. Figures are of the whole of each.");
+        said.push(Said::neutral(text));
+    }
+    said
+}
+
+fn of_inputs(inputs: &Inputs) -> String {
+    let Inputs { same, only_seed, seeds, settings, more, .. } = inputs;
+    if *same {
+        return "The inputs were the same: equal lock files, equal seeds.".to_owned();
+    }
+    if *only_seed {
+        return "The inputs were the same but for the seed: what differs is chance.".to_owned();
+    }
+    let seed = if seeds.is_some() { ", and in the seed" } else { "" };
+    format!("What went in differs in {}{seed}.", counted(settings.len() + more, "setting", "settings"))
+}
+
+/// How many workloads fared worse, and how many better; none if no run has one of the other's.
+fn fates(diff: &Diff) -> Option<Said> {
+    let in_both = diff.workloads.iter().filter(|of| of.worse_s.is_some());
+    let worse = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse >= FELT_S)).count();
+    let better = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse <= -FELT_S)).count();
+    let only = |side: usize| {
+        in_both.clone().filter(move |of| of.short_end.is_some_and(|ends| ends[side] && !ends[1 - side])).count()
+    };
+    let (broken, whole) = (only(1), only(0));
+    in_both.clone().next()?;
+    let mut text = match (worse, better) {
+        (0, 0) => "No workload was short for a second longer in one run than in the other".to_owned(),
+        _ => {
+            format!("{} worse in the second run, {better} better", counted(worse, "workload fared", "workloads fared"))
+        }
+    };
+    for (count, run) in [(broken, "second"), (whole, "first")] {
+        if count > 0 {
+            text.push_str(&format!("; {} short at the end of the {run} run alone", counted(count, "is", "are")));
+        }
+    }
+    Some(Said { tone: if broken > 0 { "bad" } else { "neutral" }, text: format!("{text}.") })
+}

@@ -83,5 +83,5 @@ fn two_runs_are_told_apart_by_what_went_in() {
     let (found, text) = compared(&dir, "base", "shorter");
     assert_eq!((&found["divergence"], &found["alike"]), (&Value::Null, &Value::Bool(false)));
     assert!(text.contains("The same happened in both, up to 20m00.0s"), "{text}");
-    assert!(text.contains("They are not equally long: 40m and 20m"), "{text}");
+    assert!(text.contains("They are not equally long: 40m0s and 20m0s"), "{text}");
 }

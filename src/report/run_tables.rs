@@ -9,12 +9,15 @@ use super::table::Table;
 use super::tables::TableError;
 use crate::observe::{self, TableInfo};
 
+/// A table, once it has been read, or why it cannot be.
+type Slot = OnceLock<Result<Arc<Table>, TableError>>;
+
 /// The directory of a run, and those of its tables that have been read.
 #[derive(Clone, Debug)]
 pub struct RunTables {
     dir: PathBuf,
     summary: Value,
-    tables: Vec<(TableInfo, OnceLock<Result<Arc<Table>, TableError>>)>,
+    tables: Vec<(TableInfo, Slot)>,
 }
 
 impl RunTables {

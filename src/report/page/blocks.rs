@@ -148,28 +148,45 @@ struct ColumnHeader {
     values: usize,
 }
 
+/// The parts of a column.
+struct Parts<'a> {
+    column: &'a Column,
+    words: Vec<u8>,
+    texts: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(column: &'a Column) -> Self {
+        let (words, texts) = match &column.values {
+            Values::Texts(texts) => words(texts),
+            Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => (Vec::new(), Vec::new()),
+        };
+        Self { column, words, texts, values: values(column) }
+    }
+
+    fn header(&self) -> ColumnHeader {
+        let info = self.column.info;
+        ColumnHeader {
+            name: info.name,
+            cells: info.cells.into(),
+            unit: info.unit,
+            meaning: info.meaning,
+            words: self.words.len(),
+            texts: self.texts.len(),
+            values: self.values.len(),
+        }
+    }
+}
+
 fn joined(table: &Table) -> Vec<u8> {
-    let parts = |column: &Column| match &column.values {
-        Values::Texts(texts) => words(texts),
-        Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => (Vec::new(), Vec::new()),
-    };
-    let columns: Vec<(&Column, (Vec<u8>, Vec<u8>), Vec<u8>)> =
-        table.columns().iter().map(|column| (column, parts(column), values(column))).collect();
-    let header = |(column, (words, texts), values): &(&Column, (Vec<u8>, Vec<u8>), Vec<u8>)| ColumnHeader {
-        name: column.info.name,
-        cells: column.info.cells.into(),
-        unit: column.info.unit,
-        meaning: column.info.meaning,
-        words: words.len(),
-        texts: texts.len(),
-        values: values.len(),
-    };
-    let header = Header { rows: table.len(), columns: columns.iter().map(header).collect() };
+    let columns: Vec<Parts<'_>> = table.columns().iter().map(Parts::of).collect();
+    let header = Header { rows: table.len(), columns: columns.iter().map(Parts::header).collect() };
     let header = serde_json::to_vec(&header).expect("plain data");
     let mut out = Vec::new();
     out.extend_from_slice(&u32::try_from(header.len()).expect("a short header").to_le_bytes());
     out.extend_from_slice(&header);
-    for (_, (words, texts), values) in &columns {
+    for Parts { words, texts, values, .. } in &columns {
         out.extend_from_slice(words);
         out.extend_from_slice(texts);
         out.extend_from_slice(values);

@@ -271,6 +271,7 @@ impl From<ExportError> for Error {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Table(error) => error.into(),
+            #[cfg(feature = "png")]
             ExportError::Picture { .. } => Self::results(error.to_string(), "do without PNG: the SVG is whole"),
         }
     }

@@ -58,6 +58,7 @@ pub(crate) enum ExportError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// It is a chart.
+    #[cfg(feature = "png")]
     #[error("{chart} cannot become a PNG: {why}")]
     Picture {
         /// Its file.
@@ -69,6 +70,7 @@ pub(crate) enum ExportError {
 
 /// What is there to be had in other formats.
 #[derive(Copy, Clone, Debug)]
+#[cfg_attr(not(all(feature = "parquet", feature = "png")), allow(dead_code, reason = "no format may be built in"))]
 pub(crate) struct Exported<'a> {
     /// Where the tables are.
     pub(crate) dir: &'a Path,

@@ -67,8 +67,8 @@ use crate::units::{SimDuration, SimTime};
 
 /// Arms and disarms a component's timers.
 pub trait Timers<T> {
-    /// Wakes the component at `at` (now, if that is past).
-    fn arm(&mut self, at: SimTime, timer: T) -> Ticket;
+    /// Wakes the component at `at` (now, if that is past), because of `cause`.
+    fn arm(&mut self, at: SimTime, timer: T, cause: CauseId) -> Ticket;
     /// Takes a timer back; false if it has fired already.
     fn cancel(&mut self, ticket: Ticket) -> bool;
 }
@@ -163,12 +163,12 @@ impl<'a, C: Component + ?Sized> Ctx<'a, C> {
 
     /// Wakes this component at `at`.
     pub fn arm(&mut self, at: SimTime, timer: C::Timer) -> Ticket {
-        self.timers.arm(at.max(self.now), timer)
+        self.timers.arm(at.max(self.now), timer, self.cause)
     }
 
     /// Wakes this component after `delay`.
     pub fn arm_in(&mut self, delay: SimDuration, timer: C::Timer) -> Ticket {
-        self.timers.arm(self.now + delay, timer)
+        self.timers.arm(self.now + delay, timer, self.cause)
     }
 
     /// Takes a timer back; false if it has fired already.
@@ -279,12 +279,19 @@ pub trait Component {
         false
     }
 
+    /// Whether the firing of a timer is a thing that happens to an object, as the end of a container is: its words say it, what comes of it
+    /// follows from that, and that from what armed the timer.
+    fn happens(_timer: &Self::Timer) -> bool {
+        false
+    }
+
     /// Whether the object that a timer is about still exists. When the timer of one that is gone fires, nothing may come of it.
     fn is_live(_timer: &Self::Timer, _store: &Store) -> bool {
         true
     }
 
-    /// What a timer is for, in words: they stand at the root of what comes of it, where nothing else led to it.
+    /// What a timer is for, in words: they stand at the root of what comes of it, where nothing else led to it. Of one that
+    /// [happens](Self::happens) to an object, which.
     fn words(timer: &Self::Timer, store: &Store) -> String;
 
     /// The machine that one of its requests leaves from; none for programs that stand beside the API server.

@@ -29,6 +29,10 @@ fn run() -> tempfile::TempDir {
         "events.csv",
         "time_s,component,reason,kind,namespace,name,message\n0.005,controllermanager,NoPods,PodDisruptionBudget,shop,web,No matching pods found\n",
     );
+    write(
+        "disruptions.csv",
+        "namespace,name,created_s,outcome,replacement,replacement_created_s\nshop,web-5d-a,0.000,replaced,web-5d-b,350.140\n",
+    );
     write("faults.csv", "name,kind,object,began_s,ended_s\nCrash@10s,Crash,node/n1,10.000,\n");
     write(
         "taints.csv",

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::report::TableError;
+use crate::report::{TableError, expect_whole};
 
 pub use diff::{
     Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, Said, ServiceDifference, Setting,
@@ -112,10 +112,11 @@ fn oddity(summary: &serde_json::Value) -> Option<String> {
 ///
 /// # Errors
 ///
-/// If there is none, it is damaged, or it is that of another command.
+/// If there is none, it is damaged, it is that of another command, or the run's tables have other rows than it wrote.
 pub fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
     let summary = summary(dir)?;
     expect_run(dir, &summary)?;
+    expect_whole(dir)?;
     Ok(summary)
 }
 

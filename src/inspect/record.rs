@@ -23,6 +23,8 @@ pub(super) struct Record {
     pub(super) nodes: BTreeMap<String, Vec<NodeChange>>,
     pub(super) taints: Vec<TaintChange>,
     timers: FxHashMap<String, Vec<Timer>>,
+    /// What came of the places of pods that were lost, by the position of the pod.
+    pub(super) disruptions: BTreeMap<usize, Disruption>,
     pub(super) faults: Vec<Fault>,
     /// The changes of each workload, by `deployment/NS/NAME`.
     pub(super) workloads: BTreeMap<String, Vec<Counts>>,
@@ -105,6 +107,14 @@ pub(super) struct Timer {
     pub(super) by: String,
 }
 
+/// A row of `disruptions.csv`.
+#[derive(Clone, Debug)]
+pub(super) struct Disruption {
+    pub(super) outcome: String,
+    /// The position of the pod that came in its place.
+    pub(super) replacement: Option<usize>,
+}
+
 /// A row of `faults.csv`.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
@@ -185,8 +195,10 @@ impl Record {
             pods_by_name.entry(pods[index].name.clone()).or_default().push(index);
         }
         let end = SimTime::from_millis((summary["duration_s"].as_f64().unwrap_or(0.0) * 1000.0).round() as i64);
+        let disruptions = disruptions(dir, &pods, &pods_by_name)?;
         Ok(Self {
             causes,
+            disruptions,
             pods,
             pods_by_name,
             nodes: nodes(dir)?,
@@ -296,6 +308,26 @@ fn timers(dir: &Path) -> Result<Vec<(String, Timer)>, TableError> {
         let timer = Timer { set, timer: cell(timer), length, due, ended, end, taint, by };
         (object_name(kind, text(row, namespace), text(row, name)), timer)
     })
+}
+
+fn disruptions(
+    dir: &Path,
+    pods: &[Pod],
+    by_name: &FxHashMap<String, Vec<usize>>,
+) -> Result<BTreeMap<usize, Disruption>, TableError> {
+    let columns = ["namespace", "name", "created_s", "outcome", "replacement", "replacement_created_s"];
+    let pod = |namespace: &str, name: &str, created: Option<SimTime>| {
+        let of_name = by_name.get(&object_name("pod", namespace, name))?;
+        of_name.iter().copied().find(|pod| Some(pods[*pod].created) == created)
+    };
+    let found =
+        rows(dir, "disruptions.csv", columns, |row, [namespace, name, created, outcome, other, other_created]| {
+            let namespace = text(row, namespace);
+            let lost = pod(namespace, text(row, name), time(row, created))?;
+            let replacement = pod(namespace, text(row, other), time(row, other_created));
+            Some((lost, Disruption { outcome: text(row, outcome).to_owned(), replacement }))
+        })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn faults(dir: &Path) -> Result<Vec<Fault>, TableError> {

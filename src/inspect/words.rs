@@ -117,6 +117,12 @@ fn of_pod(rest: &str) -> Option<String> {
         let noun = if count == "1" { "endpoint" } else { "endpoints" };
         return Some(format!("Has {count} ready {noun}"));
     }
+    if let Some(container) =
+        rest.strip_prefix("had a container that ").or(rest.strip_prefix("had an init container that "))
+    {
+        let which = if rest.starts_with("had an init") { "init container" } else { "container" };
+        return Some(format!("Its {which} {container}"));
+    }
     if let Some(waits) = rest.strip_prefix("waits: ") {
         let (reason, subject) = waits.trim_end_matches(')').split_once(" (")?;
         return Some(match reason {

@@ -210,6 +210,10 @@ impl Component for Kubelets {
     const PROGRAM: Program = Program::Kubelet;
     const CONTROLLERS: &'static [&'static str] = &[];
 
+    fn happens(timer: &Timer) -> bool {
+        timer.happens()
+    }
+
     fn words(timer: &Timer, store: &Store) -> String {
         timer.words(store)
     }

@@ -113,7 +113,7 @@ impl Kubelets {
 }
 
 /// The end that annotations name. A pod of a dump that was killed for its memory with that code is so again.
-fn ends_by_itself(pod: &Pod, now: SimTime) -> Ending {
+pub(super) fn ends_by_itself(pod: &Pod, now: SimTime) -> Ending {
     let ending = Ending::exit(settings::exit_code(pod), now);
     let was = pod.containers.iter().find_map(|status| status.last);
     match was.filter(|was| was.exit_code == ending.exit_code && ending.exit_code != 0) {

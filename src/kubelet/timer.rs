@@ -2,10 +2,13 @@
 
 use super::back_off::PullFailure;
 use super::links::Away;
+use super::memory::out_of_memory;
 use super::probe_timing::ProbeKind;
+use super::restart::ends_by_itself;
 use crate::arena::Symbol;
 use crate::component::{node_name, pod_name};
-use crate::state::{NodeId, PodId, Store};
+use crate::state::{Ending, NodeId, PodId, Store};
+use crate::units::SimTime;
 
 /// What a kubelet waits for.
 #[derive(Copy, Clone, Debug)]
@@ -95,11 +98,22 @@ impl Timer {
         }
     }
 
+    /// Whether it is the end of a container.
+    pub(super) fn happens(&self) -> bool {
+        matches!(
+            self,
+            Self::Pod(_, PodTimer::Ended | PodTimer::OutOfMemory | PodTimer::ProbeKilled(_) | PodTimer::InitFailed(..))
+        )
+    }
+
     /// What it is for, in words.
     pub(super) fn words(&self, store: &Store) -> String {
         match self {
             Self::Node(node, timer) => format!("{} {}", node_name(store, *node), timer.words()),
-            Self::Pod(pod, timer) => format!("{} {}", pod_name(store, *pod), timer.words()),
+            Self::Pod(pod, timer) => {
+                let how = timer.ending(*pod, store).map_or_else(String::new, |how| format!(": {how}"));
+                format!("{} {}{how}", pod_name(store, *pod), timer.words())
+            }
         }
     }
 }
@@ -122,27 +136,53 @@ impl NodeTimer {
 }
 
 impl PodTimer {
+    /// How a container ends with it: `Error, exit code 1`.
+    fn ending(self, pod: PodId, store: &Store) -> Option<String> {
+        let Ending { exit_code, reason, .. } = match self {
+            Self::Ended => ends_by_itself(store.pod(pod)?, SimTime::ZERO),
+            Self::OutOfMemory => out_of_memory(SimTime::ZERO),
+            Self::ProbeKilled(code) | Self::InitFailed(_, code) => Ending::exit(code, SimTime::ZERO),
+            Self::RoomMade
+            | Self::LookUpVolumes
+            | Self::MountSync
+            | Self::PullFailed(..)
+            | Self::PullSync(..)
+            | Self::InitRestart
+            | Self::Started
+            | Self::Ready
+            | Self::GatesMet
+            | Self::ProbeEarly(_)
+            | Self::ProbeFailed(_)
+            | Self::Restart
+            | Self::Deadline
+            | Self::Stopped
+            | Self::Cleaned
+            | Self::Resync => return None,
+        };
+        Some(format!("{}, exit code {exit_code}", reason.as_str()))
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Started => "has containers that run",
             Self::RoomMade => "has the room that was made for it",
             Self::PullFailed(..) => "cannot get an image",
             Self::PullSync(..) => "is looked at after a failed pull",
-            Self::InitFailed(..) => "has an init container that has failed",
+            Self::InitFailed(..) => "had an init container that ended",
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",
             Self::Stopped => "has containers that have ended",
             Self::Cleaned => "has been cleaned up",
             Self::Deadline => "is past its deadline",
             Self::GatesMet => "has its readiness gates met",
-            Self::Ended => "has a container that ends by itself",
+            Self::Ended => "had a container that ended by itself",
             Self::ProbeFailed(_) => "has failed its probe often enough",
             Self::ProbeEarly(_) => "is probed before it is up",
-            Self::ProbeKilled(_) => "has been stopped because of its probe",
+            Self::ProbeKilled(_) => "had a container that was stopped because of its probe",
             Self::Restart => "backs off no more",
             Self::Resync => "is compared with what the API server has",
             Self::LookUpVolumes | Self::MountSync => "is looked at for its volumes",
-            Self::OutOfMemory => "uses more memory than it may",
+            Self::OutOfMemory => "had a container that used more memory than it may",
         }
     }
 }

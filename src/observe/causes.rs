@@ -1,5 +1,6 @@
 //! `causes.csv`: the causal chain that `explain` walks.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
@@ -59,6 +60,8 @@ pub(super) struct Causes {
     keeps: bool,
     last: u32,
     rows: Vec<CauseRow>,
+    /// Rows of what happened without a change of any object, such as the end of a container.
+    own: BTreeSet<CauseId>,
     /// What objects are called that are to be named when they are gone.
     names: FxHashMap<Named, String>,
     /// Whose last creation was refused: what each is called, the user's own workload last, and why.
@@ -170,6 +173,27 @@ impl Causes {
         self.push(at, CauseId::NONE, what)
     }
 
+    /// Something happens to an object that no change says. What it follows from is what the last such thing followed from, if that is what
+    /// led here: each restart of a container ends by itself. A timer that a component set of its own says no more than that.
+    pub(super) fn happens(&mut self, at: SimTime, parent: CauseId, what: impl FnOnce() -> String) -> CauseId {
+        if !self.keeps {
+            return CauseId::NONE;
+        }
+        let before = self.row(parent);
+        let is_own_clock = before.is_some_and(|row| row.cause == CauseId::NONE && !is_named(&row.what));
+        let parent = match before {
+            Some(row) if is_own_clock || self.own.contains(&parent) => row.cause,
+            _ => parent,
+        };
+        let effect = self.push(at, parent, what());
+        self.own.insert(effect);
+        effect
+    }
+
+    fn row(&self, id: CauseId) -> Option<&CauseRow> {
+        self.rows.get((id.0 as usize).checked_sub(1)?)
+    }
+
     pub(super) fn typed(&mut self, at: SimTime, parent: CauseId, line: &TypedCommand) -> CauseId {
         if !self.keeps {
             return parent;
@@ -270,12 +294,24 @@ impl Causes {
         }
     }
 
-    /// The action of the timeline, or the fault, from which something follows, and when that was: `ImagePullFailure of 1m0s`.
+    /// The action of the timeline, or the fault, from which something follows, and when that was: `ImagePullFailure of 1m0s`. Neither a
+    /// fault nor what made a controller replace a pod is to blame for containers that end by themselves wherever they run; a new template is.
     pub(super) fn action_behind(&self, effect: CauseId) -> Option<String> {
-        let row = |id: CauseId| self.rows.get((id.0 as usize).checked_sub(1)?);
-        let chain = std::iter::successors(row(effect), |effect| row(effect.cause));
-        let root = chain.last().filter(|root| root.cause == CauseId::NONE)?;
+        let chain = std::iter::successors(self.row(effect), |effect| self.row(effect.cause));
+        let mut ended_by_itself = false;
+        let mut root = None;
+        for row in chain {
+            ended_by_itself |= self.own.contains(&row.effect);
+            if ended_by_itself && is_loss(&row.what) {
+                return None;
+            }
+            root = Some(row);
+        }
+        let root = root.filter(|root| root.cause == CauseId::NONE)?;
         let what = root.what.strip_prefix(NAMED)?;
+        if ended_by_itself && !what.starts_with("kubectl ") {
+            return None;
+        }
         // Of a fault, its kind is enough: events.csv says what it hit.
         let what = if what.starts_with("kubectl ") { what } else { what.split(' ').next().unwrap_or(what) };
         Some(format!("{what} of {}", root.at.moment()))
@@ -290,8 +326,12 @@ impl Keeps<CauseRow> for Causes {
         for row in &self.rows {
             leads[row.cause.0 as usize] = true;
         }
-        let explains =
-            |row: &CauseRow| row.cause != CauseId::NONE || leads[row.effect.0 as usize] || is_named(&row.what);
+        // Nor does the end of a container of which nobody was told.
+        let own = std::mem::take(&mut self.own);
+        let explains = |row: &CauseRow| {
+            let follows = row.cause != CauseId::NONE && !own.contains(&row.effect);
+            follows || leads[row.effect.0 as usize] || is_named(&row.what)
+        };
         self.rows.retain(explains);
         std::mem::take(&mut self.rows)
     }
@@ -300,6 +340,15 @@ impl Keeps<CauseRow> for Causes {
 /// Whether a root is an action of the timeline, as its record tells.
 fn is_named(what: &str) -> bool {
     what.starts_with(NAMED)
+}
+
+/// Whether a row tells of a pod that its controller replaces as it is.
+fn is_loss(what: &str) -> bool {
+    let marked = what.split_once(" marked for deletion (");
+    what.starts_with("pod/")
+        && (what.ends_with(" gone")
+            || what.contains(" is Failed")
+            || marked.is_some_and(|(_, by)| by != "RollingUpdate)"))
 }
 
 /// What the pod's containers wait for, if they do.

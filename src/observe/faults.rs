@@ -33,7 +33,7 @@ pub struct FaultRow {
     pub pods: Option<i64>,
     /// When it began.
     pub began_at: SimTime,
-    /// When it was over; none if it was not by the end of the run.
+    /// When it was over, or the machine was gone; none if neither was by the end of the run.
     pub ended_at: Option<SimTime>,
     /// When a node that it hit first went from Ready to not Ready, or was deleted.
     pub not_ready_at: Option<SimTime>,
@@ -60,7 +60,7 @@ impl Row for FaultRow {
             Column::text("node", "the node that it hits, or the node of the pod; empty for a process", |row| {
                 row.node.as_str()
             }),
-            Column::text("zone", "that node's zone", |row| row.zone.as_str()),
+            Column::text("zone", "that node's zone; empty if it has none, or never joined", |row| row.zone.as_str()),
             Column::maybe_number("pods", "pods", "unfinished ones on a node that it hits, when it begins", |row| {
                 row.pods
             }),
@@ -71,7 +71,8 @@ impl Row for FaultRow {
             ),
             Column::maybe_time(
                 "ended_s",
-                "when it was over: the object is not whole at once; empty if it lasts to the end of the run",
+                "when it was over: the object is not whole at once; when the machine that it hits was gone, if that was before; empty if it \
+                 lasts to the end of the run",
                 |row| row.ended_at,
             ),
             Column::maybe_time(
@@ -122,6 +123,8 @@ pub(super) struct Faults {
     watched: FxHashMap<NodeId, Vec<Watched>>,
     /// Zones of nodes whose Node object has been deleted.
     former_zones: FxHashMap<NodeId, Symbol>,
+    /// Rows of machines that were hit before their node first joined.
+    zoneless: FxHashMap<NodeId, Vec<usize>>,
     /// A machine that has been up for so long has been heard.
     grace: SimDuration,
 }
@@ -143,7 +146,13 @@ impl Faults {
                 let watched = Watched { row: self.rows.len(), up_at: None, ends_machines, was_ready };
                 self.watched.entry(node).or_default().push(watched);
             }
-            self.rows.push(self.row(name, nature, target, seen));
+            let row = self.row(name, nature, target, seen);
+            if let FaultTarget::Node(node) = target
+                && row.zone.is_empty()
+            {
+                self.zoneless.entry(node).or_default().push(self.rows.len());
+            }
+            self.rows.push(row);
         }
         self.open.insert(Arc::clone(name), Open { nature, hit: (first..).zip(targets.iter().copied()).collect() });
     }
@@ -153,8 +162,8 @@ impl Faults {
         let target = FaultTarget::Node(node);
         for name in std::mem::take(&mut self.everywhere) {
             let Some(open) = self.open.get(&name) else { continue };
-            // One whose Node object was deleted, and that registers anew, has been hit before.
-            if !open.hit.iter().any(|(_, hit)| *hit == target) {
+            // One whose Node object was deleted, and that registers anew, has been hit before; a new machine of its name has not.
+            if !open.hit.iter().any(|(row, hit)| *hit == target && self.rows[*row].ended_at.is_none()) {
                 let row = self.row(&name, open.nature, target, seen);
                 self.open.entry(Arc::clone(&name)).and_modify(|open| open.hit.push((self.rows.len(), target)));
                 self.rows.push(row);
@@ -166,7 +175,7 @@ impl Faults {
     fn over(&mut self, name: &str, seen: &Seen<'_>) {
         let Some(open) = self.open.remove(name) else { return };
         for (index, target) in open.hit {
-            self.rows[index].ended_at = Some(seen.now);
+            self.rows[index].ended_at.get_or_insert(seen.now);
             if let FaultTarget::Node(node) = target
                 && is_up(node, seen.store)
                 && let Some(watched) = self.watched.get_mut(&node)
@@ -174,6 +183,14 @@ impl Faults {
                 let of_row = watched.iter_mut().filter(|watched| watched.row == index && !watched.ends_machines);
                 of_row.for_each(|watched| watched.up_at = Some(seen.now));
             }
+        }
+    }
+
+    /// The machine is gone, and with it what had befallen it: another one of its name has nothing of that.
+    fn machine_gone(&mut self, node: NodeId, now: SimTime) {
+        let hit = self.open.values().flat_map(|open| &open.hit);
+        for (row, _) in hit.filter(|(_, target)| *target == FaultTarget::Node(node)) {
+            self.rows[*row].ended_at.get_or_insert(now);
         }
     }
 
@@ -250,6 +267,10 @@ impl Observer for Faults {
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         match &change.what {
             Changed::NodeAdded(node) => {
+                let zone = self.zone(*node, seen.store);
+                for row in self.zoneless.remove(node).into_iter().flatten() {
+                    self.rows[row].zone = zone;
+                }
                 self.joined(*node, seen);
                 self.look(*node, seen);
             }
@@ -281,6 +302,9 @@ impl Observer for Faults {
         else {
             return;
         };
+        if let MachineChange::InstanceGone(node) = change {
+            self.machine_gone(*node, seen.now);
+        }
         for watched in self.watched.get_mut(node).into_iter().flatten() {
             let is_over = self.rows[watched.row].ended_at.is_some();
             match change {

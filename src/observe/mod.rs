@@ -166,6 +166,11 @@ impl Observers {
         self.causes.root(now, component, what)
     }
 
+    /// A timer fires whose firing is a thing that happens to an object: what comes of it follows from that.
+    pub fn own_cause(&mut self, now: SimTime, parent: CauseId, what: impl FnOnce() -> String) -> CauseId {
+        self.causes.happens(now, parent, what)
+    }
+
     /// A program types a kubectl line: what the line does follows from it.
     pub fn typed(&mut self, now: SimTime, parent: CauseId, line: &TypedCommand) -> CauseId {
         self.causes.typed(now, parent, line)

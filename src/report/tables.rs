@@ -239,6 +239,26 @@ pub(super) fn expect_rows(path: &Path, count: u64) -> Result<(), TableError> {
     Err(TableError::new(path, None, problem))
 }
 
+/// Refuses the directory of a run in which a table is missing that its summary tells of, or has other rows than the run wrote.
+///
+/// # Errors
+///
+/// If there is one, or one is not text: the first.
+pub(crate) fn expect_whole(dir: &Path) -> Result<(), TableError> {
+    for table in crate::observe::tables() {
+        let path = dir.join(table.file);
+        if rows_written(&path).is_none() {
+            continue;
+        }
+        if path.extension().is_some_and(|kind| kind == "jsonl") {
+            expect_rows(&path, read_text(&path)?.lines().count() as u64)?;
+        } else {
+            scan(&path, |_| Ok(((), Vec::new())), |(), _| {})?;
+        }
+    }
+    Ok(())
+}
+
 /// How many rows a table had when it was written; none if the directory's summary does not say.
 fn rows_written(table: &Path) -> Option<u64> {
     #[derive(serde::Deserialize)]
@@ -310,6 +330,16 @@ mod tests {
         }
         let problem = read(r#"{"rows": {"nodes.csv": 3}}"#).expect_err("a row is missing").problem;
         assert!(problem.starts_with("there are 2 rows, of 3 that the run wrote"), "{problem}");
+        // Whether or not somebody asks for that table.
+        let whole = |summary: &str| {
+            fs::write(dir.path().join("summary.json"), summary).expect("a file");
+            expect_whole(dir.path()).map_err(|error| error.problem)
+        };
+        assert_eq!(whole(r#"{"rows": {"nodes.csv": 2}}"#), Ok(()));
+        assert_eq!(whole("{}"), Ok(()));
+        assert!(whole(r#"{"rows": {"nodes.csv": 3}}"#).is_err_and(|problem| problem.contains("2 rows, of 3")));
+        let missing = whole(r#"{"rows": {"nodes.csv": 2, "transcript.jsonl": 0}}"#);
+        assert_eq!(missing, Err("the file is missing".to_owned()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A finished run as a trace that Perfetto and `chrome://tracing` open: zones are processes; nodes, their pods and timers are tracks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
@@ -32,6 +32,7 @@ const PODS: &[&str] = &[
 const READINESS: &[&str] = &["time_s", "namespace", "name", "ready"];
 const FAULTS: &[&str] = &["name", "kind", "object", "node", "began_s", "ended_s"];
 const TIMERS: &[&str] = &["set_s", "timer", "namespace", "name", "node", "due_s", "ended_s", "end", "taint", "by"];
+const TRANSCRIPT: &[&str] = &["at_s", "done_s", "command"];
 const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "name", "message"];
 
 /// A stretch of time on a track.
@@ -184,7 +185,8 @@ pub fn write_trace(run: &RunTables, out: impl FnOnce() -> io::Result<File>) -> R
     pods(run.read("pods.csv", PODS)?, run.read("readiness.csv", READINESS)?, end_s, &mut nodes);
     timers(run.read("timers.csv", TIMERS)?, end_s, &mut nodes);
     let others = faults(run.read("faults.csv", FAULTS)?, end_s, &mut nodes);
-    let lines = operators(run.read("events.csv", EVENTS)?);
+    let ends = ends_of_lines(run.read("transcript.jsonl", TRANSCRIPT)?);
+    let lines = operators(run.read("events.csv", EVENTS)?, ends, end_s);
     let zones = by_zone(run.read("inventory.csv", INVENTORY)?, nodes);
 
     Ok(out().and_then(|file| write(BufWriter::new(file), lines, others, zones)))
@@ -327,14 +329,36 @@ fn faults(table: &Table, end_s: f64, nodes: &mut BTreeMap<String, OfNode>) -> Ve
     others
 }
 
-/// What was typed, by operators and by procedures, as moments.
-fn operators(table: &Table) -> Vec<Slice> {
+/// When it was begun and the first line of its text, of what was typed.
+type Typed = (i64, String);
+
+/// When each line ended, in seconds; none if the run ended before. Lines that were begun alike stand in the order in which they were.
+type Ends = BTreeMap<Typed, VecDeque<Option<f64>>>;
+
+fn ends_of_lines(table: &Table) -> Ends {
+    let (at, done, command) = (table.column("at_s"), table.column("done_s"), table.column("command"));
+    let mut ends = Ends::new();
+    for row in table.rows() {
+        let typed = (micros(number(row, at)), first_line(text(row, command)));
+        ends.entry(typed).or_default().push_back(maybe_number(row, done));
+    }
+    ends
+}
+
+fn first_line(command: &str) -> String {
+    command.lines().next().unwrap_or_default().trim_end_matches('\\').trim_end().to_owned()
+}
+
+/// What was typed, by operators and by procedures, for as long as it took.
+fn operators(table: &Table, mut ends: Ends, end_s: f64) -> Vec<Slice> {
     let (at, component, reason) = (table.column("time_s"), table.column("component"), table.column("reason"));
-    let (kind, message) = (table.column("kind"), table.column("message"));
+    let (kind, name, message) = (table.column("kind"), table.column("name"), table.column("message"));
     let typed = table.rows().filter(|row| text(row, kind) == KUBECTL_KIND && text(row, reason) == reason::KUBECTL);
     let line = |row: Row<'_>| {
         let at_s = number(row, at);
-        Slice::new("kubectl", text(row, message), at_s, at_s).detail("by", text(row, component))
+        let ended = ends.get_mut(&(micros(at_s), first_line(text(row, name)))).and_then(VecDeque::pop_front);
+        let to_s = ended.map_or(at_s, |done_s| done_s.unwrap_or(end_s));
+        Slice::new("kubectl", text(row, message), at_s, to_s).detail("by", text(row, component))
     };
     typed.map(line).collect()
 }

@@ -149,6 +149,11 @@ macro_rules! components {
                 match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::begins_anew(timer),)* }
             }
 
+            /// Whether the timer's firing is a thing that happens to an object.
+            pub(super) fn happens(timer: &AnyTimer) -> bool {
+                match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::happens(timer),)* }
+            }
+
             /// What the timer is for, in words.
             pub(super) fn words(timer: &AnyTimer, store: &crate::state::Store) -> String {
                 match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::words(timer, store),)* }

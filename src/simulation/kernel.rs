@@ -142,13 +142,12 @@ struct QueueTimers<'a, T> {
     queue: &'a mut EventQueue<Scheduled>,
     wrap: fn(T) -> AnyTimer,
     epoch: u32,
-    cause: CauseId,
 }
 
 impl<T> Timers<T> for QueueTimers<'_, T> {
-    fn arm(&mut self, at: SimTime, timer: T) -> Ticket {
+    fn arm(&mut self, at: SimTime, timer: T, cause: CauseId) -> Ticket {
         let event = Event::Timer { epoch: self.epoch, timer: (self.wrap)(timer) };
-        self.queue.push(at, Scheduled { cause: self.cause, event })
+        self.queue.push(at, Scheduled { cause, event })
     }
 
     fn cancel(&mut self, ticket: Ticket) -> bool {
@@ -167,7 +166,7 @@ impl Kernel {
         handler: impl FnOnce(&mut C, &mut Ctx<'_, C>),
     ) {
         let mut outbox = Outbox::default();
-        let mut timers = QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch, cause: self.cause };
+        let mut timers = QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch };
         let mut ctx =
             Ctx::new(self.now, &self.store, &self.config, &self.streams, self.cause, &mut timers, &mut outbox);
         handler(&mut slot.component, &mut ctx);

@@ -350,7 +350,7 @@ impl<C: Member> Lab<C> {
 struct NoTimers;
 
 impl<T> Timers<T> for NoTimers {
-    fn arm(&mut self, _: SimTime, _: T) -> Ticket {
+    fn arm(&mut self, _: SimTime, _: T, _: CauseId) -> Ticket {
         unreachable!("who only looks arms nothing")
     }
 

@@ -216,9 +216,11 @@ impl Simulation {
                 let which = timer.which();
                 let is_void = self.is_calm && Components::disturbs(&timer);
                 if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
-                    if next.event.cause == CauseId::NONE || Components::begins_anew(&timer) {
-                        let (observers, store) = (&mut self.kernel.observers, &self.kernel.store);
-                        let words = || Components::words(&timer, store);
+                    let (observers, store) = (&mut self.kernel.observers, &self.kernel.store);
+                    let words = || Components::words(&timer, store);
+                    if Components::happens(&timer) {
+                        self.kernel.cause = observers.own_cause(next.at, next.event.cause, words);
+                    } else if next.event.cause == CauseId::NONE || Components::begins_anew(&timer) {
                         self.kernel.cause = observers.root_cause(next.at, Components::name(which), words);
                     }
                     let under_way = self.before_timer(&timer);

@@ -9,7 +9,7 @@ use super::watches::Watcher;
 use crate::component::Request;
 use crate::scenario::HEARTBEAT_TIMEOUT;
 use crate::scheduler::{self, Unseen};
-use crate::state::{Changed, ControlPlaneProcess};
+use crate::state::{Change, Changed, ControlPlaneProcess, NodeId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::{Verifier, Violation, longest_call, unsettled};
 
@@ -78,8 +78,26 @@ impl Simulation {
         if let Some(verifier) = &self.kernel.verifier {
             verifier.recount(&self.kernel.store)?;
         }
-        let scheduler = &self.components.scheduler;
-        if scheduler.is_up { scheduler.component.audit(&self.kernel.store, &self.unseen()) } else { Ok(()) }
+        let (kernel, components) = (&self.kernel, &self.components);
+        if components.node_lifecycle.is_up {
+            let late = self.late_nodes();
+            let monitor = &components.node_lifecycle.component;
+            monitor.audit(&kernel.store, &kernel.config, &|node| late.contains(&node), kernel.now)?;
+        }
+        let scheduler = &components.scheduler;
+        if scheduler.is_up { scheduler.component.audit(&kernel.store, &self.unseen()) } else { Ok(()) }
+    }
+
+    /// Nodes of which kube-controller-manager is yet to be told something.
+    fn late_nodes(&self) -> FxHashSet<NodeId> {
+        let undelivered = self.kernel.watches.undelivered(Watcher::KubeControllerManager);
+        let node = |change: &Change| match change.what {
+            Changed::NodeAdded(node) | Changed::NodeUpdated { node, .. } | Changed::HeartbeatChanged(node) => {
+                Some(node)
+            }
+            _ => None,
+        };
+        undelivered.filter_map(node).collect()
     }
 
     /// What the scheduler has not seen yet.

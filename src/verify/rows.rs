@@ -138,26 +138,28 @@ fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), Strin
     for pod in pods {
         lives.entry((pod.namespace, &pod.name)).or_default().push((pod.created_at, pod.gone_at));
     }
-    // Of each fault its last beginning, when that was over, and what it hit.
-    let mut before: FxHashMap<&str, (&FaultRow, Vec<&str>)> = FxHashMap::default();
+    // Of each fault the first row of its last beginning, and all since.
+    let mut before: FxHashMap<&str, (&FaultRow, Vec<&FaultRow>)> = FxHashMap::default();
     let mut last = SimTime::ZERO;
     for row in rows {
         let is_earlier = |at: Option<SimTime>, than: SimTime| at.is_some_and(|at| at < than);
         let (first, hit) = before.entry(&row.name).or_insert_with(|| (row, Vec::new()));
-        let goes_on = first.ended_at.is_none_or(|ended| ended > row.began_at);
+        let lasts_beyond = |other: &&FaultRow| other.ended_at.is_none_or(|ended| ended > row.began_at);
+        let goes_on = hit.iter().any(|other| lasts_beyond(other));
         // A node that joins meanwhile meets what is everywhere.
-        let has_joined = goes_on && row.pods.is_some() && row.ended_at == first.ended_at;
+        let has_joined = goes_on && row.pods.is_some();
         if first.began_at != row.began_at && !has_joined {
             if goes_on {
                 return Err(format!("faults.csv: {} begins at {} although it is not over", row.name, row.began_at));
             }
             (*first, *hit) = (row, Vec::new());
         }
+        let is_hit_twice = hit.iter().any(|other| other.object == row.object && lasts_beyond(other));
         let differs = [
             ("order", row.began_at < last),
-            ("object", !is_there(row, &lives, store) || hit.contains(&row.object.as_str())),
+            ("object", !is_there(row, &lives, store) || is_hit_twice),
             ("kind", row.kind != first.kind),
-            ("end", is_earlier(row.ended_at, row.began_at) || row.ended_at != first.ended_at),
+            ("end", is_earlier(row.ended_at, row.began_at) || !hit.iter().all(|other| ends_with(row, other))),
             ("not_ready_s", is_earlier(row.not_ready_at, row.began_at)),
             ("ready_s", row.ready_at.is_some() && row.not_ready_at.is_none_or(|lost| is_earlier(row.ready_at, lost))),
         ];
@@ -167,10 +169,17 @@ fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), Strin
                 row.object, row.name, row.began_at
             ));
         }
-        hit.push(&row.object);
+        hit.push(row);
         last = row.began_at;
     }
     Ok(())
+}
+
+/// Whether two things that a fault hits are rid of it at once, or one of them is a machine that may have been gone before.
+fn ends_with(row: &FaultRow, other: &FaultRow) -> bool {
+    let end = |row: &FaultRow| row.ended_at.map_or(i64::MAX, SimTime::as_nanos);
+    let first_over = if end(row) < end(other) { row } else { other };
+    row.ended_at == other.ended_at || first_over.pods.is_some()
 }
 
 /// Whether what a fault hits was there when it began, and the cells beside it are those of such an object.
@@ -257,7 +266,18 @@ mod tests {
         let joined =
             |began, ended| FaultRow { object: "node/k".to_owned(), node: Symbol::new("k"), ..fault("a", began, ended) };
         check(&[whole(), joined(3, Some(5))], true);
-        check(&[whole(), joined(3, Some(6))], false);
+        // One of the machines was gone before the fault was over.
+        check(&[whole(), joined(3, Some(6))], true);
+        let process = |began, ended| FaultRow {
+            object: "process/kube-scheduler".to_owned(),
+            node: Symbol::empty(),
+            pods: None,
+            ..fault("c", began, ended)
+        };
+        check(
+            &[process(1, Some(5)), FaultRow { object: "process/kube-apiserver".to_owned(), ..process(1, Some(6)) }],
+            false,
+        );
         check(&[fault("a", 3, Some(2))], false);
         check(&[fault("a", 1, None), fault("a", 3, None)], false);
         check(&[whole(), fault("a", 4, None)], false);

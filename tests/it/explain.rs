@@ -22,7 +22,12 @@ fn played(spec: &str, timeline: &str, objects: &[&str]) -> TempDir {
          latency: {{podStart: {{constant: 1s}}}}, timeline: [{timeline}]}}\n---\n{}\n",
         objects.join("\n---\n")
     );
-    let scenario = Scenario::parse(&text, [("", ""); 0]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    written(&text)
+}
+
+/// Plays a scenario and writes its files into `run` of a directory.
+pub(super) fn written(text: &str) -> TempDir {
+    let scenario = Scenario::parse(text, [("", ""); 0]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let dir = tempfile::tempdir().expect("a temporary directory");
     let options = WriteOptions::new().charts(false);
     scenario.play(1).write_with(dir.path().join("run"), &options).unwrap_or_else(|error| panic!("{error}"));
@@ -40,7 +45,7 @@ fn workload(kind: &str, name: &str, replicas: u32, more_of_pod: &str) -> String 
 }
 
 /// Every time that stands in a table of the run, in milliseconds, and the run's ends.
-fn times(run: &Path) -> BTreeSet<i64> {
+pub(super) fn times(run: &Path) -> BTreeSet<i64> {
     let mut found = BTreeSet::from([0, 1_200_000]);
     for file in fs::read_dir(run).expect("the run").map(|file| file.expect("a file").path()) {
         if file.extension().is_none_or(|end| end != "csv") {
@@ -58,7 +63,7 @@ fn times(run: &Path) -> BTreeSet<i64> {
 }
 
 /// What is wrong with a story.
-fn wrong(story: &Story, times: &BTreeSet<i64>) -> Vec<String> {
+pub(super) fn wrong(story: &Story, times: &BTreeSet<i64>) -> Vec<String> {
     let mut wrong = Vec::new();
     let millis = |at: kubesquall::units::SimTime| at.as_nanos() / 1_000_000;
     let told = |sentence: &Sentence| -> Vec<i64> {
@@ -116,7 +121,10 @@ fn each_cause_of_deletion_has_a_story() {
     let picky = workload("DaemonSet", "agent", 0, "nodeSelector: {r: x}, ");
     let unlabeled = "{at: 1m, kubectl: label nodes n-0 r=x}, {at: 3m, kubectl: label nodes n-0 r-}";
     let gone = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}".to_owned();
-    let cases: [(&str, &str, String, Vec<&str>); 11] = [
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: {parallelism: 3, template: {spec: \
+               {restartPolicy: Never, containers: [{name: c, image: i}]}}}}";
+    let overdue = r#"{at: 1m, kubectl: 'patch job j -p {"spec":{"activeDeadlineSeconds":30}}'}"#.to_owned();
+    let cases: [(&str, &str, String, Vec<&str>); 12] = [
         ("TaintManagerEviction", "", fault("Crash"), vec![&web]),
         ("EvictionByEvictionAPI", "", typed("drain n-0 --ignore-daemonsets"), vec![&web, &agent]),
         ("DeletionByPodGC", "", gone, vec![&web]),
@@ -128,6 +136,7 @@ fn each_cause_of_deletion_has_a_story() {
         ("OwnerDeleted", "", typed("delete deploy web"), vec![&web]),
         ("NodePressure", "", typed("cordon n-0"), vec![&hungry]),
         ("Kubectl", "", typed("delete pod -l app=web"), vec![&web]),
+        ("Completed", "", overdue, vec![job]),
     ];
     let found: Vec<String> = cases
         .into_par_iter()
@@ -186,6 +195,7 @@ fn each_reason_to_be_pending_is_told_with_what_would_help() {
         ("has to be with", with(&together), ""),
         ("host port", port, ""),
     ];
+    let gated = [("scheduling gates", with("schedulingGates: [{name: example.com/hold}], "), "")];
     let claims = [(
         "for its claim",
         format!(
@@ -198,6 +208,7 @@ fn each_reason_to_be_pending_is_told_with_what_would_help() {
     )];
     let found: Vec<String> = cases
         .into_iter()
+        .chain(gated)
         .chain(claims)
         .collect::<Vec<_>>()
         .into_par_iter()
@@ -222,6 +233,140 @@ fn each_reason_to_be_pending_is_told_with_what_would_help() {
         })
         .collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_pod_that_waits_from_the_beginning_is_told_by_its_first_failed_try() {
+    let big = workload("Deployment", "big", 1, "").replace("cpu: 100m", "cpu: '9'");
+    let dir = played("", "{at: 2m, kubectl: cordon n-0}", &[&big]);
+    let run = dir.path().join("run");
+    let pod = objects(&run, |row, column| row[column("node")].is_empty()).pop().expect("a pod");
+    let story = tell(&run, &pod).expect("a story");
+    let said = format!("{:?}", story.facts);
+    assert!(said.contains("what the scheduler said first, at") && said.contains("3 Insufficient cpu"), "{said}");
+    let first = story.steps.first().expect("a step");
+    assert!(first.at < kubesquall::units::SimTime::from_secs(1), "{first:#?}");
+    assert!(
+        format!("{:?}", first.says).contains("No node takes it: 0/3 nodes are available: 3 Insufficient cpu"),
+        "{first:#?}"
+    );
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_workload_that_a_quota_refuses_its_pods_is_told_why() {
+    let late = workload("Deployment", "late", 2, "");
+    let quota =
+        "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: default}, spec: {hard: {pods: '1'}}}";
+    let dir = played("", "{at: 1m, kubectl: scale deploy late --replicas=3}", &[&late, quota]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "deployment/late").expect("a story");
+    let said = format!("{:?}{:?}", story.facts, story.steps);
+    assert!(said.contains("exceeded quota: few") && said.contains("pods=1"), "{said}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_that_had_failed_when_the_run_began_has_its_fate() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: {backoffLimit: 0, template: {metadata: \
+               {annotations: {kubesquall.sim/run-for: 60s, kubesquall.sim/exit-code: '1'}}, spec: {restartPolicy: Never, containers: \
+               [{name: c, image: i}]}}}}";
+    let late = job.replace("name: j,", "name: late,").replace("backoffLimit: 0", "backoffLimit: 0, suspend: true");
+    let line = r#"{at: 1m, kubectl: 'patch job late -p {"spec":{"suspend":false}}'}"#;
+    let dir = played("", line, &[job, &late]);
+    let run = dir.path().join("run");
+    let said = |object: &str| {
+        let story = tell(&run, object).expect("a story");
+        assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+        format!("{:?}", story.facts)
+    };
+    let early = said("job/j");
+    assert!(
+        early.contains("0 succeeded, 1 failed, 0 go on") && early.contains(" had failed when the run began"),
+        "{early}"
+    );
+    assert!(!early.contains("Short of"), "{early}");
+    let late = said("job/late");
+    assert!(late.contains("It failed: BackoffLimitExceeded, told at") && late.contains(" failed at "), "{late}");
+}
+
+/// A pod whose containers end by themselves after a minute, wherever they run.
+fn crashing(more: &str) -> String {
+    workload("Deployment", "crashing", 1, "").replace(
+        "labels: {app: crashing}}, spec",
+        &format!("labels: {{app: crashing}}, annotations: {{{more}}}}}, spec"),
+    )
+}
+
+#[test]
+fn a_crash_loop_is_told_by_the_last_end_of_the_container_and_not_by_what_moved_the_pod() {
+    let exits = crashing("kubesquall.sim/run-for: 60s, kubesquall.sim/exit-code: '3'");
+    let hungry = crashing("kubesquall.sim/usage: '{memory: 200Mi}'")
+        .replace("requests: {cpu: 100m}", "requests: {cpu: 100m}, limits: {memory: 100Mi}");
+    for (given, how) in [(exits, "Error, exit code 3"), (hungry, "OOMKilled, exit code 137")] {
+        let dir = played("", "{at: 2m, kubectl: 'drain n-0 n-1 --ignore-daemonsets'}", &[&given]);
+        let run = dir.path().join("run");
+        let times = times(&run);
+        for pod in objects(&run, |_, _| true) {
+            let story = tell(&run, &pod).expect("a story");
+            let mut looped = 0;
+            let mut ended = None;
+            for step in &story.steps {
+                let says = format!("{:?}", step.says);
+                if says.contains(how) {
+                    ended = Some(step.at);
+                } else if says.contains("has ended too often") {
+                    looped += 1;
+                    // It stands right behind the end that it follows from.
+                    assert!(step.because.is_empty(), "{pod}: {step:#?}");
+                    let ago = ended.map(|ended| step.at.saturating_since(ended).as_millis());
+                    assert!(ago.is_some_and(|ago| ago < 2000), "{pod}: {step:#?} after {ended:?}");
+                }
+            }
+            assert!(looped > 0 || story.steps.len() < 8, "{pod}: {:#?}", story.steps);
+            assert_eq!(wrong(&story, &times), Vec::<String>::new());
+        }
+        let summary = fs::read_to_string(run.join("summary.json")).expect("the summary");
+        assert!(summary.contains("held up by CrashLoopBackOff (c)"), "{summary}");
+        assert!(!summary.contains("because of kubectl drain"), "{summary}");
+    }
+}
+
+#[test]
+fn a_new_template_is_to_blame_for_containers_that_end() {
+    let line = r#"{at: 2m, kubectl: 'patch deploy crashing -p {"spec":{"template":{"metadata":{"annotations":{"kubesquall.sim/run-for":"1s","kubesquall.sim/exit-code":"1"}}}}}'}"#;
+    let dir = played("", line, &[&workload("Deployment", "crashing", 2, "")]);
+    let summary = fs::read_to_string(dir.path().join("run/summary.json")).expect("the summary");
+    assert!(summary.contains("held up by CrashLoopBackOff (c), because of kubectl patch deploy crashing"), "{summary}");
+}
+
+#[test]
+fn who_came_for_whom_is_told_as_disruptions_has_it() {
+    let (web, agent) = (workload("Deployment", "web", 6, ""), workload("DaemonSet", "agent", 0, ""));
+    let gone =
+        |at: &str, node: &str| format!("{{at: {at}, fault: {{kind: InstanceGone, nodes: {{names: [{node}]}}}}}}");
+    let dir = played("", &format!("{}, {}", gone("1m", "n-0"), gone("2m", "n-1")), &[&web, &agent]);
+    let run = dir.path().join("run");
+    let mut table = csv::Reader::from_path(run.join("disruptions.csv")).expect("the table");
+    let header = table.headers().expect("a header").clone();
+    let at = |name: &str| header.iter().position(|of| of == name).expect("a column");
+    let mut outcomes = BTreeSet::new();
+    for row in table.records().map(|row| row.expect("a row")) {
+        let story = tell(&run, &format!("pod/default/{}", &row[at("name")])).expect("a story");
+        let facts = format!("{:?}", story.facts);
+        let (outcome, next) = (&row[at("outcome")], &row[at("replacement")]);
+        outcomes.insert(outcome.to_owned());
+        if next.is_empty() {
+            assert!(facts.contains("Nothing is to come in its place: it belonged to its node"), "{facts}");
+            assert!(story.sums.is_empty(), "{:#?}", story.sums);
+        } else {
+            let said = format!("It was replaced by \"), Object(\"pod/default/{next}\")");
+            assert!(facts.contains(&said), "{said}: {facts}");
+        }
+    }
+    assert!(outcomes.contains("node is gone") && outcomes.contains("replaced"), "{outcomes:?}");
+    let story = tell(&run, "daemonset/agent").expect("a story");
+    assert!(!format!("{story:?}").contains("nothing came in its place"), "{story:#?}");
 }
 
 #[test]

@@ -90,6 +90,31 @@ fn a_machine_that_ends_after_its_fault_is_noticed() {
 }
 
 #[test]
+fn a_fault_is_over_for_a_machine_that_is_gone() {
+    let timeline = "{at: 1m, fault: {kind: SlowDisk, nodes: {names: [n-0, n-1]}, factor: 10}}, \
+                    {at: 1m, fault: {kind: Crash, nodes: {names: [n-0, n-2]}, for: 20m}}, \
+                    {at: 5m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}";
+    let observed = play("30m", timeline, &[&web(6)]);
+    let extents = |name: &str| of(&observed, name).into_iter().map(extent).collect::<Vec<_>>();
+    assert_eq!(extents("SlowDisk@1m0s"), [("node/n-0", "n-0", 60.0, Some(300.0)), ("node/n-1", "n-1", 60.0, None)]);
+    assert_eq!(
+        extents("Crash@1m0s"),
+        [("node/n-0", "n-0", 60.0, Some(300.0)), ("node/n-2", "n-2", 60.0, Some(1260.0))]
+    );
+}
+
+#[test]
+fn a_machine_that_is_hit_before_its_node_joins_has_the_zone_of_that() {
+    let timeline = "{at: 1m, addNodes: {pool: n, count: 1}}, {at: 1m1s, fault: {kind: MemoryPressure, nodes: {names: [n-3]}, for: 10m}}, \
+                    {at: 10m, kubectl: label node n-3 topology.kubernetes.io/zone=q}";
+    let observed = play("30m", timeline, &[&web(6)]);
+    let [hit] = of(&observed, "MemoryPressure@1m1s")[..] else { panic!("{:?}", observed.faults) };
+    let zone = observed.inventory.iter().find(|row| row.node == "n-3").map(|row| row.zone).expect("it joins");
+    assert!(!zone.is_empty(), "{hit:?}");
+    assert_eq!(hit.zone, zone, "{hit:?}");
+}
+
+#[test]
 fn a_node_that_was_not_ready_before_or_for_another_reason_is_not_put_down_to_a_fault() {
     let timeline = "{at: 30s, kubectl: label node n-1 topology.kubernetes.io/zone=q}, \
                     {at: 1m, fault: {kind: MemoryPressure, nodes: {names: [n-0]}, for: 20m}}, \

@@ -82,6 +82,34 @@ fn a_trace_has_each_pod_on_its_node_for_as_long_as_it_was_there_and_tracks_witho
 }
 
 #[test]
+fn a_kubectl_line_lasts_as_long_as_it_took() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let scenario = Scenario::load("scenarios/drain-and-upgrade.yaml").expect("a shipped scenario");
+    let run = scenario.play(scenario.seed()).write(dir.path().join("run")).expect("a directory");
+    let path = dir.path().join("trace.json");
+    Report::open(&run).expect("a run").write_trace(&path).expect("a trace");
+    let trace: Value = serde_json::from_slice(&fs::read(&path).expect("the trace")).expect("it is JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let slices = events.iter().filter(|event| event["cat"] == "kubectl");
+    let mut lengths: Vec<(i64, i64)> =
+        slices.map(|slice| (slice["ts"].as_i64().expect("a time"), slice["dur"].as_i64().expect("a length"))).collect();
+    let lines = fs::read_to_string(run.join("transcript.jsonl")).expect("the transcript");
+    let micros = |at: &Value| at.as_f64().map(|at| (at * 1e6).round() as i64);
+    let mut expected: Vec<(i64, i64)> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line"))
+        .map(|line| {
+            let from = micros(&line["at_s"]).expect("a time");
+            (from, micros(&line["done_s"]).map_or(0, |done| done - from))
+        })
+        .collect();
+    lengths.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(lengths, expected);
+    assert!(lengths.iter().any(|(_, length)| *length > 1_000_000), "{lengths:?}");
+}
+
+#[test]
 fn a_file_that_is_no_trace_is_not_replaced() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let scenario = Scenario::load("scenarios/flapping-node.yaml").expect("a shipped scenario");

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use kubesquall::inspect::tell;
 use kubesquall::observe::{Trap, TrapKind};
 use kubesquall::scenario::{self, Overrides};
 
-use super::plays;
+use super::{explain, plays};
 
 /// Three nodes, and what the run is given besides.
 struct Case<'a> {
@@ -30,7 +31,11 @@ impl Case<'_> {
         }
         let scenario = scenario::load_text("traps.yaml", &text, Path::new("absent"), &Overrides::none())
             .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
-        plays::whole(&scenario).0.summary.traps
+        let traps = plays::whole(&scenario).0.summary.traps;
+        if !traps.is_empty() {
+            are_explained(&traps, &text);
+        }
+        traps
     }
 
     /// The trap decided something: it names these objects and cost that many seconds.
@@ -48,6 +53,20 @@ impl Case<'_> {
     fn is_quiet_about(&self, kind: TrapKind) {
         let traps = self.traps();
         assert!(traps.iter().all(|trap| trap.trap != kind), "{traps:#?}");
+    }
+}
+
+/// The story of each object that a trap names tells of the trap; its chains end where something began, and its times stand in tables.
+fn are_explained(traps: &[Trap], text: &str) {
+    let dir = explain::written(text);
+    let run = dir.path().join("run");
+    let times = explain::times(&run);
+    for (trap, object) in traps.iter().flat_map(|trap| trap.objects.iter().map(move |object| (trap, object))) {
+        let story = tell(&run, object).unwrap_or_else(|error| panic!("{object}: {error}"));
+        let facts = format!("{:?}", story.facts);
+        assert!(facts.contains(&format!("A known trap, {}", trap.trap.as_str())), "{object}: {facts}");
+        assert!(story.steps.iter().any(|step| step.origin.is_some()), "{object} has no chain: {:#?}", story.steps);
+        assert_eq!(explain::wrong(&story, &times), Vec::<String>::new());
     }
 }
 

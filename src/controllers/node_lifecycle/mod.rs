@@ -3,6 +3,7 @@
 //! Idle costs nothing: the pass that the real controller plays every five seconds is played only when there is something to
 //! find out. Its calls go through one client; while it waits for tokens, neither failures nor recoveries are noticed.
 
+mod audit;
 mod health;
 mod monitor;
 mod queue;
@@ -162,8 +163,8 @@ impl NodeLifecycle {
     }
 
     /// How long a node may be silent that has a Ready condition, or none yet.
-    fn grace(has_posted: bool, ctx: &Ctx<'_, Self>) -> SimDuration {
-        let flags = &ctx.config.kube_controller_manager;
+    fn grace(has_posted: bool, config: &Config) -> SimDuration {
+        let flags = &config.kube_controller_manager;
         if has_posted { flags.node_monitor_grace_period } else { flags.node_startup_grace_period }
     }
 
@@ -212,13 +213,20 @@ impl NodeLifecycle {
         let floor = self.health.get(&node).map_or(ctx.now, |health| health.floor).max(self.probe_floor);
         match health::probe(&self.clock, heartbeat, is_heard, floor, ctx.now) {
             Some(probe) => {
-                let at = probe + Self::grace(ready.is_some(), ctx);
+                let at = probe + Self::grace(ready.is_some(), ctx.config);
                 self.deadline_of.insert(node, at);
                 self.deadlines.insert((at, node));
             }
             None => {
                 self.undated.insert(node);
             }
+        }
+    }
+
+    /// Works out the deadlines that had to wait for the end of a pass.
+    fn date_undated(&mut self, ctx: &Ctx<'_, Self>) {
+        for node in std::mem::take(&mut self.undated) {
+            self.refresh_deadline(node, ctx);
         }
     }
 

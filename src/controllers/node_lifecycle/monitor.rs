@@ -174,6 +174,8 @@ impl NodeLifecycle {
         }
         if self.clock.end(ctx.now) {
             self.refresh_all_deadlines(ctx);
+        } else {
+            self.date_undated(ctx);
         }
         self.arm_pass(ctx);
         self.arm_tick(ctx);
@@ -266,7 +268,7 @@ impl NodeLifecycle {
         let visit = self.visit_mut(node);
         visit.observed = ready.unwrap_or(Status::Unknown);
         visit.current = ready;
-        let deadline = probe.map(|probe| probe + Self::grace(ready.is_some(), ctx));
+        let deadline = probe.map(|probe| probe + Self::grace(ready.is_some(), ctx.config));
         if let Some(due) = deadline.filter(|due| ctx.now > *due && ready != Some(Status::Unknown)) {
             self.visit_mut(node).overdue = Some(due);
             let conditions = unknown_conditions(&object, ctx.now);
@@ -500,7 +502,7 @@ impl NodeLifecycle {
 
 /// A node's silence is noticed: it counts from the last sign of life, the grace from the pass that saw that.
 fn record_silence(node: NodeId, has_posted: bool, due: SimTime, ctx: &mut Ctx<'_, NodeLifecycle>) {
-    let length = NodeLifecycle::grace(has_posted, ctx);
+    let length = NodeLifecycle::grace(has_posted, ctx.config);
     let heartbeat = ctx.store.heartbeat(node);
     let heard = heartbeat.renewed_at(ctx.now).max(heartbeat.posted_at(ctx.now));
     let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);

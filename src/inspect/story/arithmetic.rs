@@ -144,9 +144,25 @@ fn detection(terms: &mut Terms, silence: &Timer, unknown: SimTime, node: &str) {
     }
 }
 
-/// From the failure to Ready again; none for a pod that is not lost.
-pub(super) fn recovery(record: &Record, pod: &Pod, next: Option<&Pod>) -> Option<Sum> {
+/// Why nothing is to come in the place of a pod; none if something did or was to.
+pub(super) fn not_to_come(record: &Record, position: usize) -> Option<&'static str> {
+    match record.disruptions.get(&position)?.outcome.as_str() {
+        "scaled down" => Some("its owner wanted fewer by then"),
+        "node is gone" => Some("it belonged to its node, which is gone"),
+        "owner is gone" => Some("its owner is gone"),
+        "job has ended" => Some("its Job has ended"),
+        "no controller" => Some("it has no controller that makes it anew"),
+        _ => None,
+    }
+}
+
+/// From the failure to Ready again; none for a pod that is not lost, or for which nothing is to come.
+pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> Option<Sum> {
+    let pod = &record.pods[position];
     let lost = pod.ended()?;
+    if next.is_none() && not_to_come(record, position).is_some() {
+        return None;
+    }
     let eviction = eviction(record, pod);
     let mut terms = match &eviction {
         Some(eviction) => eviction.terms(lost),

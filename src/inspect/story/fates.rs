@@ -1,52 +1,26 @@
-//! Who came for whom: by what the creation of a pod follows from, else in order among the pods of one owner.
+//! Who came for whom: of pods that were lost as `disruptions.csv` has it, of those that their controller itself ended by what the creation
+//! of the other follows from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::causes::object_of;
-use super::super::record::{Pod, Record};
+use super::super::record::Record;
 
-/// The pod that came for each one that its owner lost, by position.
+/// The pod that came for each one that its owner lost or gave up, by position.
 pub(super) fn replacements(record: &Record, of: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
-    let pods = &record.pods;
-    let mut found: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut came: BTreeSet<usize> = BTreeSet::new();
-    for &pod in of.iter().filter(|pod| !pods[**pod].initial) {
-        if let Some(lost) = predecessor(record, pod)
-            && pods[lost].owner == pods[pod].owner
-            && pods[lost].ended().is_some()
-            && !found.contains_key(&lost)
+    let lost = of.iter().filter_map(|pod| Some((*pod, record.disruptions.get(pod)?.replacement?)));
+    let mut found: BTreeMap<usize, usize> = lost.collect();
+    let came: BTreeSet<usize> = found.values().copied().collect();
+    for &pod in of.iter().filter(|pod| !record.pods[**pod].initial && !came.contains(pod)) {
+        if let Some(before) = predecessor(record, pod)
+            && !record.disruptions.contains_key(&before)
+            && record.pods[before].owner == record.pods[pod].owner
+            && record.pods[before].ended().is_some()
         {
-            found.insert(lost, pod);
-            came.insert(pod);
-        }
-    }
-    // One pass of a controller makes up for several: the others follow in order.
-    let mut others: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for &pod in of.iter().filter(|pod| !pods[**pod].initial && !came.contains(pod)) {
-        others.entry(place(&pods[pod])).or_default().push(pod);
-    }
-    for of in others.values_mut() {
-        of.sort_by_key(|pod| std::cmp::Reverse(pods[*pod].created));
-    }
-    let mut lost: Vec<usize> =
-        of.iter().copied().filter(|pod| pods[*pod].taken_away && !found.contains_key(pod)).collect();
-    lost.sort_by_key(|pod| pods[*pod].ended());
-    for pod in lost {
-        let Some(candidates) = others.get_mut(&place(&pods[pod])) else { continue };
-        while candidates.last().is_some_and(|next| Some(pods[*next].created) < pods[pod].ended()) {
-            candidates.pop();
-        }
-        if let Some(next) = candidates.pop() {
-            found.insert(pod, next);
+            found.entry(before).or_insert(pod);
         }
     }
     found
-}
-
-/// A daemon on another node makes up for nothing.
-fn place(pod: &Pod) -> (&str, &str) {
-    let node = if pod.owner.starts_with("daemonset/") { pod.node.as_deref().unwrap_or_default() } else { "" };
-    (&pod.owner, node)
 }
 
 /// The pod whose end a pod's creation follows from.

@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod fates;
+mod job;
 mod node;
 mod pending;
 mod pod;
@@ -127,6 +128,7 @@ pub(super) fn story_of(record: &Record, object: &str) -> Story {
         "node" => node::story(record, object),
         "service" => service::story(record, object),
         "pod" if record.pods_by_name.contains_key(object) => pod::story(record, object),
+        "job" if record.workloads.contains_key(object) => job::story(record, object),
         _ if record.workloads.contains_key(object) => workload::story(record, object),
         _ => Story { steps: steps_of(record, [object]), ..Story::default() },
     };

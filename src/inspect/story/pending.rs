@@ -4,7 +4,11 @@ use super::super::causes::object_of;
 use super::super::record::{Event, Pod, Record};
 use super::super::sentence::Sentence;
 use super::super::words;
-use crate::units::SimTime;
+use super::{Origin, Step};
+use crate::units::{SimDuration, SimTime};
+
+/// The condition is written within this time of the try.
+const TOLD_WITHIN: SimDuration = SimDuration::from_secs(5);
 
 /// What the scheduler says stands in the way, and what would remove it.
 const REMEDIES: &[(&str, &str)] = &[
@@ -43,6 +47,9 @@ pub(super) fn facts(record: &Record, pod: &Pod) -> Vec<Sentence> {
     let over = pod.scheduled.or_else(|| pod.ended()).unwrap_or(record.end);
     let is_of = |event: &&Event| event.reason == "FailedScheduling" && (pod.created..=over).contains(&event.at);
     let tries: Vec<&Event> = record.events_about(&pod.name).iter().filter(is_of).collect();
+    let first = tries.first().filter(|first| {
+        tries.last().is_some_and(|last| words::first_half(&first.message) != words::first_half(&last.message))
+    });
     let (at, message) = match tries.last() {
         Some(last) => (Some(last.at), last.message.clone()),
         None if pod.scheduled.is_some() || pod.node.is_some() => return Vec::new(),
@@ -62,7 +69,16 @@ pub(super) fn facts(record: &Record, pod: &Pod) -> Vec<Sentence> {
     }
     said = match at {
         Some(at) => {
-            said.text("; what the scheduler said last, at ").at(at).text(format!(": {}", words::first_half(&message)))
+            said = match first {
+                Some(first) => {
+                    let message = words::first_half(&first.message);
+                    said.text("; what the scheduler said first, at ")
+                        .at(first.at)
+                        .text(format!(": {message}; and last, at "))
+                }
+                None => said.text("; what the scheduler said last, at "),
+            };
+            said.at(at).text(format!(": {}", words::first_half(&message)))
         }
         None => said.text(format!("; {message}")),
     };
@@ -74,6 +90,20 @@ pub(super) fn facts(record: &Record, pod: &Pod) -> Vec<Sentence> {
         facts.push(Sentence::new(format!("What would help: {}", helps.join("; "))));
     }
     facts
+}
+
+/// The scheduler's first failed try, where no row of `causes.csv` tells of it: of a pod that had waited before the run began no change
+/// does, as long as the scheduler says the same.
+pub(super) fn first_try(record: &Record, pod: &Pod) -> Option<Step> {
+    let over = pod.scheduled.or_else(|| pod.ended()).unwrap_or(record.end);
+    let is_try = |event: &&Event| event.reason == "FailedScheduling" && (pod.created..=over).contains(&event.at);
+    let first = record.events_about(&pod.name).iter().find(is_try)?;
+    let mut rows = record.causes.about(&pod.name).iter().map(|row| &record.causes.effects[*row]);
+    let is_told = rows.any(|row| {
+        (pod.created..=first.at + TOLD_WITHIN).contains(&row.at) && row.what.contains(" PodScheduled=False (")
+    });
+    let says = Sentence::new(format!("No node takes it: {}", words::first_half(&first.message)));
+    (!is_told).then(|| Step { at: first.at, says, because: Vec::new(), origin: pod.initial.then_some(Origin::Start) })
 }
 
 /// What `causes.csv` says that stands in the way, where no event does, as of scheduling gates.

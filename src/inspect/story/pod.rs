@@ -20,6 +20,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
             story.facts.push(came_for(&record.pods[*lost]));
         }
         story.facts.extend(pending::facts(record, pod));
+        story.steps.extend(pending::first_try(record, pod));
         story.facts.extend(held_up(record, pod));
         if let Some(mut ending) = arithmetic::ending(record, pod) {
             if pod.cause != "TaintManagerEviction"
@@ -29,13 +30,14 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
                 ending = ending.then(why);
             }
             story.facts.push(ending);
-            story.facts.extend(successor(record, replaced.get(&position).map(|next| &record.pods[*next]), pod));
+            story.facts.extend(successor(record, replaced.get(&position).map(|next| &record.pods[*next]), position));
         }
         let next = replaced.get(&position).map(|next| &record.pods[*next]);
         if pod.taken_away || next.is_some() {
-            story.sums.extend(arithmetic::recovery(record, pod, next));
+            story.sums.extend(arithmetic::recovery(record, position, next));
         }
     }
+    story.steps.sort_by_key(|step| step.at);
     story
 }
 
@@ -66,18 +68,13 @@ fn came_for(lost: &Pod) -> Sentence {
     }
 }
 
-fn successor(record: &Record, next: Option<&Pod>, pod: &Pod) -> Option<Sentence> {
+fn successor(record: &Record, next: Option<&Pod>, position: usize) -> Option<Sentence> {
     let Some(next) = next else {
-        if !pod.taken_away {
-            return None;
-        }
-        let bare = pod.workload.starts_with("pod/");
-        let text = if bare {
-            "Nothing makes it anew: it has no controller"
-        } else {
-            "Nothing came in its place by the end of the run"
-        };
-        return Some(Sentence::new(text));
+        record.disruptions.get(&position)?;
+        return Some(match arithmetic::not_to_come(record, position) {
+            Some(why) => Sentence::new(format!("Nothing is to come in its place: {why}")),
+            None => Sentence::new("Nothing came in its place by the end of the run"),
+        });
     };
     let said = Sentence::new("It was replaced by ").object(next.name.clone());
     Some(match (next.ready, next.ended()) {

@@ -22,9 +22,10 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     steps.extend(losses(record, &members, &replaced));
     steps.extend(returns(record, &members));
     steps.sort_by_key(|step| step.at);
-    let longest = members.iter().filter(|pod| record.pods[**pod].taken_away).filter_map(|pod| {
-        arithmetic::recovery(record, &record.pods[*pod], replaced.get(pod).map(|next| &record.pods[*next]))
-    });
+    let longest = members
+        .iter()
+        .filter(|pod| record.pods[**pod].taken_away)
+        .filter_map(|pod| arithmetic::recovery(record, *pod, replaced.get(pod).map(|next| &record.pods[*next])));
     let longest = longest.max_by_key(|sum| sum.together).map(|mut sum| {
         sum.title = format!("Its longest recovery. {}", sum.title);
         sum
@@ -86,7 +87,7 @@ fn without_nodes(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
 type Fate<'a> = (&'a str, bool, Option<usize>, Option<&'a str>);
 
 /// The pods that it lost, those of one fate together.
-fn losses(record: &Record, members: &BTreeSet<usize>, replaced: &BTreeMap<usize, usize>) -> Vec<Step> {
+pub(super) fn losses(record: &Record, members: &BTreeSet<usize>, replaced: &BTreeMap<usize, usize>) -> Vec<Step> {
     let mut fates: BTreeMap<Fate<'_>, Vec<usize>> = BTreeMap::new();
     for &pod in members {
         let of = &record.pods[pod];
@@ -119,22 +120,25 @@ fn loss(
         says = says.text(", the last at ").at(last);
     }
     let next: Vec<&Pod> = lost.iter().filter_map(|pod| replaced.get(pod)).map(|next| &record.pods[*next]).collect();
-    says = in_their_place(says, &pods, &next);
+    let missed = lost.iter().filter(|pod| {
+        record.disruptions.contains_key(pod)
+            && !replaced.contains_key(pod)
+            && arithmetic::not_to_come(record, **pod).is_none()
+    });
+    says = in_their_place(says, pods.len(), &next, missed.count());
     let (because, origin) =
         row_at(&record.causes, &pods[0].name, at).map_or((Vec::new(), None), |row| chain(&record.causes, row));
     Step { at, says, because, origin }
 }
 
-/// What came for them, and how long each part of that took.
-fn in_their_place(mut says: Sentence, lost: &[&Pod], next: &[&Pod]) -> Sentence {
+/// What came for so many lost pods, and how long each part of that took; for how many it is still to come.
+fn in_their_place(mut says: Sentence, lost: usize, next: &[&Pod], missing: usize) -> Sentence {
     if next.is_empty() {
-        let is_missed = lost.iter().any(|pod| pod.taken_away);
-        return if is_missed { says.text("; nothing came in its place") } else { says };
+        return if missing > 0 { says.text("; nothing came in its place") } else { says };
     }
     says = says
-        .text(if lost.len() == 1 { "; in its place " } else { "; in their place " })
+        .text(if lost == 1 { "; in its place " } else { "; in their place " })
         .list(next.iter().map(|pod| pod.name.as_str()));
-    let missing = lost.len() - next.len();
     if missing > 0 {
         says = says.text(format!("; for {missing} nothing came"));
     }

@@ -1,36 +1,42 @@
-//! How long replacements took: the share of pods created during the run that were Ready within a time.
+//! How long replacements took: the share of pods that were taken away for which another was bound, and Ready, within a time.
 
 use plotters::prelude::*;
 
 use super::style::{self, CALM, DIM, FAINT, MarkedAxis, WARN, font, px};
 use super::{Chart, Tables};
-use crate::report::table::{is_true, maybe_number};
+use crate::report::table::{is_true, maybe_number, text};
 
 pub(super) const CHART: Chart =
-    Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was created during the run" };
+    Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was taken away for which another was to come" };
+
+/// How `disruptions.csv` says that another came or was to come, and did not end before it was Ready: then one more came for that one.
+const WAITED_FOR: [&str; 3] = ["replaced", "not ready by the end", "not by the end"];
 
 fn draw(tables: &Tables) -> Option<String> {
-    let pods = &tables.pods;
-    let (initial, created) = (pods.column("initial"), pods.column("created_s"));
-    let (scheduled, ready) = (pods.column("scheduled_s"), pods.column("ready_s"));
+    let lost = &tables.disruptions;
+    let (taken_away, outcome, from) = (lost.column("taken_away"), lost.column("outcome"), lost.column("lost_s"));
+    let (scheduled, ready) = (lost.column("replacement_scheduled_s"), lost.column("replacement_ready_s"));
     let mut to_bound = Vec::new();
     let mut to_ready = Vec::new();
-    let mut created_count = 0usize;
-    for row in pods.rows().filter(|row| !is_true(row, initial)) {
-        let Some(from) = maybe_number(row, created) else { continue };
-        created_count += 1;
-        to_bound.extend(maybe_number(row, scheduled).map(|at| at - from));
-        to_ready.extend(maybe_number(row, ready).map(|at| at - from));
+    let mut lost_count = 0usize;
+    let waited_for = lost.rows().filter(|row| is_true(row, taken_away) && WAITED_FOR.contains(&text(row, outcome)));
+    for row in waited_for {
+        let Some(from) = maybe_number(row, from) else { continue };
+        lost_count += 1;
+        // The other may be there before the deletion of the pod that it comes for has been asked for.
+        to_bound.extend(maybe_number(row, scheduled).map(|at| (at - from).max(0.0)));
+        to_ready.extend(maybe_number(row, ready).map(|at| (at - from).max(0.0)));
     }
-    if created_count == 0 {
+    if lost_count == 0 {
         return None;
     }
     let longest = to_bound.iter().chain(&to_ready).copied().fold(0.0, f64::max);
     style::canvas((1100, 420), &tables.caption, |area| {
-        let title = format!("From created to bound and to Ready: {created_count} pods created during the run");
+        let pods = if lost_count == 1 { "pod" } else { "pods" };
+        let title = format!("Until another was bound and Ready: {lost_count} {pods} taken away");
         let curves = [(&mut to_bound, "bound", WARN), (&mut to_ready, "Ready", CALM)];
         let curves =
-            curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, created_count, longest), color)));
+            curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, lost_count, longest), color)));
         let curves = style::told_apart(curves, |a, b| a.0 == b.0);
         let entries: Vec<(&str, RGBColor)> =
             curves.iter().map(|(names, (_, color))| (names.as_str(), *color)).collect();
@@ -48,7 +54,7 @@ fn draw(tables: &Tables) -> Option<String> {
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
             .axis_desc_style(font(11))
-            .x_desc("seconds since the pod was created")
+            .x_desc("seconds since the pod was taken away")
             .y_desc("share of pods")
             .x_labels(style::TIME_LABELS_MAX)
             .x_label_formatter(&|at| style::plain(*at))
@@ -61,7 +67,7 @@ fn draw(tables: &Tables) -> Option<String> {
     })
 }
 
-/// The empirical distribution; pods that never got there keep it below one.
+/// The empirical distribution; pods for which none got there keep it below one.
 fn ecdf(values: &mut [f64], of: usize, top: f64) -> Vec<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0))

@@ -23,6 +23,7 @@ use style::{Fault, Span};
 struct Tables {
     nodes: Arc<Table>,
     pods: Arc<Table>,
+    disruptions: Arc<Table>,
     workloads: Arc<Table>,
     cluster: Arc<Table>,
     zones: Arc<Table>,
@@ -45,8 +46,8 @@ struct Tables {
 const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "name", "message"];
 const INVENTORY: &[&str] = &["node", "zone", "pool"];
 const NODES: &[&str] = &["time_s", "node", "ready", "unschedulable", "taints"];
-const PODS: &[&str] =
-    &["initial", "created_s", "scheduled_s", "ready_s", "deletion_s", "gone_s", "deletion_cause", "taken_away"];
+const PODS: &[&str] = &["deletion_s", "gone_s", "deletion_cause", "taken_away"];
+const DISRUPTIONS: &[&str] = &["taken_away", "outcome", "lost_s", "replacement_scheduled_s", "replacement_ready_s"];
 const WORKLOADS: &[&str] = &["time_s", "namespace", "kind", "name", "desired", "ready"];
 const CLUSTER: &[&str] =
     &["time_s", "pods_running", "pods_ready", "pods_pending", "pods_terminating", "evictions", "preemptions"];
@@ -74,6 +75,7 @@ impl Tables {
         Ok(Self {
             nodes: table("nodes.csv", NODES)?,
             pods: table("pods.csv", PODS)?,
+            disruptions: table("disruptions.csv", DISRUPTIONS)?,
             workloads: table("workloads.csv", WORKLOADS)?,
             zones: table("zones.csv", ZONES)?,
             cluster,

@@ -18,6 +18,24 @@ fn a_cluster_that_is_down_as_a_whole_loses_its_taints_and_gets_no_new_ones() {
 }
 
 #[test]
+fn nodes_that_fall_silent_as_they_say_that_they_are_not_ready_are_found_in_time_though_no_taint_has_a_pass_played() {
+    let mut bench = bench(|world| add_nodes(world, "a", 3));
+    bench.at(20.0, |world| {
+        for n in 0..3 {
+            world.post_ready(&format!("a{n}"), Status::False);
+            world.silence(&format!("a{n}"));
+        }
+    });
+    bench.run_until(200.0);
+    let writes = bench.unknown_writes();
+    assert_eq!(writes.len(), 3);
+    // The grace counts from the pass after the one that sees the post.
+    for (at, _) in writes {
+        within(at, 75.0, 85.2);
+    }
+}
+
+#[test]
 fn a_returning_node_of_a_dead_zone_of_three_resumes_tainting_after_a_full_interval() {
     let mut bench = bench(|world| add_nodes(world, "a", 3));
     silence(&mut bench, 1.0, "a", 0..3);

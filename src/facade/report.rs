@@ -196,8 +196,18 @@ impl Report {
     }
 }
 
-/// Refuses to replace what is no trace.
+/// Refuses to replace what is no trace, and a directory that is not there, before anything is played.
 pub(crate) fn expect_place_of_trace(path: &Path) -> Result<(), Error> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        return Err(Error::argument(
+            format!("`{}` is no directory to write a trace to", dir.display()),
+            "make it first",
+        ));
+    }
+    if path == Path::new("-") {
+        return Err(Error::argument("a trace is written to a file, and `-` is none", "name one: `--trace run.json`"));
+    }
     if is_place_of_trace(path) {
         return Ok(());
     }

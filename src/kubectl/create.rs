@@ -421,6 +421,10 @@ fn run(arguments: &Arguments) -> Result<CreateArgs, Stop> {
     };
     let image = required(arguments, "image")?;
     if arguments.switch("rm", false)? {
+        let is_attached = arguments.switch("attach", arguments.switch("stdin", false)?)?;
+        if !is_attached {
+            return Err(Stop::usage("--rm should only be used for attached containers", "run"));
+        }
         return Err(Stop::Unanswered("run --rm".to_owned()));
     }
     let labels = arguments.text("labels").unwrap_or_default();

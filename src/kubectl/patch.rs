@@ -41,6 +41,19 @@ pub struct PatchArgs {
     pub of_scale: bool,
 }
 
+impl PatchArgs {
+    /// Whether standard input holds the patch.
+    pub(super) fn reads_input(&self) -> bool {
+        self.patch_file.as_deref() == Some(INPUT_FILE)
+    }
+}
+
+/// Standard input as a file. `-` is none for a patch.
+///
+/// # Source
+/// kubectl, `RunPatch`: the patch is read as any file.
+pub(crate) const INPUT_FILE: &str = "/dev/stdin";
+
 impl Verb for PatchArgs {
     const COMMANDS: &'static [Words] =
         &[("patch", &[FILES, PRINT, DRY, "field-manager= local! patch,p= patch-file= record! subresource= type="])];
@@ -50,6 +63,9 @@ impl Verb for PatchArgs {
     /// kubectl, `PatchOptions.Validate` and `RunPatch`.
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
         let file = arguments.text("patch-file").filter(|file| !file.is_empty()).map(str::to_owned);
+        if file.as_deref() == Some("-") {
+            return Err(Stop::error("unable to read patch file: open -: no such file or directory"));
+        }
         let text = arguments.text("patch").filter(|text| !text.is_empty()).map(str::to_owned);
         let text = match (&file, text) {
             (Some(_), Some(_)) => return Err(Stop::error("cannot specify --patch and --patch-file together")),

@@ -1,8 +1,12 @@
 //! `faults.csv`: what each fault hit, for how long, and when it was noticed.
 
+use std::path::Path;
+
 use kubesquall::observe::{FaultRow, Matter, Observed};
+use kubesquall::scenario::{self, Overrides};
 
 use super::figures::{play, web};
+use super::plays;
 
 fn of<'a>(observed: &'a Observed, name: &str) -> Vec<&'a FaultRow> {
     observed.faults.iter().filter(|row| &*row.name == name).collect()
@@ -105,13 +109,16 @@ fn a_fault_is_over_for_a_machine_that_is_gone() {
 
 #[test]
 fn a_machine_that_is_hit_before_its_node_joins_has_the_zone_of_that() {
-    let timeline = "{at: 1m, addNodes: {pool: n, count: 1}}, {at: 1m1s, fault: {kind: MemoryPressure, nodes: {names: [n-3]}, for: 10m}}, \
-                    {at: 10m, kubectl: label node n-3 topology.kubernetes.io/zone=q}";
-    let observed = play("30m", timeline, &[&web(6)]);
+    let text = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: zones}\nspec: {duration: 10m, cluster: {nodePools: \
+                [{name: n, count: 2, zones: [a, b], template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}, latency: \
+                {nodeBoot: {constant: 30s}}, timeline: [{at: 1m, addNodes: {pool: n, count: 1}}, {at: 1m1s, fault: {kind: \
+                MemoryPressure, nodes: {names: [n-2]}, for: 5m}}]}";
+    let scenario = scenario::load_text("zones.yaml", text, Path::new("absent"), &Overrides::none());
+    let (observed, _) = plays::whole(&scenario.unwrap_or_else(|invalid| panic!("{invalid:?}")));
     let [hit] = of(&observed, "MemoryPressure@1m1s")[..] else { panic!("{:?}", observed.faults) };
-    let zone = observed.inventory.iter().find(|row| row.node == "n-3").map(|row| row.zone).expect("it joins");
-    assert!(!zone.is_empty(), "{hit:?}");
-    assert_eq!(hit.zone, zone, "{hit:?}");
+    let joined = observed.inventory.iter().find(|row| row.node == "n-2").expect("it joins");
+    assert!(joined.joined_at > hit.began_at, "{joined:?}");
+    assert_eq!((hit.zone.as_str(), hit.zone), ("a", joined.zone), "{hit:?}");
 }
 
 #[test]

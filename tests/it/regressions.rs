@@ -30,6 +30,77 @@ fn play(timeline: &str, objects: &str) -> Observed {
     verified::play(&load(timeline, objects))
 }
 
+/// What the lines of a run have printed, on either output.
+fn printed(observed: &Observed) -> Vec<String> {
+    observed.transcript.iter().flat_map(|line| line.stdout.iter().chain(&line.stderr)).cloned().collect()
+}
+
+fn deployment(name: &str) -> String {
+    format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: default}}, spec: {{replicas: 1, selector: \
+         {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
+    )
+}
+
+#[test]
+fn a_patch_comes_from_standard_input_as_from_a_file() {
+    let lines = [
+        r#"patch deploy web --patch-file /dev/stdin <<<'{"spec":{"replicas":3}}'"#,
+        "patch deploy web --patch-file=/dev/stdin <<EOF\nspec: {replicas: 2}\nEOF",
+        r#"echo '{"spec":{"replicas":5}}' | kubectl patch deploy web --patch-file /dev/stdin"#,
+        r#"patch deploy web --patch-file - <<<'{"spec":{"replicas":1}}'"#,
+    ];
+    let entries: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{{at: 1m, kubectl: {}}}", serde_json::to_string(line).expect("text")))
+        .collect();
+    let observed = play(&entries.join(", "), &deployment("web"));
+    let patched = "deployment.apps/web patched";
+    assert_eq!(
+        printed(&observed),
+        [patched, patched, patched, "error: unable to read patch file: open -: no such file or directory"]
+    );
+    let web = observed.summary.workloads.iter().find(|of| of.name == "web").expect("the workload");
+    assert_eq!(web.desired, 5, "{web:?}");
+}
+
+#[test]
+fn what_a_line_only_names_may_lack_everything_else() {
+    let stub = |name: &str| {
+        format!("<<<'{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: default}}}}'")
+    };
+    let lines = [
+        format!("wait -f - --for=condition=Available --timeout=5s {}", stub("a")),
+        format!("scale -f - --replicas=2 {}", stub("a")),
+        format!("label -f - x=y {}", stub("a")),
+        format!("delete -f - --wait=false {}", stub("b")),
+    ];
+    let entries: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{{at: 1m, kubectl: {}}}", serde_json::to_string(line).expect("text")))
+        .collect();
+    let observed = play(&entries.join(", "), &format!("{}\n---\n{}", deployment("a"), deployment("b")));
+    assert_eq!(
+        printed(&observed),
+        [
+            "deployment.apps/a condition met",
+            "deployment.apps/a scaled",
+            "deployment.apps/a labeled",
+            "deployment.apps \"b\" deleted from default namespace"
+        ]
+    );
+    // What is sent is still looked at.
+    let text =
+        format!("{{at: 1m, kubectl: {}}}", serde_json::to_string(&format!("apply -f - {}", stub("c"))).expect("text"));
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: r}}\nspec: {{duration: 10m, cluster: {{nodePools: [{{name: \
+         n, count: 2, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, timeline: [{text}]}}\n"
+    );
+    let refused =
+        scenario::load_text("r.yaml", &text, Path::new("absent"), &Overrides::none()).expect_err("it is sent");
+    assert!(format!("{refused:?}").contains("spec.selector: Required value"), "{refused:?}");
+}
+
 #[test]
 fn every_annotation_of_ours_is_known() {
     let annotations = [

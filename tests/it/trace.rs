@@ -120,3 +120,22 @@ fn a_file_that_is_no_trace_is_not_replaced() {
     assert!(refused.to_string().contains("is no trace"), "{refused}");
     assert_eq!(fs::read_to_string(&precious).expect("the file"), "kind: Scenario\n");
 }
+
+#[test]
+fn a_trace_that_cannot_be_written_is_refused_before_anything_is_played() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let nowhere = dir.path().join("absent/trace.json");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/zone-outage.yaml");
+    for (trace, why) in [(nowhere.to_str().expect("a path"), "is no directory"), ("-", "`-` is none")] {
+        let run = ["run", scenario, "--out", "run", "--trace", trace];
+        let out = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubesquall"))
+            .current_dir(dir.path())
+            .args(run)
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert!(fs::read_dir(dir.path()).expect("the directory").next().is_none(), "nothing was made");
+    }
+}

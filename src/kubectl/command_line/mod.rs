@@ -52,6 +52,11 @@ impl CommandLine {
 }
 
 impl Command {
+    /// Whether it sends nothing of what its files say of objects but which they are: what they lack otherwise, nobody sees.
+    pub(crate) fn only_names_objects(&mut self) -> bool {
+        matches!(self, Self::Delete(_)) || self.named_by_files().is_some()
+    }
+
     /// Commands other than those that make and delete objects work on the objects that files name.
     pub(crate) fn name_objects(&mut self, objects: &[Written]) {
         let reads_before = self.reads_before();

@@ -174,9 +174,12 @@ fn check_feeder(programs: &[Program]) -> Result<(), CommandLineError> {
     }
 }
 
-/// Whether a command reads standard input as a file.
-fn reads_input(line: &CommandLine) -> bool {
-    line.files.iter().any(|file| file == "-")
+/// How a command names standard input among what it reads, if it reads it as a file.
+fn reads_input(line: &CommandLine) -> Option<&'static str> {
+    match &line.command {
+        Command::Patch(patch) if patch.reads_input() => Some("/dev/stdin"),
+        _ => line.files.iter().any(|file| file == "-").then_some("-"),
+    }
 }
 
 /// The command of a line and what its output goes through.
@@ -197,16 +200,16 @@ pub(super) fn read(mut programs: Vec<Program>, line: &str) -> Result<CommandLine
     let mut programs = programs.into_iter();
     let Some(first) = programs.next() else { return Err(error(line, "an empty kubectl line")) };
     let mut command = single(first.words, line)?;
-    if reads_input(&command) {
+    if let Some(word) = reads_input(&command) {
         let Some(source) = first.input.or(source) else {
             return Err(CommandLineError {
-                message: "`-` is standard input, and nothing comes in".to_owned(),
-                word: "-".to_owned(),
+                message: format!("`{word}` is standard input, and nothing comes in"),
+                word: word.to_owned(),
                 help: Some("save what is read as a file beside the scenario and name that, or write it as a here-document: `apply -f - <<EOF`".to_owned()),
             });
         };
         if let Some(Filter::Opaque(program)) = filters.iter().find(|filter| matches!(filter, Filter::Opaque(_))) {
-            return Err(unknown_input(program, "-"));
+            return Err(unknown_input(program, word));
         }
         command.input = Some(Input { source, filters });
     }
@@ -229,7 +232,11 @@ fn stage(program: Program, unknown: &mut Option<String>, line: &str) -> Result<S
     if is_kubectl(name) {
         let shown = words.join(" ");
         let mut command = single(words, line)?;
-        let reads = reads_input(&command);
+        // Objects are made of what the command before prints when it has; a patch is read before anything runs.
+        if matches!(&command.command, Command::Patch(patch) if patch.reads_input()) {
+            return Err(unknown_input(&shown, "/dev/stdin"));
+        }
+        let reads = reads_input(&command).is_some();
         if let (Some(before), true) = (&unknown, reads) {
             if acts(&command) {
                 return Err(unknown_input(before, &shown));

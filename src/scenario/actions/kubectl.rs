@@ -66,6 +66,7 @@ impl Timeline<'_, '_, '_> {
             self.resolver.diagnostics.push(diagnostic.at(typed.place(), ""));
         }
         let mut objects = Vec::new();
+        let only_names = command.only_names_objects();
         for path in &paths {
             let place = typed.place_of(path);
             let saved = address_name(path).map(|name| (name, self.files.is_there(name)));
@@ -77,12 +78,12 @@ impl Timeline<'_, '_, '_> {
             }
             let path = saved.map_or(path.as_str(), |(name, _)| name);
             if path == "-" {
-                let written = input.as_ref().map(|input| self.standard_input(input, typed));
+                let written = input.as_ref().map(|input| self.standard_input(input, typed, only_names));
                 objects.extend(written.into_iter().flatten());
                 continue;
             }
             let mut loaded = self.files.manifests(path);
-            loaded.diagnostics = with_place(loaded.diagnostics, &place);
+            loaded.diagnostics = with_place(of_use(loaded.diagnostics, only_names), &place);
             let file: Arc<str> = path.into();
             let written = self.resolver.take(loaded, self.not_modelled).into_iter();
             objects.extend(written.map(|object| Written::new(&file, object)));
@@ -91,7 +92,13 @@ impl Timeline<'_, '_, '_> {
             && let Some(path) = &arguments.patch_file
         {
             let place = typed.place_of(path);
-            arguments.patch = self.patch_file(path, place)?;
+            arguments.patch = match &input {
+                Some(input) if path == kubectl::INPUT_FILE => {
+                    let text = self.input_text(input, typed)?;
+                    self.patch(Ok(input.filtered(&text)), place)?
+                }
+                _ => self.patch_file(path, place)?,
+            };
         }
         kubectl::hand_over(&mut command, &mut objects);
         pod_counts::check_line(&command, &objects, &typed.place(), &mut self.resolver.diagnostics);
@@ -100,29 +107,11 @@ impl Timeline<'_, '_, '_> {
     }
 
     /// The objects that a line reads as standard input.
-    fn standard_input(&mut self, input: &kubectl::Input, typed: &Typed<'_>) -> Vec<Written> {
-        let text = match &input.source {
-            kubectl::Source::Text(text) => text.clone(),
-            kubectl::Source::File(path) => {
-                let saved = address_name(path).map(|name| (name, self.files.is_there(name)));
-                if let Some((name, is_there)) = saved {
-                    self.resolver.diagnostics.push(of_address(path, name, is_there).at(typed.place_of(path), ""));
-                    if !is_there {
-                        return Vec::new();
-                    }
-                }
-                match self.files.text(saved.map_or(path.as_str(), |(name, _)| name)) {
-                    Ok(text) => text,
-                    Err(problem) => {
-                        self.resolver.diagnostics.push(problem.at(typed.place_of(path), "named here"));
-                        return Vec::new();
-                    }
-                }
-            }
-        };
+    fn standard_input(&mut self, input: &kubectl::Input, typed: &Typed<'_>, only_names: bool) -> Vec<Written> {
+        let Some(text) = self.input_text(input, typed) else { return Vec::new() };
         let read = input.filtered(&text);
         let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &read);
-        let placed = loaded.diagnostics.into_iter().map(|mut problem| {
+        let placed = of_use(loaded.diagnostics, only_names).into_iter().map(|mut problem| {
             // What stands in the line as it is read has a place of its own there.
             let places: Option<Vec<_>> =
                 problem.labels.iter().map(|label| typed.place_within(&read, &label.location)).collect();
@@ -140,9 +129,32 @@ impl Timeline<'_, '_, '_> {
         objects.map(|object| Written::new(&file, object)).collect()
     }
 
+    /// What a line reads as standard input, before its filters; none if it cannot be read.
+    fn input_text(&mut self, input: &kubectl::Input, typed: &Typed<'_>) -> Option<String> {
+        let path = match &input.source {
+            kubectl::Source::Text(text) => return Some(text.clone()),
+            kubectl::Source::File(path) => path,
+        };
+        let saved = address_name(path).map(|name| (name, self.files.is_there(name)));
+        if let Some((name, is_there)) = saved {
+            self.resolver.diagnostics.push(of_address(path, name, is_there).at(typed.place_of(path), ""));
+            if !is_there {
+                return None;
+            }
+        }
+        let text = self.files.text(saved.map_or(path.as_str(), |(name, _)| name));
+        text.map_err(|problem| self.resolver.diagnostics.push(problem.at(typed.place_of(path), "named here"))).ok()
+    }
+
     /// The patch that a file holds; none if it holds none.
     fn patch_file(&mut self, path: &str, place: Location) -> Option<serde_json::Value> {
-        let problem = match self.files.text(path) {
+        let text = self.files.text(path);
+        self.patch(text, place)
+    }
+
+    /// The patch that a text is; none if it is none, or could not be read.
+    fn patch(&mut self, text: Result<String, Diagnostic>, place: Location) -> Option<serde_json::Value> {
+        let problem = match text {
             Ok(text) => match kubectl::patch_value(&text) {
                 Ok(value) => return Some(value),
                 Err(error) => Diagnostic::error("scenario::bad_kubectl_line", error.message),
@@ -153,6 +165,11 @@ impl Timeline<'_, '_, '_> {
         self.resolver.diagnostics.push(placed);
         None
     }
+}
+
+/// What is wrong with the objects of a file for a command: the API server sees nothing of those that it only names.
+fn of_use(diagnostics: Diagnostics, only_names: bool) -> Diagnostics {
+    diagnostics.into_iter().filter(|problem| !(only_names && problem.code == "manifest::refused")).collect()
 }
 
 /// The name that a file is saved under which lies at an address; none if the path is no address.

@@ -31,7 +31,6 @@ pub use run_tables::RunTables;
 pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{MetricRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow};
 pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
-pub(crate) use tables::expect_whole;
 pub use tables::TableError;
-pub(crate) use tables::read_text;
+pub(crate) use tables::{expect_whole, read_text};
 pub use trace::{is_place_of_trace, write_trace};

@@ -230,6 +230,13 @@ impl Record {
         let all = pods.chain(nodes).chain(self.services.keys().cloned()).chain(self.workloads.keys().cloned());
         all.map(|name| (name.to_ascii_lowercase(), name)).collect()
     }
+
+    /// Budgets that traps name: they have a story, although nothing may have happened to them.
+    pub(super) fn trapped_budgets(&self) -> impl Iterator<Item = &str> {
+        let traps = self.summary["traps"].as_array().into_iter().flatten();
+        let objects = traps.flat_map(|trap| trap["objects"].as_array().into_iter().flatten());
+        objects.filter_map(Value::as_str).filter(|object| object.starts_with("poddisruptionbudget/"))
+    }
 }
 
 fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {

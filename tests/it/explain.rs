@@ -123,7 +123,7 @@ fn each_cause_of_deletion_has_a_story() {
     let gone = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}".to_owned();
     let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: {parallelism: 3, template: {spec: \
                {restartPolicy: Never, containers: [{name: c, image: i}]}}}}";
-    let overdue = r#"{at: 1m, kubectl: 'patch job j -p {"spec":{"activeDeadlineSeconds":30}}'}"#.to_owned();
+    let overdue = patched("1m", "job j", r#"{"spec":{"activeDeadlineSeconds":30}}"#);
     let cases: [(&str, &str, String, Vec<&str>); 12] = [
         ("TaintManagerEviction", "", fault("Crash"), vec![&web]),
         ("EvictionByEvictionAPI", "", typed("drain n-0 --ignore-daemonsets"), vec![&web, &agent]),
@@ -195,7 +195,8 @@ fn each_reason_to_be_pending_is_told_with_what_would_help() {
         ("has to be with", with(&together), ""),
         ("host port", port, ""),
     ];
-    let gated = [("scheduling gates", with("schedulingGates: [{name: example.com/hold}], "), "")];
+    let gated = with("schedulingGates: [{name: example.com/hold}], ").replace("replicas: 1", "replicas: 0");
+    let gated = [("scheduling gates", gated, "{at: 2m, kubectl: scale deploy late --replicas=1}")];
     let claims = [(
         "for its claim",
         format!(
@@ -272,8 +273,7 @@ fn a_job_that_had_failed_when_the_run_began_has_its_fate() {
                {annotations: {kubesquall.sim/run-for: 60s, kubesquall.sim/exit-code: '1'}}, spec: {restartPolicy: Never, containers: \
                [{name: c, image: i}]}}}}";
     let late = job.replace("name: j,", "name: late,").replace("backoffLimit: 0", "backoffLimit: 0, suspend: true");
-    let line = r#"{at: 1m, kubectl: 'patch job late -p {"spec":{"suspend":false}}'}"#;
-    let dir = played("", line, &[job, &late]);
+    let dir = played("", &patched("1m", "job late", r#"{"spec":{"suspend":false}}"#), &[job, &late]);
     let run = dir.path().join("run");
     let said = |object: &str| {
         let story = tell(&run, object).expect("a story");
@@ -290,6 +290,12 @@ fn a_job_that_had_failed_when_the_run_began_has_its_fate() {
     assert!(late.contains("It failed: BackoffLimitExceeded, told at") && late.contains(" failed at "), "{late}");
 }
 
+/// A line that changes an object.
+fn patched(at: &str, object: &str, patch: &str) -> String {
+    let line = serde_json::to_string(&format!("patch {object} -p '{patch}'")).expect("text");
+    format!("{{at: {at}, kubectl: {line}}}")
+}
+
 /// A pod whose containers end by themselves after a minute, wherever they run.
 fn crashing(more: &str) -> String {
     workload("Deployment", "crashing", 1, "").replace(
@@ -300,7 +306,7 @@ fn crashing(more: &str) -> String {
 
 #[test]
 fn a_crash_loop_is_told_by_the_last_end_of_the_container_and_not_by_what_moved_the_pod() {
-    let exits = crashing("kubesquall.sim/run-for: 60s, kubesquall.sim/exit-code: '3'");
+    let exits = crashing("kubesquall.sim/run-for: 5s, kubesquall.sim/exit-code: '3'");
     let hungry = crashing("kubesquall.sim/usage: '{memory: 200Mi}'")
         .replace("requests: {cpu: 100m}", "requests: {cpu: 100m}, limits: {memory: 100Mi}");
     for (given, how) in [(exits, "Error, exit code 3"), (hungry, "OOMKilled, exit code 137")] {
@@ -334,7 +340,8 @@ fn a_crash_loop_is_told_by_the_last_end_of_the_container_and_not_by_what_moved_t
 
 #[test]
 fn a_new_template_is_to_blame_for_containers_that_end() {
-    let line = r#"{at: 2m, kubectl: 'patch deploy crashing -p {"spec":{"template":{"metadata":{"annotations":{"kubesquall.sim/run-for":"1s","kubesquall.sim/exit-code":"1"}}}}}'}"#;
+    let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"kubesquall.sim/run-for":"1s","kubesquall.sim/exit-code":"1"}}}}}"#;
+    let line = &patched("2m", "deploy crashing", patch);
     let dir = played("", line, &[&workload("Deployment", "crashing", 2, "")]);
     let summary = fs::read_to_string(dir.path().join("run/summary.json")).expect("the summary");
     assert!(summary.contains("held up by CrashLoopBackOff (c), because of kubectl patch deploy crashing"), "{summary}");

@@ -347,7 +347,7 @@ const EXAMPLES: &[Example] = &[
     ),
     example("controller", &["controllers/service_account.rs"], &["mod service_account", "ServiceAccounts"]),
     example("fault kind", &["chaos/faults/slow_heartbeats.rs"], &["slow_heartbeats", "SlowHeartbeats"]),
-    example("output file", &["observe/transcript.rs"], &["transcript::Transcripts", "\"transcript.jsonl\""]),
+    example("output file", &["observe/transcript.rs"], &["transcript::Transcripts"]),
     example(
         "trap that summaries name",
         &["observe/traps/one_place.rs"],

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::causes::object_of;
-use super::super::record::{Counts, Pod, Record};
+use super::super::record::{Counts, Pod, Record, object_name};
 use super::super::sentence::Sentence;
 use super::super::words;
 use super::{Because, Step, Story, arithmetic, chain, fates, pending, row_at, steps_of};
@@ -18,6 +18,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let replaced = fates::replacements(record, &members);
     let mut facts = shortages(record, object);
     facts.extend(without_nodes(record, &members));
+    facts.extend(refused(record, object));
     let mut steps = steps_of(record, [object]);
     steps.extend(losses(record, &members, &replaced));
     steps.extend(returns(record, &members));
@@ -69,6 +70,18 @@ fn shortages(record: &Record, object: &str) -> Vec<Sentence> {
     }
     facts.extend(gaps);
     facts
+}
+
+/// That the API server lets it make no more of the pods that it wants at the end.
+fn refused(record: &Record, object: &str) -> Option<Sentence> {
+    let all = record.summary["refused_workloads"].as_array().into_iter().flatten();
+    let text = |of: &serde_json::Value, field: &str| of[field].as_str().unwrap_or_default().to_owned();
+    let is_it =
+        |of: &&serde_json::Value| object_name(&text(of, "kind"), &text(of, "namespace"), &text(of, "name")) == object;
+    let it = all.into_iter().find(is_it)?;
+    let said = Sentence::new("At the end it wants more pods than the API server lets it make, for ");
+    let said = said.lasting(SimDuration::from_secs_f64(it["refused_s"].as_f64().unwrap_or(0.0)));
+    Some(said.text(format!(": {}", text(it, "message").trim_end_matches('.'))))
 }
 
 /// Its pods that have no node at the end, by what they lack.

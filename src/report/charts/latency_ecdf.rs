@@ -35,8 +35,7 @@ fn draw(tables: &Tables) -> Option<String> {
         let pods = if lost_count == 1 { "pod" } else { "pods" };
         let title = format!("Until another was bound and Ready: {lost_count} {pods} taken away");
         let curves = [(&mut to_bound, "bound", WARN), (&mut to_ready, "Ready", CALM)];
-        let curves =
-            curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, lost_count, longest), color)));
+        let curves = curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, lost_count, longest), color)));
         let curves = style::told_apart(curves, |a, b| a.0 == b.0);
         let entries: Vec<(&str, RGBColor)> =
             curves.iter().map(|(names, (_, color))| (names.as_str(), *color)).collect();

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::record::{Pod, Record};
 use super::super::sentence::Sentence;
-use super::super::words::counted;
 use super::{Story, fates, steps_of, workload};
-use crate::units::SimTime;
+use crate::units::{SimTime, counted};
 
 /// Pods whose failure is told one by one.
 const TOLD_MAX: usize = 12;
@@ -39,7 +38,7 @@ fn goes_on(pod: &Pod) -> bool {
 fn count(record: &Record, object: &str, pods: &[&Pod]) -> Sentence {
     let wanted = record.workloads.get(object).and_then(|rows| rows.last()).map_or(0, |row| row.desired);
     let in_phase = |phase: &str| pods.iter().filter(|pod| pod.phase == phase).count();
-    let wanted = counted(usize::try_from(wanted).unwrap_or(0), "completion", "completions");
+    let wanted = counted(wanted, "completion", "completions");
     let (succeeded, failed) = (in_phase("Succeeded"), in_phase("Failed"));
     let open = pods.iter().filter(|pod| goes_on(pod)).count();
     Sentence::new(format!(

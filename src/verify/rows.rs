@@ -145,7 +145,7 @@ fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), Strin
         let is_earlier = |at: Option<SimTime>, than: SimTime| at.is_some_and(|at| at < than);
         let (first, hit) = before.entry(&row.name).or_insert_with(|| (row, Vec::new()));
         let lasts_beyond = |other: &&FaultRow| other.ended_at.is_none_or(|ended| ended > row.began_at);
-        let goes_on = hit.iter().any(|other| lasts_beyond(other));
+        let goes_on = hit.iter().any(lasts_beyond);
         // A node that joins meanwhile meets what is everywhere.
         let has_joined = goes_on && row.pods.is_some();
         if first.began_at != row.began_at && !has_joined {

@@ -16,8 +16,8 @@ use crate::component::{
 };
 use crate::model::ObjectKind;
 use crate::state::{
-    AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, ObjectDelta, PersistentVolumeId, Pod, PodDelta,
-    PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
+    AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, NotScheduled, ObjectDelta, PersistentVolumeId, Pod,
+    PodDelta, PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -222,8 +222,17 @@ impl Causes {
             Some(text) => self.push(at, parent, text),
             None => parent,
         };
-        if let Changed::QuotaChanged((namespace, _)) = what {
-            self.quotas.insert(*namespace, effect);
+        match what {
+            Changed::QuotaChanged((namespace, _)) => {
+                self.quotas.insert(*namespace, effect);
+            }
+            // A pod that comes with what keeps it from the scheduler: no later change says so.
+            Changed::PodAdded(id) => {
+                if let Some(why) = store.pod(*id).and_then(|pod| pod.not_scheduled.as_ref()) {
+                    self.push(at, effect, format!("{} {}", pod_name(store, *id), not_scheduled(why)));
+                }
+            }
+            _ => {}
         }
         effect
     }
@@ -342,11 +351,17 @@ fn is_named(what: &str) -> bool {
     what.starts_with(NAMED)
 }
 
-/// Whether a row tells of a pod that its controller replaces as it is.
+/// The condition of a pod that has no node, and why.
+fn not_scheduled(why: &NotScheduled) -> String {
+    format!("PodScheduled=False ({}): {}", why.reason.as_str(), why.message)
+}
+
+/// Whether a row tells of a pod that its controller replaces as it is. What takes a pod away says so in its conditions first.
 fn is_loss(what: &str) -> bool {
     let marked = what.split_once(" marked for deletion (");
     what.starts_with("pod/")
         && (what.ends_with(" gone")
+            || what.ends_with(" conditions changed")
             || what.contains(" is Failed")
             || marked.is_some_and(|(_, by)| by != "RollingUpdate)"))
 }
@@ -382,7 +397,7 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 write!(text, " Ready={}", if object.is_ready() { "True" } else { "False" }).ok()?;
             } else if delta.touches(PodDelta::CONDITIONS) {
                 match &object.not_scheduled {
-                    Some(why) => write!(text, " PodScheduled=False ({}): {}", why.reason.as_str(), why.message).ok()?,
+                    Some(why) => write!(text, " {}", not_scheduled(why)).ok()?,
                     None => write!(text, " conditions changed").ok()?,
                 }
             } else if delta.touches(PodDelta::NOMINATION) {

@@ -1,6 +1,6 @@
 //! The verdict: what somebody who reads only one thing of a run has to know, the worst first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -363,8 +363,10 @@ fn waiting(sentences: &mut Vec<Sentence>, standing: &[Standing<'_>]) {
     for Standing { reason, since, pods } in standing.iter().take(REASONS_MAX) {
         let objects: Vec<String> = pods.iter().map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)).collect();
         let since = since.as_ref().map_or_else(String::new, |since| format!(", because of {since}"));
+        let subjects: BTreeSet<Symbol> =
+            pods.iter().filter_map(|pod| pod.waiting).map(|waiting| waiting.subject).collect();
         let subject = pods.first().and_then(|pod| pod.waiting).map_or("", |waiting| waiting.subject.as_str());
-        let of = if pods.len() == 1 { format!(" ({subject})") } else { format!(" ({subject}, …)") };
+        let of = if subjects.len() < 2 { format!(" ({subject})") } else { format!(" ({subject}, …)") };
         let text = format!("{} held up by {reason}{of}{since}: {}", are(pods.len(), "pod"), names(&objects));
         sentences.push(sentence(Matter::PodsWaiting, Tone::Bad, text, objects));
     }

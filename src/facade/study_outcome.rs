@@ -68,7 +68,7 @@ impl StudyOutcome {
         self.results.comparison().map(|comparison| comparison.best)
     }
 
-    /// What applies the recommendation of [`Study::tune`].
+    /// What applies the recommendation of [`Study::tune`](crate::Study::tune).
     #[must_use]
     pub fn patches(&self) -> Option<&Patches> {
         self.patches.as_ref()

@@ -45,7 +45,9 @@ pub use runner::{Runner, confirm};
 pub use shard::{InvalidShard, Shard};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
+pub(crate) use told::counted;
 pub use told::{Remark, Teller};
-pub(crate) use told::{counted, grouped, spread};
+#[cfg(feature = "cli")]
+pub(crate) use told::{grouped, spread};
 pub use tuning::{KeptForUnseen, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

@@ -73,6 +73,11 @@ fn two_runs_are_told_apart_by_what_went_in() {
     assert_eq!(found["inputs"]["only_seed"], true);
     assert!(text.contains("the seed is 42 in the first run and 43 in the second"), "{text}");
 
+    play(&dir, "both", &["--seed", "43", "--set", &format!("{TOLERATION}=60")]);
+    let (found, text) = compared(&dir, "base", "both");
+    assert_eq!(found["divergence"]["why"]["kind"], "unknown");
+    assert!(text.contains("chance, as the seeds differ, or the only setting that differs"), "{text}");
+
     play(&dir, "later", &["--set", "spec.timeline[0].at=6m"]);
     let (found, _) = compared(&dir, "base", "later");
     let why = &found["divergence"]["why"];

@@ -75,7 +75,7 @@ pub enum WhyKind {
     Chance,
     /// Another version of this program.
     Version,
-    /// Nothing that is known: equal inputs give equal runs.
+    /// It cannot be told, as chance differs beside settings; or nothing that is known: equal inputs give equal runs.
     Unknown,
 }
 
@@ -221,7 +221,13 @@ const ACTION: &str = "scenario: ";
 
 /// What of the inputs drives the runs apart.
 fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart) -> Why {
-    let why = |kind, text: String| Why { kind, text, at_s: None };
+    // Whatever a setting may do, another seed may have done as well.
+    let why = |kind, text: String| match (kind, &inputs.seeds) {
+        (WhyKind::Settings, Some(_)) => {
+            Why { kind: WhyKind::Unknown, text: format!("chance, as the seeds differ, or {text}"), at_s: None }
+        }
+        _ => Why { kind, text, at_s: None },
+    };
     let deciding: Vec<&Setting> = inputs.settings.iter().filter(|setting| setting.decides).collect();
     let named: Vec<&&Setting> = deciding.iter().filter(|setting| is_about(setting, apart)).collect();
     match (&deciding[..], &named[..]) {

@@ -1,5 +1,6 @@
 //! Tables as Parquet: with the types of their columns, for DuckDB, pandas, Polars and Spark.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,13 +32,14 @@ pub(super) fn content(path: &Path, table: &TableInfo) -> Result<Vec<u8>, TableEr
     }
     let begin = |header: &[String]| {
         let columns = expanded(header, table);
-        let checked = |(place, name, info): &(usize, &str, &ColumnInfo)| Checked {
+        let checked = |(place, info): &(usize, &ColumnInfo)| Checked {
             place: *place,
-            name: (*name).to_owned(),
+            name: header[*place].clone(),
             cells: info.cells,
         };
-        let places: Vec<usize> = columns.iter().map(|(place, ..)| *place).collect();
-        let writer = Writer::new(columns.iter().map(|(_, name, info)| Column::new(name, info)).collect());
+        let places: Vec<usize> = columns.iter().map(|(place, _)| *place).collect();
+        let named = |(place, info): &(usize, &ColumnInfo)| Column::new(&name_of(&header[*place], info, table), info);
+        let writer = Writer::new(columns.iter().map(named).collect());
         Ok(((places, writer), columns.iter().map(checked).collect()))
     };
     let (_, writer) = tables::scan(path, begin, |(places, writer), row| {
@@ -46,24 +48,33 @@ pub(super) fn content(path: &Path, table: &TableInfo) -> Result<Vec<u8>, TableEr
     writer.finish().map_err(wrong)
 }
 
-/// The columns of a file by its header: their places, their names, and what they are. One that stands for several takes all up to the next
-/// that does not, or to the end; those of an older version that are not there are left out.
-fn expanded<'a>(header: &'a [String], table: &'a TableInfo) -> Vec<(usize, &'a str, &'a ColumnInfo)> {
+/// The columns of a file by its header: their places, and what they are. One that stands for several takes all up to the next
+/// that does not, or to the end; as the several may be called anything, that one is the last of its name. Those of an older version that
+/// are not there are left out.
+fn expanded<'a>(header: &[String], table: &'a TableInfo) -> Vec<(usize, &'a ColumnInfo)> {
     let stands_for_several = |info: &ColumnInfo| matches!(info.cells, Cells::Texts | Cells::Reals | Cells::Counts);
     let (mut found, mut place) = (Vec::new(), 0);
     for (index, info) in table.columns.iter().enumerate() {
         let at = |name: &str| header[place..].iter().position(|known| known == name).map(|offset| place + offset);
         let range = if stands_for_several(info) {
-            let next = table.columns.get(index + 1).and_then(|next| at(next.name));
-            place..next.unwrap_or(header.len())
+            let next = table.columns.get(index + 1);
+            let next = next.and_then(|next| header[place..].iter().rposition(|known| known == next.name));
+            place..next.map_or(header.len(), |offset| place + offset)
         } else {
             let Some(at) = at(info.name) else { continue };
             at..at + 1
         };
         place = range.end;
-        found.extend(range.map(|place| (place, header[place].as_str(), info)));
+        found.extend(range.map(|place| (place, info)));
     }
     found
+}
+
+/// How a column is called: as in the CSV. What users name as the table names another of its columns is told apart by what it is, as readers
+/// find columns by name: `pool nodes` beside `nodes`.
+fn name_of<'a>(name: &'a str, info: &ColumnInfo, table: &TableInfo) -> Cow<'a, str> {
+    let is_taken = name != info.name && table.columns.iter().any(|other| other.name == name);
+    if is_taken { Cow::Owned(format!("{} {name}", info.name.trim_matches(['<', '>']))) } else { Cow::Borrowed(name) }
 }
 
 /// The cells of a column, of the rows of a group.
@@ -304,6 +315,14 @@ mod tests {
         assert_eq!(names, ["variant", "grace", "wait", "seed", "evictions", "cost"]);
         let fields: Vec<&Field> = found[0].iter().map(|(_, field)| field).collect();
         assert_eq!(fields[3..], [&Field::ULong(u64::MAX), &Field::Double(2.0), &Field::Null]);
+    }
+
+    #[test]
+    fn what_users_name_may_be_called_as_the_column_behind_it() {
+        let columns = vec![info("<pool>", Cells::Counts), info("nodes", Cells::Number), info("price", Cells::Real)];
+        let found = rows("plan.csv", "web,nodes,nodes,price\n1,2,3,4.5\n", columns);
+        let values: Vec<String> = found[0].iter().map(|(name, field)| format!("{name}={field}")).collect();
+        assert_eq!(values, ["web=1", "pool nodes=2", "nodes=3", "price=4.5"]);
     }
 
     #[test]

@@ -89,6 +89,17 @@ pub enum PodTimer {
     Resync,
 }
 
+/// How a container ends.
+#[derive(Copy, Clone, Debug)]
+enum End {
+    /// As its pod says.
+    ByItself,
+    /// Killed for its memory.
+    OutOfMemory,
+    /// With that exit code.
+    WithCode(i32),
+}
+
 impl Timer {
     /// Whether what it is about is still there. The machine behind a name outlives its Node object.
     pub(super) fn is_live(&self, store: &Store) -> bool {
@@ -100,10 +111,7 @@ impl Timer {
 
     /// Whether it is the end of a container.
     pub(super) fn happens(&self) -> bool {
-        matches!(
-            self,
-            Self::Pod(_, PodTimer::Ended | PodTimer::OutOfMemory | PodTimer::ProbeKilled(_) | PodTimer::InitFailed(..))
-        )
+        matches!(self, Self::Pod(_, timer) if timer.end().is_some())
     }
 
     /// What it is for, in words.
@@ -138,10 +146,20 @@ impl NodeTimer {
 impl PodTimer {
     /// How a container ends with it: `Error, exit code 1`.
     fn ending(self, pod: PodId, store: &Store) -> Option<String> {
-        let Ending { exit_code, reason, .. } = match self {
-            Self::Ended => ends_by_itself(store.pod(pod)?, SimTime::ZERO),
-            Self::OutOfMemory => out_of_memory(SimTime::ZERO),
-            Self::ProbeKilled(code) | Self::InitFailed(_, code) => Ending::exit(code, SimTime::ZERO),
+        let Ending { exit_code, reason, .. } = match self.end()? {
+            End::ByItself => ends_by_itself(store.pod(pod)?, SimTime::ZERO),
+            End::OutOfMemory => out_of_memory(SimTime::ZERO),
+            End::WithCode(code) => Ending::exit(code, SimTime::ZERO),
+        };
+        Some(format!("{}, exit code {exit_code}", reason.as_str()))
+    }
+
+    /// The end of a container that it is; none if it is anything else.
+    fn end(self) -> Option<End> {
+        match self {
+            Self::Ended => Some(End::ByItself),
+            Self::OutOfMemory => Some(End::OutOfMemory),
+            Self::ProbeKilled(code) | Self::InitFailed(_, code) => Some(End::WithCode(code)),
             Self::RoomMade
             | Self::LookUpVolumes
             | Self::MountSync
@@ -157,9 +175,8 @@ impl PodTimer {
             | Self::Deadline
             | Self::Stopped
             | Self::Cleaned
-            | Self::Resync => return None,
-        };
-        Some(format!("{}, exit code {exit_code}", reason.as_str()))
+            | Self::Resync => None,
+        }
     }
 
     fn words(self) -> &'static str {

@@ -1,8 +1,7 @@
 //! `diff`: what changed from one run to another.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
@@ -11,11 +10,11 @@ use super::failure::Failure;
 use super::ui::Ui;
 use super::words::{counted, cut, length, moment};
 use super::{Ending, Output};
+use crate::facade::Report;
 use crate::inspect::{
-    self, Apart, Diff, Difference, Divergence, Happening, Inputs, InspectError, OnlyInOne, Run, ServiceDifference,
-    Setting, WorkloadDifference,
+    Apart, Diff, Difference, Divergence, Happening, Inputs, OnlyInOne, Run, ServiceDifference, Setting,
+    WorkloadDifference,
 };
-use crate::report::{RunTables, draw_diff_page, is_place_of_page};
 
 /// Workloads that are listed.
 const LISTED_MAX: usize = 15;
@@ -49,31 +48,17 @@ pub(super) struct DiffArgs {
 }
 
 pub(super) fn diff(arguments: &DiffArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let found = inspect::diff(&arguments.before, &arguments.after)?;
+    let (before, after) = (Report::open(&arguments.before)?, Report::open(&arguments.after)?);
+    let comparison = before.diff(&after)?;
     if let Some(place) = &arguments.html {
-        write_page(arguments, &found, place)?;
+        comparison.write_page(place)?;
         ui.note(format_args!("the page is {}", place.display()));
     }
     match arguments.output {
-        Output::Text => ui.out(&text(&found))?,
-        Output::Json => ui.json(&found)?,
+        Output::Text => ui.out(&text(comparison.found()))?,
+        Output::Json => ui.json(comparison.found())?,
     }
     Ok(Ending::Done)
-}
-
-/// Writes the page of two runs.
-fn write_page(arguments: &DiffArgs, found: &Diff, place: &Path) -> Result<(), Failure> {
-    if !is_place_of_page(place) {
-        let problem = format!("`{}` is there already, and is no page of ours", place.display());
-        return Err(Failure::input(problem, "name another file"));
-    }
-    let open = |dir: &Path| inspect::summary(dir).map(|summary| RunTables::new(dir.to_owned(), summary));
-    let (before, after) = (open(&arguments.before)?, open(&arguments.after)?);
-    let found = serde_json::to_value(found).expect("plain data");
-    let page = draw_diff_page([&before, &after], &found).map_err(InspectError::from)?;
-    fs::write(place, page).map_err(|error| {
-        Failure::input(format!("cannot write to `{}`: {error}", place.display()), "check that you may write there")
-    })
 }
 
 fn number(value: Option<f64>) -> String {

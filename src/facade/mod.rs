@@ -2,6 +2,7 @@
 //! line does. It has no rules of its own, prints nothing and reads no environment. The crate's root exports what is stable.
 
 mod cluster;
+mod comparison;
 mod decisions;
 mod error;
 mod load;
@@ -23,6 +24,7 @@ mod view;
 mod write_options;
 
 pub use cluster::{Cluster, ClusterOptions};
+pub use comparison::Comparison;
 #[cfg(feature = "cli")]
 pub(crate) use decisions::path_of;
 pub use decisions::{Decision, Decisions, Rejected};

@@ -48,6 +48,11 @@ impl Report {
         Self { run: self.run.moved_to(dir) }
     }
 
+    /// Its tables, if it is of a run.
+    pub(super) fn tables_of_run(&self) -> &RunTables {
+        &self.run
+    }
+
     /// Where it is.
     pub(crate) fn dir(&self) -> &Path {
         self.run.dir()
@@ -140,7 +145,7 @@ impl Report {
         write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         options.check_formats()?;
-        options.export(&Exported { dir: self.dir(), tables: &self.tables(), charts }, write)
+        options.export(&Exported { dir: self.dir(), summary: self.summary(), tables: &self.tables(), charts }, write)
     }
 
     fn kind(&self) -> Kind {

@@ -1,5 +1,7 @@
 //! How results are written.
 
+use serde_json::Value;
+
 use super::error::Error;
 use crate::observe::TableInfo;
 use crate::report::{Exported, Format, OutputDir, Overwrite};
@@ -79,7 +81,7 @@ impl WriteOptions {
         tables: &[TableInfo],
         charts: &[(&'static str, String)],
     ) -> Result<(), Error> {
-        let exported = Exported { dir: out.path(), tables, charts };
+        let exported = Exported { dir: out.path(), summary: &Value::Null, tables, charts };
         self.export(&exported, |name, content| Ok(out.write(name, content)?))
     }
 

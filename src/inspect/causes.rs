@@ -1,11 +1,10 @@
 //! `causes.csv`, indexed: what happened to each object, and what it follows from.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use crate::report::{Table, TableError, line, text, time, whole};
+use crate::report::{RunTables, TableError, line, text, time, whole};
 use crate::units::SimTime;
 
 /// A thing that happened.
@@ -28,10 +27,10 @@ impl Causes {
     /// # Errors
     ///
     /// If the table is missing or damaged, or a row follows from no earlier one.
-    pub(super) fn read(dir: &Path) -> Result<Self, TableError> {
+    pub(super) fn read(run: &RunTables) -> Result<Self, TableError> {
         const COLUMNS: [&str; 4] = ["effect_id", "time_s", "what", "cause_id"];
-        let path = dir.join("causes.csv");
-        let table = Table::read(dir, "causes.csv", &COLUMNS)?;
+        let path = run.dir().join("causes.csv");
+        let table = run.read_columns("causes.csv", &COLUMNS)?;
         let [id, at, what, cause] = COLUMNS.map(|name| table.column(name));
         let mut by_id: FxHashMap<i64, usize> = FxHashMap::default();
         let mut causes = Self::default();

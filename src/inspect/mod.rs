@@ -16,7 +16,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::report::{TableError, expect_whole};
+use crate::report::{RunTables, TableError, expect_whole};
 
 pub use diff::{
     Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, Said, ServiceDifference, Setting,
@@ -108,16 +108,25 @@ fn oddity(summary: &serde_json::Value) -> Option<String> {
     Some(format!("`workloads[{index}]` does not say which workload it is"))
 }
 
-/// `summary.json` of a run, and of nothing else.
+/// The tables of a run, and of nothing else.
 ///
 /// # Errors
 ///
-/// If there is none, it is damaged, it is that of another command, or the run's tables have other rows than it wrote.
-pub fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
-    let summary = summary(dir)?;
-    expect_run(dir, &summary)?;
-    expect_whole(dir)?;
-    Ok(summary)
+/// If there is no `summary.json`, it is damaged, it is that of another command, or the run's tables have other rows than it wrote.
+fn open(dir: &Path) -> Result<RunTables, InspectError> {
+    let run = RunTables::new(dir.to_owned(), summary(dir)?);
+    expect_whole_run(&run)?;
+    Ok(run)
+}
+
+/// Refuses what is not a whole run.
+///
+/// # Errors
+///
+/// If it is damaged, it is that of another command, or its tables have other rows than the run wrote.
+fn expect_whole_run(run: &RunTables) -> Result<(), InspectError> {
+    expect_run(run.dir(), run.summary())?;
+    Ok(expect_whole(run.dir(), run.summary())?)
 }
 
 /// Refuses the `summary.json` of a directory that is not that of a run.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::InspectError;
 use super::causes::Causes;
-use crate::report::{Row, Table, TableError, is_true, text, time, whole};
+use crate::report::{Row, RunTables, TableError, is_true, text, time, whole};
 use crate::units::{SimDuration, SimTime};
 
 /// A finished run.
@@ -150,12 +150,12 @@ pub(super) struct Event {
 
 /// Rows of a table, made from the cells of these columns.
 fn rows<const N: usize, R>(
-    dir: &Path,
+    run: &RunTables,
     file: &str,
     columns: [&'static str; N],
     mut row_of: impl FnMut(Row<'_>, [usize; N]) -> R,
 ) -> Result<Vec<R>, TableError> {
-    let table = Table::read(dir, file, &columns)?;
+    let table = run.read_columns(file, &columns)?;
     let places = columns.map(|name| table.column(name));
     Ok(table.rows().map(|row| row_of(row, places)).collect())
 }
@@ -185,9 +185,10 @@ impl Record {
     ///
     /// If it is no run's, or a table is missing or damaged.
     pub(super) fn read(dir: &Path) -> Result<Self, InspectError> {
-        let summary = super::summary_of_run(dir)?;
-        let causes = Causes::read(dir)?;
-        let pods = pods(dir)?;
+        let run = &super::open(dir)?;
+        let summary = run.summary().clone();
+        let causes = Causes::read(run)?;
+        let pods = pods(run)?;
         let mut in_order: Vec<usize> = (0..pods.len()).collect();
         in_order.sort_by_key(|index| pods[*index].created);
         let mut pods_by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
@@ -195,19 +196,19 @@ impl Record {
             pods_by_name.entry(pods[index].name.clone()).or_default().push(index);
         }
         let end = SimTime::from_millis((summary["duration_s"].as_f64().unwrap_or(0.0) * 1000.0).round() as i64);
-        let disruptions = disruptions(dir, &pods, &pods_by_name)?;
+        let disruptions = disruptions(run, &pods, &pods_by_name)?;
         Ok(Self {
             causes,
             disruptions,
             pods,
             pods_by_name,
-            nodes: nodes(dir)?,
-            taints: taints(dir)?,
-            timers: by_name(timers(dir)?).into_iter().collect(),
-            faults: faults(dir)?,
-            workloads: workloads(dir)?,
-            services: services(dir)?,
-            events: by_name(events(dir)?).into_iter().collect(),
+            nodes: nodes(run)?,
+            taints: taints(run)?,
+            timers: by_name(timers(run)?).into_iter().collect(),
+            faults: faults(run)?,
+            workloads: workloads(run)?,
+            services: services(run)?,
+            events: by_name(events(run)?).into_iter().collect(),
             summary,
             end,
         })
@@ -239,7 +240,7 @@ impl Record {
     }
 }
 
-fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
+fn pods(run: &RunTables) -> Result<Vec<Pod>, TableError> {
     const COLUMNS: [&str; 20] = [
         "namespace",
         "name",
@@ -262,7 +263,7 @@ fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
         "workload_name",
         "taken_away",
     ];
-    rows(dir, "pods.csv", COLUMNS, |row, at| {
+    rows(run, "pods.csv", COLUMNS, |row, at| {
         let cell = |index: usize| text(row, at[index]);
         let namespace = cell(0);
         Pod {
@@ -286,27 +287,27 @@ fn pods(dir: &Path) -> Result<Vec<Pod>, TableError> {
     })
 }
 
-fn nodes(dir: &Path) -> Result<BTreeMap<String, Vec<NodeChange>>, TableError> {
+fn nodes(run: &RunTables) -> Result<BTreeMap<String, Vec<NodeChange>>, TableError> {
     let columns = ["time_s", "node", "ready", "unschedulable"];
-    let changes = rows(dir, "nodes.csv", columns, |row, [at, node, ready, unschedulable]| {
+    let changes = rows(run, "nodes.csv", columns, |row, [at, node, ready, unschedulable]| {
         let (at, ready) = (time(row, at).unwrap_or_default(), text(row, ready).to_owned());
         (text(row, node).to_owned(), NodeChange { at, ready, unschedulable: is_true(row, unschedulable) })
     })?;
     Ok(by_name(changes))
 }
 
-fn taints(dir: &Path) -> Result<Vec<TaintChange>, TableError> {
+fn taints(run: &RunTables) -> Result<Vec<TaintChange>, TableError> {
     let columns = ["time_s", "node", "key", "effect", "change", "by"];
-    rows(dir, "taints.csv", columns, |row, [at, node, key, effect, change, by]| {
+    rows(run, "taints.csv", columns, |row, [at, node, key, effect, change, by]| {
         let cell = |column: usize| text(row, column).to_owned();
         let at = time(row, at).unwrap_or_default();
         TaintChange { at, node: cell(node), key: cell(key), effect: cell(effect), change: cell(change), by: cell(by) }
     })
 }
 
-fn timers(dir: &Path) -> Result<Vec<(String, Timer)>, TableError> {
+fn timers(run: &RunTables) -> Result<Vec<(String, Timer)>, TableError> {
     let columns = ["set_s", "timer", "namespace", "name", "length_s", "due_s", "ended_s", "end", "taint", "by"];
-    rows(dir, "timers.csv", columns, |row, [set, timer, namespace, name, length, due, ended, end, taint, by]| {
+    rows(run, "timers.csv", columns, |row, [set, timer, namespace, name, length, due, ended, end, taint, by]| {
         let cell = |column: usize| text(row, column).to_owned();
         let kind = if text(row, namespace).is_empty() { "node" } else { "pod" };
         let length = time(row, length).unwrap_or_default().saturating_since(SimTime::ZERO);
@@ -318,7 +319,7 @@ fn timers(dir: &Path) -> Result<Vec<(String, Timer)>, TableError> {
 }
 
 fn disruptions(
-    dir: &Path,
+    run: &RunTables,
     pods: &[Pod],
     by_name: &FxHashMap<String, Vec<usize>>,
 ) -> Result<BTreeMap<usize, Disruption>, TableError> {
@@ -328,7 +329,7 @@ fn disruptions(
         of_name.iter().copied().find(|pod| Some(pods[*pod].created) == created)
     };
     let found =
-        rows(dir, "disruptions.csv", columns, |row, [namespace, name, created, outcome, other, other_created]| {
+        rows(run, "disruptions.csv", columns, |row, [namespace, name, created, outcome, other, other_created]| {
             let namespace = text(row, namespace);
             let lost = pod(namespace, text(row, name), time(row, created))?;
             let replacement = pod(namespace, text(row, other), time(row, other_created));
@@ -337,18 +338,18 @@ fn disruptions(
     Ok(found.into_iter().flatten().collect())
 }
 
-fn faults(dir: &Path) -> Result<Vec<Fault>, TableError> {
+fn faults(run: &RunTables) -> Result<Vec<Fault>, TableError> {
     let columns = ["kind", "object", "began_s", "ended_s"];
-    rows(dir, "faults.csv", columns, |row, [kind, object, began, ended]| {
+    rows(run, "faults.csv", columns, |row, [kind, object, began, ended]| {
         let cell = |column: usize| text(row, column).to_owned();
         let (began, ended) = (time(row, began).unwrap_or_default(), time(row, ended));
         Fault { kind: cell(kind), object: cell(object), began, ended }
     })
 }
 
-fn workloads(dir: &Path) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
+fn workloads(run: &RunTables) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
     let columns = ["time_s", "namespace", "kind", "name", "desired", "ready"];
-    let changes = rows(dir, "workloads.csv", columns, |row, [at, namespace, kind, name, desired, ready]| {
+    let changes = rows(run, "workloads.csv", columns, |row, [at, namespace, kind, name, desired, ready]| {
         let counts =
             Counts { at: time(row, at).unwrap_or_default(), desired: count(row, desired), ready: count(row, ready) };
         (object_name(text(row, kind), text(row, namespace), text(row, name)), counts)
@@ -356,9 +357,9 @@ fn workloads(dir: &Path) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
     Ok(by_name(changes))
 }
 
-fn services(dir: &Path) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {
+fn services(run: &RunTables) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {
     let columns = ["time_s", "namespace", "name", "targets", "dead_targets"];
-    let changes = rows(dir, "services.csv", columns, |row, [at, namespace, name, targets, dead]| {
+    let changes = rows(run, "services.csv", columns, |row, [at, namespace, name, targets, dead]| {
         let at = time(row, at).unwrap_or_default();
         let targets = Targets { at, targets: count(row, targets), dead: count(row, dead) };
         (object_name("service", text(row, namespace), text(row, name)), targets)
@@ -366,9 +367,9 @@ fn services(dir: &Path) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {
     Ok(by_name(changes))
 }
 
-fn events(dir: &Path) -> Result<Vec<(String, Event)>, TableError> {
+fn events(run: &RunTables) -> Result<Vec<(String, Event)>, TableError> {
     let columns = ["time_s", "reason", "kind", "namespace", "name", "message"];
-    rows(dir, "events.csv", columns, |row, [at, reason, kind, namespace, name, message]| {
+    rows(run, "events.csv", columns, |row, [at, reason, kind, namespace, name, message]| {
         let cell = |column: usize| text(row, column).to_owned();
         let at = time(row, at).unwrap_or_default();
         let event = Event { at, reason: cell(reason), message: cell(message) };

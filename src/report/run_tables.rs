@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::table::Table;
-use super::tables::TableError;
-use crate::observe::{self, TableInfo};
+use super::tables::{TableError, rows_written};
+use crate::observe::{self, ColumnInfo, TableInfo};
 
 /// A table, once it has been read, or why it cannot be.
 type Slot = OnceLock<Result<Arc<Table>, TableError>>;
@@ -61,10 +61,29 @@ impl RunTables {
     ///
     /// If no run has such a table.
     pub(super) fn read(&self, file: &str, columns: &[&str]) -> Result<&Arc<Table>, TableError> {
-        let (info, slot) = self.tables.iter().find(|(info, _)| info.file == file).expect("a table of a run");
+        let (info, slot) = self.slot(file);
         let path = self.dir.join(file);
-        let table = slot.get_or_init(|| Table::read_known(&path, &info.columns).map(Arc::new));
+        let table = slot.get_or_init(|| Table::read_known(&path, self.rows_written(file), &info.columns).map(Arc::new));
         let table = table.as_ref().map_err(Clone::clone)?;
+        table.expect(&path, columns)?;
+        Ok(table)
+    }
+
+    /// These columns of a table, for somebody who needs no others and reads them once: nothing of it is kept here.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing or damaged, or lacks one of them.
+    ///
+    /// # Panics
+    ///
+    /// If no run has such a table, or the table no such column.
+    pub(crate) fn read_columns(&self, file: &str, columns: &[&'static str]) -> Result<Table, TableError> {
+        let (info, _) = self.slot(file);
+        let column = |name: &&str| *info.columns.iter().find(|column| column.name == *name).expect("a column of it");
+        let wanted: Vec<ColumnInfo> = columns.iter().map(column).collect();
+        let path = self.dir.join(file);
+        let table = Table::read_known(&path, self.rows_written(file), &wanted)?;
         table.expect(&path, columns)?;
         Ok(table)
     }
@@ -75,7 +94,19 @@ impl RunTables {
     ///
     /// If its file is missing although the run has written it, or is damaged.
     pub(super) fn find(&self, file: &str) -> Result<Option<&Arc<Table>>, TableError> {
-        let is_written = self.dir.join(file).exists() || self.summary["rows"].get(file).is_some();
-        if is_written { self.read(file, &[]).map(Some) } else { Ok(None) }
+        if self.has_written(file) { self.read(file, &[]).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether the run has written that table: an older version did not know all.
+    pub(crate) fn has_written(&self, file: &str) -> bool {
+        self.dir.join(file).exists() || self.summary["rows"].get(file).is_some()
+    }
+
+    fn rows_written(&self, file: &str) -> Option<u64> {
+        rows_written(&self.summary, file)
+    }
+
+    fn slot(&self, file: &str) -> &(TableInfo, Slot) {
+        self.tables.iter().find(|(info, _)| info.file == file).expect("a table of a run")
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! A table that is not whole is refused: a picture of a part of a run looks like a picture of the run.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -58,33 +57,14 @@ fn excerpt(text: &str) -> String {
 }
 
 impl Table {
-    /// Reads these columns of a table of a run.
-    ///
-    /// # Errors
-    ///
-    /// If the file is missing or damaged, or lacks one of them.
-    ///
-    /// # Panics
-    ///
-    /// If no run has such a table, or the table no such column.
-    pub(crate) fn read(dir: &Path, file: &str, columns: &[&'static str]) -> Result<Self, TableError> {
-        let tables = crate::observe::tables();
-        let table = tables.iter().find(|table| table.file == file).expect("a table of a run");
-        let info = |name: &&str| *table.columns.iter().find(|column| column.name == *name).expect("a column of it");
-        let path = dir.join(file);
-        let read = Self::read_known(&path, &columns.iter().map(info).collect::<Vec<_>>())?;
-        read.expect(&path, columns)?;
-        Ok(read)
-    }
-
-    /// Reads columns of a file, of which it is said what they hold.
+    /// Reads columns of a file, of which it is said what they hold; nobody has counted its rows.
     ///
     /// # Errors
     ///
     /// If the file is missing or damaged, or lacks one of them.
     pub(crate) fn read_as(path: &Path, columns: &[(&'static str, Cells)]) -> Result<Self, TableError> {
         let infos = columns.iter().map(|&(name, cells)| ColumnInfo { name, cells, unit: "", meaning: "" });
-        let read = Self::read_known(path, &infos.collect::<Vec<_>>())?;
+        let read = Self::read_known(path, None, &infos.collect::<Vec<_>>())?;
         read.expect(path, &columns.iter().map(|column| column.0).collect::<Vec<_>>())?;
         Ok(read)
     }
@@ -103,10 +83,10 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// If the file is missing or damaged.
-    pub(super) fn read_known(path: &Path, columns: &[ColumnInfo]) -> Result<Self, TableError> {
+    /// If the file is missing or damaged, or has other rows than were `written`, if somebody has counted them.
+    pub(super) fn read_known(path: &Path, written: Option<u64>, columns: &[ColumnInfo]) -> Result<Self, TableError> {
         if path.extension().is_some_and(|ending| ending == "jsonl") {
-            return Self::read_json_lines(path, columns);
+            return Self::read_json_lines(path, written, columns);
         }
         let begin = |header: &[String]| {
             let place = |info: &ColumnInfo| header.iter().position(|name| name == info.name);
@@ -118,16 +98,16 @@ impl Table {
             let (places, infos): (Vec<usize>, Vec<ColumnInfo>) = known.into_iter().unzip();
             Ok(((Self::new(infos), places), checked))
         };
-        let (table, _) = scan(path, begin, |(table, places), row| {
+        let (table, _) = scan(path, written, begin, |(table, places), row| {
             let line = row.position().map_or(0, csv::Position::line);
             table.push(line, places.iter().map(|place| row.get(*place).unwrap_or_default()));
         })?;
         Ok(table)
     }
 
-    fn read_json_lines(path: &Path, columns: &[ColumnInfo]) -> Result<Self, TableError> {
+    fn read_json_lines(path: &Path, written: Option<u64>, columns: &[ColumnInfo]) -> Result<Self, TableError> {
         let mut table = Self::new(columns.iter().copied());
-        scan_json_lines(path, columns, |line, cells| table.push(line, cells.iter().map(String::as_str)))?;
+        scan_json_lines(path, written, columns, |line, cells| table.push(line, cells.iter().map(String::as_str)))?;
         Ok(table)
     }
 }
@@ -136,9 +116,10 @@ impl Table {
 ///
 /// # Errors
 ///
-/// If it is not there, is not text, has a line that is no JSON, or other rows than the run wrote.
+/// If it is not there, is not text, has a line that is no JSON, or other rows than were `written`.
 pub(super) fn scan_json_lines(
     path: &Path,
+    written: Option<u64>,
     columns: &[ColumnInfo],
     mut show: impl FnMut(u64, &[String]),
 ) -> Result<(), TableError> {
@@ -150,7 +131,7 @@ pub(super) fn scan_json_lines(
         let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
         show(count, &cells);
     }
-    expect_rows(path, count)
+    expect_rows(path, written, count)
 }
 
 /// A value as a cell of a CSV would have it.
@@ -177,9 +158,11 @@ pub(super) struct Checked {
 ///
 /// # Errors
 ///
-/// If it is not there, ends within a line, is not text, cannot be begun, or has a cell that does not hold what its column should.
+/// If it is not there, ends within a line, is not text, cannot be begun, has a cell that does not hold what its column should, or other
+/// rows than were `written`.
 pub(super) fn scan<S>(
     path: &Path,
+    written: Option<u64>,
     begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
     mut show: impl FnMut(&mut S, &csv::StringRecord),
 ) -> Result<S, TableError> {
@@ -209,7 +192,7 @@ pub(super) fn scan<S>(
     if !text.ends_with('\n') {
         return Err(wrong(Some(line_of(text.as_bytes())), "the file ends within this line".to_owned()));
     }
-    expect_rows(path, count)?;
+    expect_rows(path, written, count)?;
     Ok(state)
 }
 
@@ -226,48 +209,39 @@ pub(crate) fn read_text(path: &Path) -> Result<String, TableError> {
     })
 }
 
-/// Refuses a table that has other rows than the run wrote by its summary.
-///
-/// # Errors
-///
-/// If it has.
-pub(super) fn expect_rows(path: &Path, count: u64) -> Result<(), TableError> {
-    let Some(written) = rows_written(path).filter(|written| *written != count) else { return Ok(()) };
+/// Refuses a table that has other rows than were written, if somebody has counted them.
+fn expect_rows(path: &Path, written: Option<u64>, count: u64) -> Result<(), TableError> {
+    let Some(written) = written.filter(|written| *written != count) else { return Ok(()) };
     let problem = format!(
         "there are {count} rows, of {written} that the run wrote by its summary.json: somebody has cut or changed the file"
     );
     Err(TableError::new(path, None, problem))
 }
 
-/// Refuses the directory of a run in which a table is missing that its summary tells of, or has other rows than the run wrote.
+/// Refuses the directory of a run, whose `summary.json` has been read, in which a table is missing that its summary tells of, or has other rows than the run wrote.
 ///
 /// # Errors
 ///
 /// If there is one, or one is not text: the first.
-pub(crate) fn expect_whole(dir: &Path) -> Result<(), TableError> {
+pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError> {
     for table in crate::observe::tables() {
         let path = dir.join(table.file);
-        if rows_written(&path).is_none() {
+        let written = rows_written(summary, table.file);
+        if written.is_none() {
             continue;
         }
         if path.extension().is_some_and(|kind| kind == "jsonl") {
-            expect_rows(&path, read_text(&path)?.lines().count() as u64)?;
+            expect_rows(&path, written, read_text(&path)?.lines().count() as u64)?;
         } else {
-            scan(&path, |_| Ok(((), Vec::new())), |(), _| {})?;
+            scan(&path, written, |_| Ok(((), Vec::new())), |(), _| {})?;
         }
     }
     Ok(())
 }
 
-/// How many rows a table had when it was written; none if the directory's summary does not say.
-fn rows_written(table: &Path) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    struct Counted {
-        rows: BTreeMap<String, u64>,
-    }
-    let summary = fs::read(table.parent()?.join("summary.json")).ok()?;
-    let counted: Counted = serde_json::from_slice(&summary).ok()?;
-    counted.rows.get(table.file_name()?.to_str()?).copied()
+/// How many rows a table had when it was written; none if the directory's `summary.json` does not say.
+pub(super) fn rows_written(summary: &Value, file: &str) -> Option<u64> {
+    summary["rows"][file].as_u64()
 }
 
 /// Why a file cannot be read, in words.
@@ -285,7 +259,10 @@ fn line_of(text: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::report::RunTables;
 
     #[test]
     fn a_table_that_is_not_whole_is_refused_with_the_line() {
@@ -321,31 +298,29 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("nodes.csv");
         fs::write(&path, "time_s\n1.000\n2.000\n").expect("a file");
-        let read = |summary: &str| {
-            fs::write(dir.path().join("summary.json"), summary).expect("a file");
-            Table::read(dir.path(), "nodes.csv", &["time_s"]).map(|table| table.rows().count())
+        let read = |summary: Value| {
+            let run = RunTables::new(dir.path().to_owned(), summary);
+            run.read_columns("nodes.csv", &["time_s"]).map(|table| table.rows().count())
         };
-        for fine in [r#"{"rows": {"nodes.csv": 2}}"#, r#"{"rows": {"pods.csv": 9}}"#, "{}", "no json"] {
-            assert_eq!(read(fine), Ok(2), "{fine}");
+        for fine in [json!({"rows": {"nodes.csv": 2}}), json!({"rows": {"pods.csv": 9}}), json!({}), Value::Null] {
+            assert_eq!(read(fine.clone()), Ok(2), "{fine}");
         }
-        let problem = read(r#"{"rows": {"nodes.csv": 3}}"#).expect_err("a row is missing").problem;
+        let problem = read(json!({"rows": {"nodes.csv": 3}})).expect_err("a row is missing").problem;
         assert!(problem.starts_with("there are 2 rows, of 3 that the run wrote"), "{problem}");
         // Whether or not somebody asks for that table.
-        let whole = |summary: &str| {
-            fs::write(dir.path().join("summary.json"), summary).expect("a file");
-            expect_whole(dir.path()).map_err(|error| error.problem)
-        };
-        assert_eq!(whole(r#"{"rows": {"nodes.csv": 2}}"#), Ok(()));
-        assert_eq!(whole("{}"), Ok(()));
-        assert!(whole(r#"{"rows": {"nodes.csv": 3}}"#).is_err_and(|problem| problem.contains("2 rows, of 3")));
-        let missing = whole(r#"{"rows": {"nodes.csv": 2, "transcript.jsonl": 0}}"#);
+        let whole = |summary: Value| expect_whole(dir.path(), &summary).map_err(|error| error.problem);
+        assert_eq!(whole(json!({"rows": {"nodes.csv": 2}})), Ok(()));
+        assert_eq!(whole(json!({})), Ok(()));
+        assert!(whole(json!({"rows": {"nodes.csv": 3}})).is_err_and(|problem| problem.contains("2 rows, of 3")));
+        let missing = whole(json!({"rows": {"nodes.csv": 2, "transcript.jsonl": 0}}));
         assert_eq!(missing, Err("the file is missing".to_owned()));
     }
 
     #[test]
     fn a_file_that_is_missing_is_said_to_be() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let error = Table::read(dir.path(), "pods.csv", &[]).expect_err("no file");
+        let run = RunTables::new(dir.path().to_owned(), Value::Null);
+        let error = run.read_columns("pods.csv", &[]).expect_err("no file");
         assert_eq!(error.problem, "the file is missing");
     }
 }

@@ -4,7 +4,6 @@
 //! the order of their times. All rows before the first one that differs are the same in both runs.
 
 use std::cmp::Ordering;
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -13,7 +12,7 @@ use super::inputs::Inputs;
 use super::{Run, Setting};
 use crate::inspect::causes::{Causes, object_of};
 use crate::inspect::record::object_name;
-use crate::report::{Row, Table, TableError, is_true, text, time};
+use crate::report::{Row, RunTables, TableError, is_true, text, time};
 use crate::units::{SimDuration, SimTime, counted};
 
 /// From this on, a thing that happens in both runs happens at another time rather than at nearly the same.
@@ -97,7 +96,7 @@ fn seconds(at: SimTime) -> f64 {
     (at.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-type Lines = fn(&Path) -> Result<Vec<Line>, TableError>;
+type Lines = fn(&RunTables) -> Result<Vec<Line>, TableError>;
 
 /// The tables, in the order in which they are asked where several differ from the same instant on.
 const TABLES: [(&str, Lines); 4] =
@@ -108,16 +107,14 @@ const TABLES: [(&str, Lines); 4] =
 /// # Errors
 ///
 /// If a table is missing or damaged.
-pub(super) fn first(dirs: [&Path; 2], runs: &[Run; 2], inputs: &Inputs) -> Result<Option<Divergence>, TableError> {
+pub(super) fn first(tables: [&RunTables; 2], runs: &[Run; 2], inputs: &Inputs) -> Result<Option<Divergence>, TableError> {
     let end = runs[0].end().min(runs[1].end());
     let (mut first, mut by_more): (Option<Apart>, Option<Apart>) = (None, None);
     for (table, lines) in TABLES {
-        // An older version has not written all of them.
-        let is_written = |(dir, run): (&Path, &Run)| dir.join(table).exists() || run.tables.contains(table);
-        if !dirs.into_iter().zip(runs).all(is_written) {
+        if !tables.iter().all(|run| run.has_written(table)) {
             continue;
         }
-        let sides = [until(lines(dirs[0])?, end), until(lines(dirs[1])?, end)];
+        let sides = [until(lines(tables[0])?, end), until(lines(tables[1])?, end)];
         let found = [differing(table, &sides), apart(table, &sides)];
         for (best, found) in [&mut first, &mut by_more].into_iter().zip(found) {
             if found.as_ref().is_some_and(|found| best.as_ref().is_none_or(|best| found.at_s < best.at_s)) {
@@ -126,7 +123,7 @@ pub(super) fn first(dirs: [&Path; 2], runs: &[Run; 2], inputs: &Inputs) -> Resul
         }
     }
     let Some(first) = first else { return Ok(None) };
-    let why = match only_in_one(dirs, by_more.as_ref().unwrap_or(&first), end)? {
+    let why = match only_in_one(tables, by_more.as_ref().unwrap_or(&first), end)? {
         Some(why) => why,
         None => of_inputs(inputs, runs, by_more.as_ref().unwrap_or(&first)),
     };
@@ -184,11 +181,11 @@ fn apart(table: &'static str, sides: &[Vec<Line>; 2]) -> Option<Apart> {
 }
 
 /// The entry of the timeline that a row follows from, if only that run has it then.
-fn only_in_one(dirs: [&Path; 2], apart: &Apart, end: SimTime) -> Result<Option<Why>, TableError> {
+fn only_in_one(tables: [&RunTables; 2], apart: &Apart, end: SimTime) -> Result<Option<Why>, TableError> {
     if apart.table != "causes.csv" && apart.table != "events.csv" {
         return Ok(None);
     }
-    let all = [Causes::read(dirs[0])?, Causes::read(dirs[1])?];
+    let all = [Causes::read(tables[0])?, Causes::read(tables[1])?];
     let actions = all.each_ref().map(|causes| {
         let begun = causes.effects.iter().filter(|effect| effect.what.starts_with(ACTION) && effect.at <= end);
         begun.map(|effect| (effect.at, effect.what.as_str())).collect::<Vec<_>>()
@@ -279,21 +276,21 @@ fn is_about(setting: &Setting, apart: &Apart) -> bool {
 
 /// Lines made from the cells of these columns, the first of which has the time.
 fn lines<const N: usize>(
-    dir: &Path,
+    run: &RunTables,
     file: &str,
     columns: [&'static str; N],
     line_of: impl Fn(Row<'_>, [usize; N]) -> Option<String>,
 ) -> Result<Vec<Line>, TableError> {
-    let table = Table::read(dir, file, &columns)?;
+    let table = run.read_columns(file, &columns)?;
     let places = columns.map(|name| table.column(name));
     let line = |row: Row<'_>| Some(Line { at: time(row, places[0]).unwrap_or_default(), what: line_of(row, places)? });
     Ok(table.rows().filter_map(line).collect())
 }
 
 /// The pods that are there at t=0, and where.
-fn start(dir: &Path) -> Result<Vec<Line>, TableError> {
+fn start(run: &RunTables) -> Result<Vec<Line>, TableError> {
     let columns = ["created_s", "namespace", "name", "initial", "node", "scheduled_s"];
-    let mut pods = lines(dir, "pods.csv", columns, |row, [_, namespace, name, initial, node, scheduled]| {
+    let mut pods = lines(run, "pods.csv", columns, |row, [_, namespace, name, initial, node, scheduled]| {
         let pod = object_name("pod", text(row, namespace), text(row, name));
         let is_bound = time(row, scheduled) == Some(SimTime::ZERO);
         let place = if is_bound { format!("on node/{}", text(row, node)) } else { "on no node".to_owned() };
@@ -303,21 +300,21 @@ fn start(dir: &Path) -> Result<Vec<Line>, TableError> {
     Ok(pods)
 }
 
-fn causes(dir: &Path) -> Result<Vec<Line>, TableError> {
-    lines(dir, "causes.csv", ["time_s", "what"], |row, [_, what]| Some(text(row, what).to_owned()))
+fn causes(run: &RunTables) -> Result<Vec<Line>, TableError> {
+    lines(run, "causes.csv", ["time_s", "what"], |row, [_, what]| Some(text(row, what).to_owned()))
 }
 
-fn events(dir: &Path) -> Result<Vec<Line>, TableError> {
+fn events(run: &RunTables) -> Result<Vec<Line>, TableError> {
     let columns = ["time_s", "component", "reason", "kind", "namespace", "name", "message"];
-    lines(dir, "events.csv", columns, |row, [_, component, reason, kind, namespace, name, message]| {
+    lines(run, "events.csv", columns, |row, [_, component, reason, kind, namespace, name, message]| {
         let about = object_name(text(row, kind), text(row, namespace), text(row, name));
         Some(format!("{about} {} ({}): {}", text(row, reason), text(row, component), text(row, message)))
     })
 }
 
-fn timers(dir: &Path) -> Result<Vec<Line>, TableError> {
+fn timers(run: &RunTables) -> Result<Vec<Line>, TableError> {
     let columns = ["set_s", "timer", "namespace", "name", "length_s", "taint"];
-    lines(dir, "timers.csv", columns, |row, [_, timer, namespace, name, length, taint]| {
+    lines(run, "timers.csv", columns, |row, [_, timer, namespace, name, length, taint]| {
         // A silence is known once it has lasted: what made it began after the last sign of life.
         if text(row, timer) == "node-monitor-grace" {
             return None;

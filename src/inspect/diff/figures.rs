@@ -92,12 +92,12 @@ pub struct ServiceDifference {
 
 type Numbers = BTreeMap<String, f64>;
 
-pub(super) fn metrics(summaries: &[Value; 2]) -> Vec<Difference> {
-    let [before, after] = summaries.each_ref().map(|summary| numbers(&summary["metrics"]));
+pub(super) fn metrics(summaries: [&Value; 2]) -> Vec<Difference> {
+    let [before, after] = summaries.map(|summary| numbers(&summary["metrics"]));
     differences(&before, &after)
 }
 
-pub(super) fn workloads(summaries: &[Value; 2]) -> Vec<WorkloadDifference> {
+pub(super) fn workloads(summaries: [&Value; 2]) -> Vec<WorkloadDifference> {
     let mut found: Vec<WorkloadDifference> = changed(summaries, "workloads", &SHORT)
         .into_iter()
         .map(|Changed { name, worse_s, both, numbers }| {
@@ -119,7 +119,7 @@ pub(super) fn workloads(summaries: &[Value; 2]) -> Vec<WorkloadDifference> {
     found
 }
 
-pub(super) fn services(summaries: &[Value; 2]) -> Vec<ServiceDifference> {
+pub(super) fn services(summaries: [&Value; 2]) -> Vec<ServiceDifference> {
     let found = changed(summaries, "services", &TRAFFIC).into_iter();
     let of = |Changed { name, worse_s, numbers, .. }: Changed| ServiceDifference { service: name, worse_s, numbers };
     let mut found: Vec<ServiceDifference> = found.map(of).collect();
@@ -162,14 +162,14 @@ fn notes(short_s: Option<[f64; 2]>, short_end: Option<[bool; 2]>, numbers: &[Dif
 }
 
 /// The figures that a review asks for first.
-pub(super) fn headlines(summaries: &[Value; 2]) -> Vec<Headline> {
-    let metric = |metric: &'static str| summaries.each_ref().map(|of| of["metrics"][metric].as_f64().unwrap_or(0.0));
+pub(super) fn headlines(summaries: [&Value; 2]) -> Vec<Headline> {
+    let metric = |metric: &'static str| summaries.map(|of| of["metrics"][metric].as_f64().unwrap_or(0.0));
     let is_short = |of: &&Value| {
         let number = |field: &str| of[field].as_f64().unwrap_or(0.0);
         number("below_desired_s") > 0.0 || number("ready") < number("desired")
     };
     let short =
-        summaries.each_ref().map(|of| of["workloads"].as_array().into_iter().flatten().filter(is_short).count() as f64);
+        summaries.map(|of| of["workloads"].as_array().into_iter().flatten().filter(is_short).count() as f64);
     let of = |label, name| Headline { label, metric: name, values: metric(name) };
     vec![
         Headline { label: "Workloads that ran short", metric: "workloads_short", values: short },
@@ -201,8 +201,8 @@ struct Changed {
 }
 
 /// The rows of a list of the summaries of which a number differs; `fate` names those whose sum says how it fared.
-fn changed(summaries: &[Value; 2], list: &str, fate: &[&str]) -> Vec<Changed> {
-    let [before, after] = summaries.each_ref().map(|summary| rows(&summary[list]));
+fn changed(summaries: [&Value; 2], list: &str, fate: &[&str]) -> Vec<Changed> {
+    let [before, after] = summaries.map(|summary| rows(&summary[list]));
     let empty = Numbers::new();
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut found = Vec::new();
@@ -271,8 +271,8 @@ mod tests {
     #[test]
     fn equal_numbers_are_left_out() {
         let summaries = [10.0, 70.0].map(|short_s| summary(&[workload("w", 3, 3, short_s, 5.0)]));
-        assert_eq!(metrics(&summaries), []);
-        let found = workloads(&summaries);
+        assert_eq!(metrics(summaries.each_ref()), []);
+        let found = workloads(summaries.each_ref());
         assert_eq!((found[0].workload.as_str(), found[0].worse_s), ("deployment/a/w", Some(60.0)));
         let of = |metric: &str, before, after| Difference { metric: metric.to_owned(), before, after };
         let expected = [of("below_desired_s", Some(10.0), Some(70.0)), of("objective_met", Some(1.0), Some(0.0))];
@@ -297,7 +297,7 @@ mod tests {
             workload("worse", 3, 3, 60.0, 60.0),
         ];
         let summaries = [summary(&before), summary(&after)];
-        let found = workloads(&summaries);
+        let found = workloads(summaries.each_ref());
         let order: Vec<(&str, Option<f64>)> =
             found.iter().map(|of| (of.workload.rsplit('/').next().expect("a name"), of.worse_s)).collect();
         let expected = [

@@ -6,13 +6,13 @@ mod inputs;
 mod only;
 mod verdict;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::InspectError;
+use crate::report::RunTables;
 use crate::units::SimTime;
 
 pub use divergence::{Apart, Divergence, Happening, Why, WhyKind};
@@ -61,9 +61,6 @@ pub struct Run {
     pub version: String,
     /// What `--set` changed.
     pub overrides: Vec<String>,
-    /// The tables that it has written.
-    #[serde(skip)]
-    tables: BTreeSet<String>,
 }
 
 impl Run {
@@ -77,7 +74,6 @@ impl Run {
             duration_s: summary["duration_s"].as_f64().unwrap_or(0.0),
             version: text("version"),
             overrides: overrides.filter_map(Value::as_str).map(str::to_owned).collect(),
-            tables: summary["rows"].as_object().into_iter().flatten().map(|(file, _)| file.clone()).collect(),
         }
     }
 
@@ -92,22 +88,22 @@ impl Run {
 /// # Errors
 ///
 /// If one of the directories is no run's, or something in it is missing or damaged.
-pub fn diff(before: &Path, after: &Path) -> Result<Diff, InspectError> {
-    let dirs = [before, after];
-    let summaries = [super::summary_of_run(before)?, super::summary_of_run(after)?];
-    let runs = [Run::of(before, &summaries[0]), Run::of(after, &summaries[1])];
-    let inputs = inputs::compare(dirs, &runs)?;
-    let divergence = divergence::first(dirs, &runs, &inputs)?;
-    let metrics = figures::metrics(&summaries);
-    let (workloads, services) = (figures::workloads(&summaries), figures::services(&summaries));
-    let only = only::find(dirs, &summaries)?;
+pub fn diff(tables: [&RunTables; 2]) -> Result<Diff, InspectError> {
+    tables.into_iter().try_for_each(super::expect_whole_run)?;
+    let summaries = tables.map(RunTables::summary);
+    let runs = tables.map(|tables| Run::of(tables.dir(), tables.summary()));
+    let inputs = inputs::compare(tables.map(RunTables::dir), &runs)?;
+    let divergence = divergence::first(tables, &runs, &inputs)?;
+    let metrics = figures::metrics(summaries);
+    let (workloads, services) = (figures::workloads(summaries), figures::services(summaries));
+    let only = only::find(tables)?;
     let alike = divergence.is_none()
         && metrics.is_empty()
         && workloads.is_empty()
         && services.is_empty()
         && only.is_empty()
         && runs[0].duration_s == runs[1].duration_s;
-    let headlines = figures::headlines(&summaries);
+    let headlines = figures::headlines(summaries);
     let verdict = Vec::new();
     let mut found = Diff { alike, verdict, headlines, runs, inputs, divergence, only, metrics, workloads, services };
     found.verdict = verdict::of(&found);
@@ -116,27 +112,17 @@ pub fn diff(before: &Path, after: &Path) -> Result<Diff, InspectError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use serde_json::json;
 
     use super::*;
 
-    fn run(summary: &str) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::write(dir.path().join("summary.json"), summary).expect("a file");
-        dir
-    }
-
     #[test]
     fn a_study_is_no_run() {
-        let study = run(r#"{"study": {"study": "tolerations"}, "variants": []}"#);
-        let ours = run(r#"{"metrics": {}, "workloads": []}"#);
-        let compared = diff(ours.path(), study.path());
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let open = |summary| RunTables::new(dir.path().to_owned(), summary);
+        let study = open(json!({"study": {"study": "tolerations"}, "variants": []}));
+        let ours = open(json!({"metrics": {}, "workloads": []}));
+        let compared = diff([&ours, &study]);
         assert!(matches!(compared, Err(InspectError::OtherResults { found: "a study", .. })), "{compared:?}");
-    }
-
-    #[test]
-    fn a_directory_without_a_summary_is_no_run() {
-        let empty = tempfile::tempdir().expect("a temporary directory");
-        assert!(matches!(diff(empty.path(), empty.path()), Err(InspectError::NoRun(_))));
     }
 }

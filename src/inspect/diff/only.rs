@@ -1,13 +1,11 @@
 //! What only one of two runs has.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::figures;
-use crate::report::{Table, TableError, text, time};
+use crate::report::{RunTables, TableError, text, time};
 
 /// Things of a kind that only one run has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,9 +23,9 @@ pub struct OnlyInOne {
 /// # Errors
 ///
 /// If a table is missing or damaged.
-pub(super) fn find(dirs: [&Path; 2], summaries: &[Value; 2]) -> Result<Vec<OnlyInOne>, TableError> {
-    let both = |of: fn(&Path) -> Result<BTreeSet<String>, TableError>| Ok([of(dirs[0])?, of(dirs[1])?]);
-    let named = |list: &str| summaries.each_ref().map(|summary| figures::names(&summary[list]));
+pub(super) fn find(runs: [&RunTables; 2]) -> Result<Vec<OnlyInOne>, TableError> {
+    let both = |of: fn(&RunTables) -> Result<BTreeSet<String>, TableError>| Ok([of(runs[0])?, of(runs[1])?]);
+    let named = |list: &str| runs.map(|run| figures::names(&run.summary()[list]));
     let all = [
         ("fault", both(faults)?),
         ("kubectl", both(commands)?),
@@ -44,8 +42,8 @@ pub(super) fn find(dirs: [&Path; 2], summaries: &[Value; 2]) -> Result<Vec<OnlyI
 }
 
 /// Faults, with all that they hit.
-fn faults(dir: &Path) -> Result<BTreeSet<String>, TableError> {
-    let table = Table::read(dir, "faults.csv", &["name", "object"])?;
+fn faults(run: &RunTables) -> Result<BTreeSet<String>, TableError> {
+    let table = run.read_columns("faults.csv", &["name", "object"])?;
     let places = ["name", "object"].map(|name| table.column(name));
     let mut hit: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in table.rows() {
@@ -56,17 +54,17 @@ fn faults(dir: &Path) -> Result<BTreeSet<String>, TableError> {
 }
 
 /// Lines of kubectl, with the times in seconds at which they began.
-fn commands(dir: &Path) -> Result<BTreeSet<String>, TableError> {
+fn commands(run: &RunTables) -> Result<BTreeSet<String>, TableError> {
     let columns = ["time_s", "component", "reason", "message"];
-    let table = Table::read(dir, "events.csv", &columns)?;
+    let table = run.read_columns("events.csv", &columns)?;
     let [at, component, reason, message] = columns.map(|name| table.column(name));
     let typed = table.rows().filter(|row| text(*row, component) == "scenario" && text(*row, reason) == "Kubectl");
     let told = |row| format!("{} at {} s", text(row, message), time(row, at).unwrap_or_default().seconds_text());
     Ok(typed.map(told).collect())
 }
 
-fn nodes(dir: &Path) -> Result<BTreeSet<String>, TableError> {
-    let table = Table::read(dir, "nodes.csv", &["node"])?;
+fn nodes(run: &RunTables) -> Result<BTreeSet<String>, TableError> {
+    let table = run.read_columns("nodes.csv", &["node"])?;
     let node = table.column("node");
     Ok(table.rows().map(|row| text(row, node).to_owned()).collect())
 }

@@ -9,11 +9,14 @@ mod png;
 
 use std::path::Path;
 
+use serde_json::Value;
 use thiserror::Error;
 
 pub(crate) use events::event_list;
 
 use super::TableError;
+#[cfg(feature = "parquet")]
+use super::tables::rows_written;
 use crate::observe::TableInfo;
 
 /// A format that files of a result can have besides their own. Each needs a feature of this crate.
@@ -74,6 +77,8 @@ pub(crate) enum ExportError {
 pub(crate) struct Exported<'a> {
     /// Where the tables are.
     pub(crate) dir: &'a Path,
+    /// Its `summary.json`, which says how many rows they have; null if it has not been written yet.
+    pub(crate) summary: &'a Value,
     /// Those that there can be.
     pub(crate) tables: &'a [TableInfo],
     /// The charts: file names and SVG texts.
@@ -104,7 +109,7 @@ impl Exported<'_> {
             let path = self.dir.join(table.file);
             // Tables that a result need not have.
             if path.is_file() {
-                let content = parquet::content(&path, table).map_err(ExportError::from)?;
+                let content = parquet::content(&path, rows_written(self.summary, table.file), table).map_err(ExportError::from)?;
                 write(&renamed(table.file, Format::Parquet), &content)?;
             }
         }

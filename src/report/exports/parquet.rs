@@ -22,12 +22,12 @@ const GROUP_ROWS: usize = 122_880;
 ///
 /// # Errors
 ///
-/// If it is missing or damaged.
-pub(super) fn content(path: &Path, table: &TableInfo) -> Result<Vec<u8>, TableError> {
+/// If it is missing or damaged, or has other rows than were `written`, if somebody has counted them.
+pub(super) fn content(path: &Path, written: Option<u64>, table: &TableInfo) -> Result<Vec<u8>, TableError> {
     let wrong = |error: ParquetError| TableError::new(path, None, format!("it cannot be written as Parquet: {error}"));
     if table.file.ends_with(".jsonl") {
         let mut writer = Writer::new(table.columns.iter().map(|info| Column::new(info.name, info)).collect());
-        tables::scan_json_lines(path, &table.columns, |_, cells| writer.row(cells.iter().map(String::as_str)))?;
+        tables::scan_json_lines(path, written, &table.columns, |_, cells| writer.row(cells.iter().map(String::as_str)))?;
         return writer.finish().map_err(wrong);
     }
     let begin = |header: &[String]| {
@@ -42,7 +42,7 @@ pub(super) fn content(path: &Path, table: &TableInfo) -> Result<Vec<u8>, TableEr
         let writer = Writer::new(columns.iter().map(named).collect());
         Ok(((places, writer), columns.iter().map(checked).collect()))
     };
-    let (_, writer) = tables::scan(path, begin, |(places, writer), row| {
+    let (_, writer) = tables::scan(path, written, begin, |(places, writer), row| {
         writer.row(places.iter().map(|place| row.get(*place).unwrap_or_default()));
     })?;
     writer.finish().map_err(wrong)

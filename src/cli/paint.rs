@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnostics::Style;
+use crate::diagnostics::{Style, is_active};
 
 /// Colors what is told on a terminal.
 #[derive(Clone, Copy)]
@@ -54,13 +54,6 @@ pub(super) fn harmless(text: &str, style: Style) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
-}
-
-/// Whether a character does something instead of being seen.
-fn is_active(c: char) -> bool {
-    let turns_direction =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns_direction || (c.is_control() && c != '\n' && c != '\t')
 }
 
 /// Bytes of the escape that sets a color, with which a text begins; 0 if it begins with none.

@@ -2,11 +2,13 @@
 //!
 //! A diagnostic is data until it is drawn. Nothing here prints, reads files or knows what the text means.
 
+mod active;
 mod diagnostic;
 mod render;
 mod source;
 pub mod suggest;
 
+pub use active::is_active;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use render::Style;
 pub use source::{Location, Source, Sources};

@@ -8,6 +8,8 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::diagnostics::is_active;
+
 /// Charts are drawn this much larger and scaled down by the viewBox: the SVG backend rounds to whole pixels.
 const SCALE: u32 = 4;
 
@@ -21,10 +23,7 @@ pub(super) struct Span {
 /// A character as a chart shows it: one that XML does not have makes a file that nobody can open, and one that turns the direction of writing
 /// would turn what is not of the name.
 fn seen(c: char) -> char {
-    let turns_direction =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_foreign = (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{fffe}' | '\u{ffff}');
-    if turns_direction || is_foreign { char::REPLACEMENT_CHARACTER } else { c }
+    if is_active(c) || matches!(c, '\u{fffe}' | '\u{ffff}') { char::REPLACEMENT_CHARACTER } else { c }
 }
 
 /// Overlapping spans as one, ascending.

@@ -9,7 +9,6 @@ use super::documents;
 use super::failure::Failure;
 use super::intake;
 use super::ui::Ui;
-use super::words::counted;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::facade::{Cluster, ClusterOptions, Error, LoadOptions, Plan, Reason, Scenario, Study};
@@ -17,6 +16,7 @@ use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
 use crate::study::plan;
+use crate::units::counted;
 
 /// Check scenarios, studies, plans and manifests without playing them
 ///

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table};
 
-use super::words::counted;
 use crate::facade::path_of;
 use crate::scheduler::{Decision, Nomination, Obstacles, abridged};
 use crate::state::{NodeId, PodId, Store};
-use crate::units::noun;
+use crate::units::{counted, noun};
 
 /// Nodes that are named one by one.
 const NODES_SHOWN: usize = 30;

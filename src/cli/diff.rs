@@ -8,13 +8,14 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::{counted, cut, length, moment};
+use super::words::cut;
 use super::{Ending, Output};
 use crate::facade::Report;
 use crate::inspect::{
     Apart, Diff, Difference, Divergence, Happening, Inputs, OnlyInOne, Run, ServiceDifference, Setting,
     WorkloadDifference,
 };
+use crate::units::{counted, length, moment};
 
 /// Workloads that are listed.
 const LISTED_MAX: usize = 15;

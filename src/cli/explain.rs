@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::{counted, cut, length, moment};
+use super::words::cut;
 use super::{Ending, Output};
 use crate::inspect::{self, Chapter, Explanation, Link, Origin, Part, Sentence, Step, Story, Sum};
 use crate::kubectl::Kind;
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted, length, moment};
 
 /// Steps that are told in short.
 const STEPS_MAX: usize = 30;

@@ -10,11 +10,10 @@ use comfy_table::{CellAlignment, Table};
 use super::Ending;
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::counted;
 use crate::chaos::FaultKind;
 use crate::engine::Family;
 use crate::import::{FaultOptions, Imported, Records, Wanted, criterion, fault_model};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, counted, length};
 
 /// Make records of what happened into a part of a scenario
 ///
@@ -163,16 +162,6 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
     Ok(Ending::Done)
 }
 
-/// A length in the unit that suits it.
-fn short(length: SimDuration) -> String {
-    match length.as_secs_f64() {
-        seconds if seconds >= 2.0 * 86_400.0 => format!("{:.1} d", seconds / 86_400.0),
-        seconds if seconds >= 2.0 * 3600.0 => format!("{:.1} h", seconds / 3600.0),
-        seconds if seconds >= 120.0 => format!("{:.1} min", seconds / 60.0),
-        seconds => format!("{seconds:.1} s"),
-    }
-}
-
 /// How well each family goes with the records.
 fn told(imported: &Imported) -> String {
     let mut text = String::new();
@@ -185,8 +174,9 @@ fn told(imported: &Imported) -> String {
         table.load_style(comfy_table::presets::NOTHING);
         table.set_header(["FAMILY", "AICc", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
         for fit in &model.fits {
-            let at = |p: f64| short(fit.distribution.quantile(p));
-            let mean = fit.distribution.mean().map_or_else(String::new, short);
+            let said = |of: SimDuration| length(of.as_secs_f64());
+            let at = |p: f64| said(fit.distribution.quantile(p));
+            let mean = fit.distribution.mean().map_or_else(String::new, said);
             table.add_row([
                 fit.family.as_str().to_owned(),
                 criterion(fit),

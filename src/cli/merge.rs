@@ -8,8 +8,8 @@ use super::Ending;
 use super::failure::Failure;
 use super::formats::Formats;
 use super::ui::Ui;
-use super::words::counted;
 use crate::facade::{Error, StudyOutcome};
+use crate::units::counted;
 
 /// Put the parts of one study together
 #[derive(Args, Debug)]

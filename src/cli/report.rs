@@ -9,9 +9,9 @@ use super::Ending;
 use super::failure::Failure;
 use super::formats::Formats;
 use super::ui::Ui;
-use super::words::counted;
 use crate::facade::Report;
 use crate::model::yaml_text;
+use crate::units::counted;
 
 /// Rebuild the page and the charts of a finished run, study or plan from its CSV files
 #[derive(Args, Debug)]

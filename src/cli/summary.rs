@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::paint::Paint;
 use super::table::NameTable;
-use super::words::{counted, cut, grouped, length, percent_against};
+use super::words::{cut, percent_against};
 use crate::arena::Symbol;
 use crate::component::InvolvedKind;
 use crate::diagnostics::Style;
@@ -15,7 +15,7 @@ use crate::observe::{
 };
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
-use crate::units::SimTime;
+use crate::units::{SimTime, counted, grouped, length};
 
 /// Lines per list; the rest is in the files.
 const LISTED_MAX: usize = 10;
@@ -327,7 +327,7 @@ fn end(text: &mut String, observed: &Observed, paint: Paint) {
     if last.nodes_unschedulable > 0 {
         let _ = write!(nodes, ", {} unschedulable", number(last.nodes_unschedulable));
     }
-    let mut pods = format!("{} {} Ready", number(last.pods_ready), if last.pods_ready == 1 { "pod" } else { "pods" });
+    let mut pods = format!("{} Ready", counted(last.pods_ready, "pod", "pods"));
     let others = [
         (last.pods_running - last.pods_ready, "running but not Ready"),
         (last.pods_pending, "Pending"),

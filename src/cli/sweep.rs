@@ -12,12 +12,12 @@ use super::failure::Failure;
 use super::formats::Formats;
 use super::remarks;
 use super::ui::Ui;
-use super::words::counted;
 use super::{Ending, Output};
 use crate::facade::{LoadOptions, Study, SweepOptions, ruled_out};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
 use crate::study::{Progress, Results, Shard, Teller, spread};
+use crate::units::counted;
 
 /// Play every variant of a study many times
 ///

@@ -1,39 +1,4 @@
-//! Numbers and times in words.
-
-pub(super) use crate::study::{counted, grouped};
-
-/// A length of time as people say it: two units at most, tenths of a second only for short times.
-pub(super) fn length(seconds: f64) -> String {
-    if seconds < 10.0 {
-        let tenths = (seconds * 10.0).round();
-        // What is not zero must not look like it.
-        return if tenths == 0.0 && seconds > 0.0 { "<0.1s".to_owned() } else { format!("{}s", tenths / 10.0) };
-    }
-    let total = seconds.round() as u64;
-    let (days, hours, minutes, seconds) = (total / 86_400, total / 3600 % 24, total / 60 % 60, total % 60);
-    let two = |first: u64, unit: &str, second: u64, smaller: &str| {
-        if second == 0 { format!("{first}{unit}") } else { format!("{first}{unit}{second}{smaller}") }
-    };
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, _) => two(minutes, "m", seconds, "s"),
-        (0, _, _) => two(hours, "h", minutes, "m"),
-        _ => two(days, "d", hours, "h"),
-    }
-}
-
-/// A moment of a run: `5m43.9s`, `2d03h04m`.
-pub(super) fn moment(seconds: f64) -> String {
-    let tenths = (seconds * 10.0).round() as u64;
-    let (whole, tenth) = (tenths / 10, tenths % 10);
-    let (days, hours, minutes, seconds) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}.{tenth}s"),
-        (0, 0, _) => format!("{minutes}m{seconds:02}.{tenth}s"),
-        (0, _, _) => format!("{hours}h{minutes:02}m{seconds:02}s"),
-        _ => format!("{days}d{hours:02}h{minutes:02}m"),
-    }
-}
+//! Shares and texts in few characters.
 
 /// A share in percent, with as many digits as tell it from 100 %.
 pub(super) fn percent(share: f64) -> String {
@@ -72,37 +37,6 @@ pub(super) fn cut(text: &str, length_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_have_two_units_at_most() {
-        let check = |seconds: f64, expected: &str| assert_eq!(length(seconds), expected);
-        check(0.0, "0s");
-        check(0.004, "<0.1s");
-        check(2.34, "2.3s");
-        check(10.4, "10s");
-        check(59.7, "1m");
-        check(340.0, "5m40s");
-        check(7_260.0, "2h1m");
-        check(86_400.0 * 3.0 + 3_600.0 * 5.0, "3d5h");
-    }
-
-    #[test]
-    fn moments_are_as_exact_as_their_size_allows() {
-        let check = |seconds: f64, expected: &str| assert_eq!(moment(seconds), expected);
-        check(0.0, "0.0s");
-        check(343.909, "5m43.9s");
-        check(3_600.0 * 2.0 + 61.0, "2h01m01s");
-        check(86_400.0 * 12.0 + 60.0, "12d00h01m");
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        let check = |number: u64, expected: &str| assert_eq!(grouped(number), expected);
-        check(0, "0");
-        check(999, "999");
-        check(1_000, "1,000");
-        check(1_234_567, "1,234,567");
-    }
 
     #[test]
     fn shares_below_all_do_not_look_like_all() {

@@ -13,7 +13,7 @@ use crate::model::{
     Behavior, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
     ResourceRequirements, RestartPolicy, requests, zone_of,
 };
-use crate::units::SimDuration;
+use crate::units::{SimDuration, length};
 
 /// What a run of these objects takes for granted, in the order in which it is likely to matter.
 pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], runbook: &Runbook) -> Vec<Assumption> {
@@ -146,16 +146,12 @@ fn node_ages(objects: &[ManifestObject]) -> Option<Assumption> {
     let undated = nodes(objects).filter(is_of_cluster).filter(|node| node.metadata.creation_timestamp.is_none());
     let assumption = Assumption::new(
         "nodeAges",
-        format!("nodes that do not say when they were created are {} old at t=0", in_hours(SETTLE_FOR)),
+        format!("nodes that do not say when they were created are {} old at t=0", length(SETTLE_FOR.as_secs_f64())),
         "the age that kubectl shows, and how far apart nodes are in which second they renew their leases",
         "metadata.creationTimestamp of the Node",
     );
     let assumption = assumption.about(undated.map(|node| format!("Node {}", node.metadata.name)));
     Some(assumption).filter(|assumption| assumption.count > 0)
-}
-
-fn in_hours(length: SimDuration) -> String {
-    format!("{} hours", length.as_secs() / 3600)
 }
 
 /// What makes pods that are to end, and does not say when: objects of the input, and of the lines of the timeline.

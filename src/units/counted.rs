@@ -1,4 +1,4 @@
-//! Counts with their nouns.
+//! Counts in words.
 
 use std::fmt::Display;
 
@@ -7,9 +7,26 @@ pub fn noun<'a, N: PartialEq + From<u8>>(count: N, one: &'a str, many: &'a str) 
     if count == N::from(1) { one } else { many }
 }
 
-/// `1 pod`, `3 pods`.
+/// `1 pod`, `1,200 pods`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
-    format!("{count} {}", noun(count, one, many))
+    format!("{} {}", grouped(count), noun(count, one, many))
+}
+
+/// A whole number with commas between groups of three digits.
+pub fn grouped(number: impl Display) -> String {
+    let text = number.to_string();
+    let mut left = text.bytes().filter(u8::is_ascii_digit).count();
+    let mut out = String::with_capacity(text.len() + left / 3);
+    for c in text.chars() {
+        out.push(c);
+        if c.is_ascii_digit() {
+            left -= 1;
+            if left > 0 && left.is_multiple_of(3) {
+                out.push(',');
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -19,6 +36,16 @@ mod tests {
     #[test]
     fn one_is_one_and_none_are_many() {
         let all: Vec<String> = [0_usize, 1, 1200].map(|count| counted(count, "pod is", "pods are")).into();
-        assert_eq!(all, ["0 pods are", "1 pod is", "1200 pods are"]);
+        assert_eq!(all, ["0 pods are", "1 pod is", "1,200 pods are"]);
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let check = |number: i64, expected: &str| assert_eq!(grouped(number), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1,000");
+        check(-100_000, "-100,000");
+        check(1_234_567, "1,234,567");
     }
 }

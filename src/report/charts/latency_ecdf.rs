@@ -5,6 +5,7 @@ use plotters::prelude::*;
 use super::style::{self, CALM, DIM, FAINT, MarkedAxis, WARN, font, px};
 use super::{Chart, Tables};
 use crate::report::table::{is_true, maybe_number, text};
+use crate::units::counted;
 
 pub(super) const CHART: Chart =
     Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was taken away for which another was to come" };
@@ -32,8 +33,8 @@ fn draw(tables: &Tables) -> Option<String> {
     }
     let longest = to_bound.iter().chain(&to_ready).copied().fold(0.0, f64::max);
     style::canvas((1100, 420), &tables.caption, |area| {
-        let pods = if lost_count == 1 { "pod" } else { "pods" };
-        let title = format!("Until another was bound and Ready: {lost_count} {pods} taken away");
+        let pods = counted(lost_count, "pod", "pods");
+        let title = format!("Until another was bound and Ready: {pods} taken away");
         let curves = [(&mut to_bound, "bound", WARN), (&mut to_ready, "Ready", CALM)];
         let curves = curves.map(|(values, name, color)| (name.to_owned(), (ecdf(values, lost_count, longest), color)));
         let curves = style::told_apart(curves, |a, b| a.0 == b.0);

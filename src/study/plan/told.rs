@@ -7,8 +7,8 @@ use super::refused::Refused;
 use super::results::{Candidate, Failure, Headroom, PlanResults, PlayRecord};
 use super::shortfall::ShortfallKind;
 use crate::observe::Tone;
-use crate::study::told::{Remark, counted, grouped};
-use crate::units::{SimDuration, SimTime};
+use crate::study::told::Remark;
+use crate::units::{SimDuration, SimTime, counted, grouped};
 
 /// Workloads that get a sentence each.
 const EACH_MAX: usize = 12;

@@ -12,7 +12,8 @@ use super::results::Results;
 use super::shard::Shard;
 use super::tuning::Tuning;
 use crate::observe::Tone;
-pub(crate) use words::{counted, grouped, spread};
+use crate::units::counted;
+pub(crate) use words::spread;
 
 /// A sentence of the verdict of a study or a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

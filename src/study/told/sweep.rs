@@ -5,10 +5,11 @@ use super::super::estimate::RestsOnUnseen;
 use super::super::results::Precision;
 use super::super::statistics::Interval;
 use super::super::tables::Statistic;
-use super::words::{counted, grouped, number, percent, spread};
+use super::words::{number, percent, spread};
 use super::{Remark, Teller};
 use crate::observe::Tone;
 use crate::report::SHOWN_METRICS;
+use crate::units::{counted, grouped};
 
 impl Teller<'_> {
     /// What stands in brackets.

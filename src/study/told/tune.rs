@@ -6,9 +6,10 @@ use super::super::confirmation::{Confirmation, Verdict};
 use super::super::metrics::INDIFFERENCE;
 use super::super::tuning::{KeptForUnseen, Together, Tuning, WorkloadChoice};
 use super::sweep::unseen;
-use super::words::{counted, spread};
+use super::words::spread;
 use super::{Remark, Teller, undone};
 use crate::observe::Tone;
+use crate::units::counted;
 
 impl Teller<'_> {
     /// What `tune` recommends, and whether new seeds say that it pays.

@@ -1,9 +1,10 @@
 //! What variants of a study leave undone, in words.
 
 use super::super::undone::{DoneElsewhere, LeftUndone};
-use super::words::{counted, number};
+use super::words::number;
 use super::{Remark, Teller};
 use crate::observe::Tone;
+use crate::units::counted;
 
 /// More variants than this are counted, not named.
 const NAMED_MAX: usize = 6;

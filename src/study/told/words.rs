@@ -1,25 +1,6 @@
-//! Counts, means and shares in words.
+//! Means and shares in words.
 
 use super::super::statistics::Interval;
-use crate::units::noun;
-
-/// A number with its noun.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count as u64), noun(count, one, many))
-}
-
-/// A number with commas between groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 pub(super) fn number(value: f64) -> String {
     // What is rounded to nothing has no sign.

@@ -204,12 +204,14 @@ pub mod verify;
 #[doc(inline)]
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
-    Cell, Cluster, ClusterOptions, Decision, Decisions, Error, ErrorKind, LoadOptions, NodeView, Outcome, Plan,
-    PlanOutcome, PlayOptions, PodCounts, PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation,
+    Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, LoadOptions, NodeView, Outcome,
+    Plan, PlanOutcome, PlayOptions, PodCounts, PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation,
     SolveOptions, Study, StudyOutcome, SweepOptions, WriteOptions,
 };
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};
+#[doc(inline)]
+pub use report::DrawnCharts;
 #[doc(inline)]
 pub use state::PodPhase;
 #[doc(inline)]

@@ -1,6 +1,5 @@
 //! `report`: draws the pictures and the page of a finished run, study or plan again.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -43,32 +42,13 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     if let Some(trace) = &arguments.trace {
         report.write_trace(trace)?;
     }
-    let (charts, page) = (report.draw()?, report.page()?);
+    let charts = report.redraw(&arguments.formats.writing())?;
     for (name, why) in &charts.left_out {
         ui.note(format_args!("no {name}: {why}"));
     }
-    let charts = charts.drawn;
-    // Before anything is written.
-    let mut exports = Vec::new();
-    report.export(&arguments.formats.writing(), &charts, |name, content| {
-        exports.push((dir.join(name), content.to_vec()));
-        Ok(())
-    })?;
-    let place = dir.join("charts");
-    let cannot_write = |error: &std::io::Error| {
-        Failure::input(format!("cannot write to `{}`: {error}", place.display()), "check that you may write there")
-    };
-    fs::create_dir_all(&place).map_err(|error| cannot_write(&error))?;
-    for (name, picture) in &charts {
-        fs::write(place.join(name), picture).map_err(|error| cannot_write(&error))?;
-    }
-    ui.note(format_args!("{} in {}", counted(charts.len(), "chart", "charts"), place.display()));
-    for (path, content) in &exports {
-        fs::write(path, content).map_err(|error| cannot_write(&error))?;
-    }
-    let place = dir.join("report.html");
-    fs::write(&place, page).map_err(|error| cannot_write(&error))?;
-    ui.note(format_args!("the page is {}", place.display()));
+    let count = counted(charts.drawn.len(), "chart", "charts");
+    ui.note(format_args!("{count} in {}", dir.join("charts").display()));
+    ui.note(format_args!("the page is {}", dir.join("report.html").display()));
     match arguments.output {
         None => {}
         Some(ReportOutput::EventsYaml) => ui.data(&yaml_text::document(&report.events()?))?,

@@ -73,6 +73,7 @@ impl Comparison<'_> {
             return Err(Error::argument(problem, "name another file"));
         }
         let page = self.page()?;
-        fs::write(path, page).map_err(|source| OutputError::Io { doing: "write to", path: path.to_owned(), source }.into())
+        fs::write(path, page)
+            .map_err(|source| OutputError::Io { doing: "write to", path: path.to_owned(), source }.into())
     }
 }

@@ -13,7 +13,7 @@ use crate::scenario::ResolvedScenario;
 use crate::scheduler::{self, Nomination, Scheduler};
 use crate::simulation::Prepared;
 use crate::state::{Pod, PodId, Store};
-use crate::study::counted;
+use crate::units::counted;
 
 /// Decisions about pods, one after the other, each on what those before it left.
 #[derive(Clone, Debug)]

@@ -9,12 +9,11 @@ use serde_json::Value;
 use super::error::{Advice, Error};
 use super::load::{self, LoadOptions, Written, loaders};
 use super::place::{self, Of};
-use super::plan_chart;
+use super::report::Report;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
-use crate::inspect;
 use crate::parallel::Threads;
-use crate::report::{OutputDir, draw_plan_page, draw_survival_matrix, tables_of_plans};
+use crate::report::OutputDir;
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
 
@@ -224,24 +223,14 @@ impl PlanOutcome {
         let results = &self.results;
         place::check(dir.as_ref(), options, Of::Plan(&results.plan), self.inputs.iter().map(PathBuf::as_path))?;
         let out = OutputDir::begin(dir.as_ref(), options.overwrite())?;
-        let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
-        out.write("plan.csv", &plan)?;
-        out.write("cases.csv", &cases)?;
+        out.write("plan.csv", &results.plan_csv())?;
+        out.write("cases.csv", &results.cases_csv())?;
         if !self.blasts.is_empty() {
             out.write("blast-radius.csv", &plan::blast_csv(&self.blasts))?;
         }
         // The last of the tables, as it marks a directory that is whole.
-        out.write("summary.json", summary.as_bytes())?;
-        let mut chart = None;
-        if options.draws_charts() {
-            let summary = inspect::summary(out.path())?;
-            chart = plan_chart::of_files(&summary, &plan, &cases).and_then(|chart| draw_survival_matrix(&chart));
-            if let Some((name, picture)) = &chart {
-                out.write(&format!("charts/{name}"), picture.as_bytes())?;
-            }
-            out.write("report.html", draw_plan_page(out.path(), &summary)?.as_bytes())?;
-        }
-        options.export_to(&out, &tables_of_plans(), chart.as_slice())?;
+        out.write("summary.json", results.summary_json().as_bytes())?;
+        Report::drawn_in(&out, options, Report::charts)?;
         Ok(out.finish()?)
     }
 }

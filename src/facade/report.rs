@@ -12,9 +12,9 @@ use crate::inspect;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo, tables};
 use crate::report::{
-    DrawnCharts, Exported, OutputError, RunTables, Table, draw_charts, draw_page, draw_plan_page, draw_study_charts,
-    draw_study_page, draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans, tables_of_studies,
-    write_trace,
+    DrawnCharts, Exported, OutputDir, OutputError, RunTables, Table, draw_plan_page, draw_run_charts, draw_run_page,
+    draw_study_charts, draw_study_page, draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans,
+    tables_of_studies, write_trace,
 };
 use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -85,7 +85,7 @@ impl Report {
             Kind::Study => draw_study_page(dir, summary)?,
             Kind::Run => {
                 inspect::expect_run(dir, summary)?;
-                draw_page(&self.run)?
+                draw_run_page(&self.run)?
             }
         })
     }
@@ -137,8 +137,61 @@ impl Report {
         Ok(files)
     }
 
+    /// The results whose files have been written to `out`, of which these charts are drawn: writes them, the page, and what else the
+    /// options ask for.
+    pub(super) fn drawn_in(
+        out: &OutputDir,
+        options: &WriteOptions,
+        charts: impl FnOnce(&Self) -> Result<Vec<(&'static str, String)>, Error>,
+    ) -> Result<Self, Error> {
+        let report = Self::open(out.path())?;
+        let charts = if options.draws_charts() { charts(&report)? } else { Vec::new() };
+        report.draw_with(options, &charts, |name, content| Ok(out.write(name, content)?))?;
+        Ok(report)
+    }
+
+    /// Draws charts and page again from its files, and what else the options ask for, and writes them in the place of the earlier ones;
+    /// gives the charts that there are, and those for which there is nothing to show, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// If a file is missing or damaged, the crate is built without a format that is asked for, or the operating system refuses. Nothing
+    /// is written but in the last case.
+    pub fn redraw(&self, options: &WriteOptions) -> Result<DrawnCharts, Error> {
+        let charts = self.draw()?;
+        let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        self.draw_with(options, &charts.drawn, |name, content| {
+            files.push((self.dir().join(name), content.to_vec()));
+            Ok(())
+        })?;
+        let refused = |path: &Path| {
+            let path = path.to_owned();
+            |source| Error::from(OutputError::Io { doing: "write to", path, source })
+        };
+        let place = self.dir().join("charts");
+        fs::create_dir_all(&place).map_err(refused(&place))?;
+        files.iter().try_for_each(|(path, content)| fs::write(path, content).map_err(refused(path)))?;
+        Ok(charts)
+    }
+
+    /// Gives `write` each file that is made of its tables: names, relative to the directory, and contents. The charts have been drawn.
+    fn draw_with(
+        &self,
+        options: &WriteOptions,
+        charts: &[(&'static str, String)],
+        mut write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if options.draws_charts() {
+            for (name, picture) in charts {
+                write(&format!("charts/{name}"), picture.as_bytes())?;
+            }
+            write("report.html", self.page()?.as_bytes())?;
+        }
+        self.export(options, charts, write)
+    }
+
     /// Gives `write` each of these files; the charts have been drawn.
-    pub(crate) fn export(
+    fn export(
         &self,
         options: &WriteOptions,
         charts: &[(&'static str, String)],
@@ -168,14 +221,14 @@ impl Report {
     }
 
     /// The charts, and those for which there is nothing to show.
-    pub(crate) fn draw(&self) -> Result<DrawnCharts, Error> {
+    fn draw(&self) -> Result<DrawnCharts, Error> {
         let of = |drawn| DrawnCharts { drawn, left_out: Vec::new() };
         match self.kind() {
             Kind::Plan => Ok(of(self.plan_charts()?)),
             Kind::Study => Ok(of(self.study_charts()?)),
             Kind::Run => {
                 inspect::expect_run(self.dir(), self.summary())?;
-                Ok(draw_charts(&self.run)?)
+                Ok(draw_run_charts(&self.run)?)
             }
         }
     }

@@ -14,7 +14,7 @@ use super::scenario::Scenario;
 use super::write_options::WriteOptions;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
-use crate::observe::{Row, Sentence, Summary, tables};
+use crate::observe::{Row, Sentence, Summary};
 use crate::report::{OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
 use crate::simulation::Storm;
@@ -82,16 +82,7 @@ impl Outcome {
     pub(crate) fn write_into(&self, out: OutputDir, options: &WriteOptions) -> Result<Report, Error> {
         self.expect_rows()?;
         self.write_tables(&out)?;
-        let report = Report::open(out.path())?;
-        let mut charts = Vec::new();
-        if options.draws_charts() {
-            charts = report.charts()?;
-            for (name, picture) in &charts {
-                out.write(&format!("charts/{name}"), picture.as_bytes())?;
-            }
-            out.write("report.html", report.page()?.as_bytes())?;
-        }
-        options.export_to(&out, &tables(), &charts)?;
+        let report = Report::drawn_in(&out, options, Report::charts)?;
         Ok(report.moved_to(out.finish()?))
     }
 

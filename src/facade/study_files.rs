@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 use super::place::{self, Of};
+use super::report::Report;
 use super::study_chart;
 use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::inspect;
-use crate::report::{OutputDir, draw_study_charts, draw_study_page, tables_of_studies};
+use crate::report::{OutputDir, draw_study_charts};
 use crate::study::Results;
 
 impl StudyOutcome {
@@ -53,15 +54,9 @@ impl StudyOutcome {
             out.write("patch.yaml", patches.yaml.as_bytes())?;
             out.write("tuning.csv", tuning.csv().as_bytes())?;
         }
-        let mut charts = Vec::new();
-        if options.draws_charts() {
-            charts = draw_study_charts(&study_chart::of(results, self.tuning.as_ref()));
-            for (name, picture) in &charts {
-                out.write(&format!("charts/{name}"), picture.as_bytes())?;
-            }
-            out.write("report.html", draw_study_page(out.path(), &inspect::summary(out.path())?)?.as_bytes())?;
-        }
-        options.export_to(&out, &tables_of_studies(), &charts)?;
+        // The same come of its files: a study has too many runs to be read back for them.
+        let charts = |_: &Report| Ok(draw_study_charts(&study_chart::of(results, self.tuning.as_ref())));
+        Report::drawn_in(&out, options, charts)?;
         Ok(out.finish()?)
     }
 

@@ -1,10 +1,7 @@
 //! How results are written.
 
-use serde_json::Value;
-
 use super::error::Error;
-use crate::observe::TableInfo;
-use crate::report::{Exported, Format, OutputDir, Overwrite};
+use crate::report::{Exported, Format, Overwrite};
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,17 +69,6 @@ impl WriteOptions {
         mut write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.formats().try_for_each(|format| exported.files(format, &mut write))
-    }
-
-    /// Writes what is wanted besides of these tables, so far as they are there, and charts.
-    pub(super) fn export_to(
-        &self,
-        out: &OutputDir,
-        tables: &[TableInfo],
-        charts: &[(&'static str, String)],
-    ) -> Result<(), Error> {
-        let exported = Exported { dir: out.path(), summary: &Value::Null, tables, charts };
-        self.export(&exported, |name, content| Ok(out.write(name, content)?))
     }
 
     pub(super) fn is_forced(&self) -> bool {

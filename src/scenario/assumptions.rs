@@ -13,7 +13,7 @@ use crate::model::{
     Behavior, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
     ResourceRequirements, RestartPolicy, requests, zone_of,
 };
-use crate::units::{SimDuration, length};
+use crate::units::length;
 
 /// What a run of these objects takes for granted, in the order in which it is likely to matter.
 pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], runbook: &Runbook) -> Vec<Assumption> {

@@ -45,8 +45,8 @@ pub use runner::{Runner, confirm};
 pub use shard::{InvalidShard, Shard};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
-pub use told::{Remark, Teller};
 #[cfg(feature = "cli")]
 pub(crate) use told::spread;
+pub use told::{Remark, Teller};
 pub use tuning::{KeptForUnseen, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

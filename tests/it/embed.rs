@@ -294,6 +294,35 @@ fn rows_are_typed() {
 }
 
 #[test]
+fn two_runs_are_compared_and_their_page_replaces_nothing_of_others() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let written = |name: &str, scenario: &Scenario| {
+        let place = scenario.play(1).write_with(dir.path().join(name), &WriteOptions::new().charts(false));
+        kubesquall::Report::open(place.expect("written")).expect("a run")
+    };
+    let sooner = scenario().with_set("spec.controlPlane.kubeApiserver.default-unreachable-toleration-seconds=60");
+    let (before, after) = (written("before", &scenario()), written("after", &sooner.expect("a flag")));
+    assert!(before.diff(&before).expect("a comparison").is_alike());
+    let comparison = before.diff(&after).expect("a comparison");
+    assert!(!comparison.is_alike());
+    assert_eq!(comparison.to_json()["divergence"]["why"]["kind"], "settings");
+    let page = dir.path().join("page.html");
+    comparison.write_page(&page).expect("a page");
+    comparison.write_page(&page).expect("a page in its own place");
+    assert_eq!(fs::read_to_string(&page).expect("a file"), comparison.page().expect("a page"));
+    fs::write(&page, "mine").expect("a file");
+    assert_eq!(refused(comparison.write_page(&page)).0, ErrorKind::Argument);
+    assert_eq!(fs::read_to_string(&page).expect("a file"), "mine");
+    // A page and charts are drawn of what was written without.
+    after.redraw(&WriteOptions::new()).expect("drawn");
+    assert!(
+        dir.path().join("after/report.html").is_file() && dir.path().join("after/charts/node-states.svg").is_file()
+    );
+    fs::write(dir.path().join("after/pods.csv"), "").expect("a file");
+    assert_eq!(refused(before.diff(&after)).0, ErrorKind::Results);
+}
+
+#[test]
 fn other_values_need_no_files() {
     let root = tempfile::tempdir().expect("a temporary directory");
     fs::create_dir(root.path().join("apps")).expect("a directory");

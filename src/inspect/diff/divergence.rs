@@ -107,7 +107,11 @@ const TABLES: [(&str, Lines); 4] =
 /// # Errors
 ///
 /// If a table is missing or damaged.
-pub(super) fn first(tables: [&RunTables; 2], runs: &[Run; 2], inputs: &Inputs) -> Result<Option<Divergence>, TableError> {
+pub(super) fn first(
+    tables: [&RunTables; 2],
+    runs: &[Run; 2],
+    inputs: &Inputs,
+) -> Result<Option<Divergence>, TableError> {
     let end = runs[0].end().min(runs[1].end());
     let (mut first, mut by_more): (Option<Apart>, Option<Apart>) = (None, None);
     for (table, lines) in TABLES {

@@ -168,8 +168,7 @@ pub(super) fn headlines(summaries: [&Value; 2]) -> Vec<Headline> {
         let number = |field: &str| of[field].as_f64().unwrap_or(0.0);
         number("below_desired_s") > 0.0 || number("ready") < number("desired")
     };
-    let short =
-        summaries.map(|of| of["workloads"].as_array().into_iter().flatten().filter(is_short).count() as f64);
+    let short = summaries.map(|of| of["workloads"].as_array().into_iter().flatten().filter(is_short).count() as f64);
     let of = |label, name| Headline { label, metric: name, values: metric(name) };
     vec![
         Headline { label: "Workloads that ran short", metric: "workloads_short", values: short },
@@ -314,7 +313,7 @@ mod tests {
     #[test]
     fn metrics_of_a_review_come_first() {
         let of = |evictions: u32| serde_json::json!({"metrics": {"events": evictions, "evictions": evictions, "pods_lost": evictions}});
-        let found = metrics(&[of(1), of(2)]);
+        let found = metrics([&of(1), &of(2)]);
         let names: Vec<&str> = found.iter().map(|of| of.metric.as_str()).collect();
         assert_eq!(names, ["pods_lost", "evictions", "events"]);
     }

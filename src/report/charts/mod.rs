@@ -192,7 +192,7 @@ pub struct DrawnCharts {
 /// # Errors
 ///
 /// If one of the files is missing or damaged: nothing is drawn from a part of a run.
-pub fn draw_charts(run: &RunTables) -> Result<DrawnCharts, TableError> {
+pub fn draw_run_charts(run: &RunTables) -> Result<DrawnCharts, TableError> {
     let tables = Tables::read(run)?;
     let mut charts = DrawnCharts { drawn: Vec::new(), left_out: Vec::new() };
     for chart in CHARTS {

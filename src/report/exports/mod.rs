@@ -77,7 +77,7 @@ pub(crate) enum ExportError {
 pub(crate) struct Exported<'a> {
     /// Where the tables are.
     pub(crate) dir: &'a Path,
-    /// Its `summary.json`, which says how many rows they have; null if it has not been written yet.
+    /// Its `summary.json`, which says how many rows they have.
     pub(crate) summary: &'a Value,
     /// Those that there can be.
     pub(crate) tables: &'a [TableInfo],
@@ -109,7 +109,8 @@ impl Exported<'_> {
             let path = self.dir.join(table.file);
             // Tables that a result need not have.
             if path.is_file() {
-                let content = parquet::content(&path, rows_written(self.summary, table.file), table).map_err(ExportError::from)?;
+                let content = parquet::content(&path, rows_written(self.summary, table.file), table)
+                    .map_err(ExportError::from)?;
                 write(&renamed(table.file, Format::Parquet), &content)?;
             }
         }

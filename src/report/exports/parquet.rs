@@ -27,7 +27,9 @@ pub(super) fn content(path: &Path, written: Option<u64>, table: &TableInfo) -> R
     let wrong = |error: ParquetError| TableError::new(path, None, format!("it cannot be written as Parquet: {error}"));
     if table.file.ends_with(".jsonl") {
         let mut writer = Writer::new(table.columns.iter().map(|info| Column::new(info.name, info)).collect());
-        tables::scan_json_lines(path, written, &table.columns, |_, cells| writer.row(cells.iter().map(String::as_str)))?;
+        tables::scan_json_lines(path, written, &table.columns, |_, cells| {
+            writer.row(cells.iter().map(String::as_str))
+        })?;
         return writer.finish().map_err(wrong);
     }
     let begin = |header: &[String]| {
@@ -264,7 +266,7 @@ mod tests {
     fn rows(file: &'static str, text: &str, columns: Vec<ColumnInfo>) -> Vec<Vec<(String, Field)>> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::write(dir.path().join(file), text).expect("a file");
-        let content = content(&dir.path().join(file), &table(file, columns)).expect("a table that is whole");
+        let content = content(&dir.path().join(file), None, &table(file, columns)).expect("a table that is whole");
         let reader = SerializedFileReader::new(bytes(content)).expect("Parquet");
         reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row").into_columns()).collect()
     }
@@ -348,11 +350,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::write(dir.path().join("nodes.csv"), "pods\nthree\n").expect("a file");
         let columns = vec![info("pods", Cells::Number)];
-        let found = content(&dir.path().join("nodes.csv"), &table("nodes.csv", columns));
+        let found = content(&dir.path().join("nodes.csv"), None, &table("nodes.csv", columns));
         assert!(found.expect_err("no number").problem.contains("`three` is not a whole number"));
         // That is a number, but none that the column can have.
         std::fs::write(dir.path().join("nodes.csv"), "pods\n3\n3.5\n4\n").expect("a file");
-        let found = content(&dir.path().join("nodes.csv"), &table("nodes.csv", vec![info("pods", Cells::Number)]));
+        let found = content(&dir.path().join("nodes.csv"), None, &table("nodes.csv", vec![info("pods", Cells::Number)]));
         assert!(found.expect_err("no whole number").problem.contains("`3.5` is not a whole number"));
     }
 }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 pub use diff::{draw_diff_page, is_place_of_page};
 pub use plan::draw_plan_page;
-pub use run::draw_page;
+pub use run::draw_run_page;
 pub use study::draw_study_page;
 
 /// A module of `web/`: its name and its text.

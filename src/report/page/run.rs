@@ -32,7 +32,7 @@ struct Page<'a> {
 /// # Errors
 ///
 /// If a table is missing or damaged: nothing is shown of a part of a run.
-pub fn draw_page(run: &RunTables) -> Result<String, TableError> {
+pub fn draw_run_page(run: &RunTables) -> Result<String, TableError> {
     let files: Vec<&'static str> = run.infos().map(|table| table.file).filter(|file| *file != LEFT_OUT).collect();
     let block = |file: &&str| run.find(file).map(|table| table.map(|table| blocks::block(table)));
     let mut tables = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
         let hostile = "</script><script>alert(1)</script>\"><img src=x onerror=alert(1)>";
         let verdict = serde_json::json!([{"kind": "trap", "tone": "bad", "text": hostile}]);
         let summary = serde_json::json!({"scenario": hostile, "seed": 1, "verdict": verdict, "overrides": [hostile]});
-        let page = draw_page(&RunTables::new(dir.path().to_owned(), summary)).expect("a page");
+        let page = draw_run_page(&RunTables::new(dir.path().to_owned(), summary)).expect("a page");
         assert!(!page.contains("<img") && !page.contains("<script>alert"));
         assert_eq!(page.matches("</script>").count(), page.matches("<script").count());
     }

@@ -112,7 +112,7 @@ impl Teller<'_> {
         let (first, last) = (results.seed(0), results.seed(each - 1));
         let seeds = if first == last { format!("seed {first}") } else { format!("seeds {first} to {last}") };
         let mirrored = if results.is_antithetic { ", each second run mirroring the one before it" } else { "" };
-        let each = grouped(each.into());
+        let each = grouped(each);
         Remark::new(Tone::Neutral, format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}"))
     }
 

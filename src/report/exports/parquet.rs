@@ -354,7 +354,8 @@ mod tests {
         assert!(found.expect_err("no number").problem.contains("`three` is not a whole number"));
         // That is a number, but none that the column can have.
         std::fs::write(dir.path().join("nodes.csv"), "pods\n3\n3.5\n4\n").expect("a file");
-        let found = content(&dir.path().join("nodes.csv"), None, &table("nodes.csv", vec![info("pods", Cells::Number)]));
+        let found =
+            content(&dir.path().join("nodes.csv"), None, &table("nodes.csv", vec![info("pods", Cells::Number)]));
         assert!(found.expect_err("no whole number").problem.contains("`3.5` is not a whole number"));
     }
 }

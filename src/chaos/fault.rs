@@ -119,8 +119,8 @@ pub struct Check<'a> {
     pub config: &'a Config,
     /// Where a field of the fault is written.
     pub place: &'a dyn Fn(&str) -> Location,
-    /// Whether a field is written as a list of nothing.
-    pub is_empty_list: &'a dyn Fn(&str) -> bool,
+    /// Whether a field is written as a list or map of nothing.
+    pub is_empty: &'a dyn Fn(&str) -> bool,
     /// What was found.
     pub diagnostics: &'a mut Diagnostics,
 }

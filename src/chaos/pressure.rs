@@ -23,6 +23,13 @@ pub(super) fn check(usage: &ResourceList, kind: &str, resource: &str, check: &mu
         let diagnostic = unknown_name("resource that kubelets watch", name.as_str(), MEASURED.into_iter());
         check.diagnostics.push(diagnostic.at((check.place)(&format!("usage[\"{name}\"]")), "nothing measures it"));
     }
+    if usage.is_empty() && (check.is_empty)("usage") {
+        check.diagnostics.push(
+            Diagnostic::warning("scenario::no_effect", format!("{kind} with a usage of nothing: the condition simply holds"))
+                .at((check.place)("usage"), "the same as if it were not written")
+                .help(format!("write how much others than pods use, `usage: {{{resource}: 3Gi}}`, or leave `usage` out")),
+        );
+    }
     let is_known = |name: Symbol| MEASURED.contains(&name.as_str());
     if !usage.is_empty() && usage.iter().all(|(name, _)| is_known(name)) && !usage.contains(Symbol::new(resource)) {
         let message = format!("{kind} with usage of something else than `{resource}`: this alone brings no {kind}");

@@ -17,16 +17,21 @@ use crate::model::{ConditionStatus, ManifestObject, Object, PodConditionType};
 use crate::scenario::{self, ResolvedScenario};
 
 /// Show where kube-scheduler would put pending pods, and why
+///
+/// Pods are taken one after the other, in the order of the scheduler's queue; each finds the cluster as those before it leave it. Of each
+/// it says the node, or the closest ones and what the pod would have to ask for; why other nodes are out; scores after weights; and who
+/// would be preempted. `-o json` has every node. A pod that fits nowhere is no failure: the exit status is 0.
 #[derive(Args, Debug)]
-#[command(after_help = format!("For example:\n  {DUMP_COMMAND}\n  kubesquall schedule -f cluster.yaml --pod shop/web-1"))]
+#[command(after_help = after_help())]
 pub(super) struct ScheduleArgs {
-    /// Nodes, pods and what else there is: manifests or dumps; files, directories, globs, or `-` for standard input
+    /// Nodes, pods and what else there is: manifests or dumps; files, directories, globs, or `-` for standard input; may be given
+    /// several times
     #[arg(short = 'f', long = "filename", required = true, value_name = "STATE")]
     state: Vec<PathBuf>,
     /// Go on with what can be read of them
     #[arg(long)]
     allow_partial: bool,
-    /// A pending pod [default: all, in the order of the queue]
+    /// A pending pod; give it several times for several, which are taken in that order [default: all, in the order of the queue]
     #[arg(long, value_name = "NS/NAME")]
     pod: Vec<String>,
     /// A KubeSchedulerConfiguration
@@ -38,6 +43,22 @@ pub(super) struct ScheduleArgs {
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
+}
+
+/// An example that can be pasted as it stands: a shell joins what stands behind a `\` with the next line, if that has no indentation.
+fn after_help() -> String {
+    const WIDTH_MAX: usize = 76;
+    let mut dump = String::new();
+    let mut width = 0;
+    for part in DUMP_COMMAND.split_inclusive(',') {
+        if width + part.len() > WIDTH_MAX {
+            dump.push_str("\\\n");
+            width = 0;
+        }
+        dump.push_str(part);
+        width += part.len();
+    }
+    format!("For example:\n{dump}\nkubesquall schedule -f cluster.yaml --pod shop/web-1")
 }
 
 pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Failure> {

@@ -151,6 +151,10 @@ fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics
                 let message = format!("the annotation `{key}` of {} cannot be read: {problem}", object.object.label());
                 Diagnostic::error("scenario::bad_value", message).help(help.to_owned())
             }
+            Err(Objection::Nothing { help }) => {
+                let message = format!("the annotation `{key}` of {} says nothing", object.object.label());
+                Diagnostic::warning("scenario::no_effect", message).help(help.to_owned())
+            }
             Err(Objection::Unknown) => {
                 let message = format!("{} has the annotation `{key}`, which does not exist", object.object.label());
                 let name = key.as_str().strip_prefix(BEHAVIOR_PREFIX).unwrap_or_default();

@@ -22,14 +22,17 @@ pub(super) fn check(fault: &Fault<'_>, config: &Config, inventory: &Inventory, d
     let Fault { at, spec } = fault;
     check_fields(fault, diagnostics);
     check_nodes(at.field("nodes"), &spec.nodes, inventory, diagnostics);
-    let is_empty_list = |field: &str| {
-        let written = at.field(field).node();
-        written.is_some_and(|node| matches!(&node.value, Value::List(items) if items.is_empty()))
+    let is_empty = |field: &str| {
+        at.field(field).node().is_some_and(|node| match &node.value {
+            Value::List(items) => items.is_empty(),
+            Value::Map(entries) => entries.is_empty(),
+            _ => false,
+        })
     };
     spec.fault.check(&mut Check {
         config,
         place: &|field| at.written(field).location(),
-        is_empty_list: &is_empty_list,
+        is_empty: &is_empty,
         diagnostics,
     });
     if let Target::Pods(pods) = spec.fault.target()

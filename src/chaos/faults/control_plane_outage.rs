@@ -43,7 +43,7 @@ impl Fault for ControlPlaneOutage {
 
     /// An outage of no process is none. Names of none are reported where they are read.
     fn check(&self, check: &mut Check<'_>) {
-        if self.components.is_empty() && (check.is_empty_list)("components") {
+        if self.components.is_empty() && (check.is_empty)("components") {
             check.diagnostics.push(
                 Diagnostic::error("scenario::missing_field", "this names no component that is down")
                     .at((check.place)("components"), "")

@@ -1,10 +1,11 @@
 //! Registries that give nothing, and images that are not there.
 
 use super::super::Chaos;
-use super::super::fault::{Begun, Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::arena::Symbol;
 use crate::component::{Ctx, Stops};
+use crate::diagnostics::Diagnostic;
 use crate::state::{MachineChange, NodeId};
 
 parameters! {
@@ -29,6 +30,25 @@ impl Fault for ImagePullFailure {
 
     fn target(&self) -> Target<'_> {
         Target::Images(&self.images)
+    }
+
+    /// A `*` means something at the end alone.
+    fn check(&self, check: &mut Check<'_>) {
+        for (index, images) in self.images.iter().enumerate() {
+            let is_name = !images.is_empty() && !images.strip_suffix('*').unwrap_or(images).contains('*');
+            if is_name {
+                continue;
+            }
+            let help = match images.split('*').next().unwrap_or_default() {
+                "" => "write the whole name, or leave `images` out: all images then".to_owned(),
+                beginning => format!("write the whole name, or its beginning with a `*` behind it: `{beginning}*`"),
+            };
+            check.diagnostics.push(
+                Diagnostic::warning("scenario::selects_nothing", format!("no image is called `{images}`"))
+                    .at((check.place)(&format!("images[{index}]")), "pulls of this one fail, of which there is none")
+                    .help(help),
+            );
+        }
     }
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {

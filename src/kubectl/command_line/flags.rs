@@ -183,6 +183,8 @@ pub(in crate::kubectl) struct Arguments {
 fn command(words: Vec<String>, grammar: Grammar) -> Result<(String, Vec<String>), CommandLineError> {
     let mut path = String::new();
     let mut others = Vec::new();
+    // Of which nobody knows whether the next word is its value, as it is taken to be.
+    let mut unknown_flag: Option<String> = None;
     let mut words: VecDeque<String> = words.into();
     while let Some(word) = words.pop_front() {
         if word == "--" {
@@ -191,9 +193,15 @@ fn command(words: Vec<String>, grammar: Grammar) -> Result<(String, Vec<String>)
         }
         if word.starts_with('-') && word.len() > 1 {
             let is_joined = word.contains('=') || (!word.starts_with("--") && word.len() > 2);
-            let name = word.trim_start_matches('-');
-            let is = |flag: &Flag| flag.name == name || (flag.short.is_some() && flag.short == name.chars().next());
-            let takes = grammar.flags_of(&path).find(is).map_or(Takes::Value, |flag| flag.takes);
+            let is = |flag: &Flag| match word.strip_prefix("--") {
+                Some(name) => Some(flag.name) == name.split('=').next(),
+                None => flag.short.is_some() && flag.short == word.chars().nth(1),
+            };
+            let flag = grammar.flags_of(&path).find(is);
+            if flag.is_none() && grammar.find(is).is_none() {
+                unknown_flag.get_or_insert_with(|| word.clone());
+            }
+            let takes = flag.map_or(Takes::Value, |flag| flag.takes);
             others.push(word);
             if !is_joined && takes == Takes::Value {
                 others.extend(words.pop_front());
@@ -205,7 +213,10 @@ fn command(words: Vec<String>, grammar: Grammar) -> Result<(String, Vec<String>)
         if grammar.has(&longer) {
             path = longer;
         } else if path.is_empty() {
-            return Err(unknown_command(&word, grammar));
+            return Err(unknown_flag.map_or_else(
+                || unknown_command(&word, grammar),
+                |flag| error(&flag, format!("unknown flag of kubectl: {flag}")),
+            ));
         } else {
             others.push(word);
             break;
@@ -318,7 +329,7 @@ impl Arguments {
         let known: Vec<&str> = self.grammar.flags_of(&self.path).map(|flag| flag.name).collect();
         let nearest = crate::diagnostics::suggest::nearest(plain, known);
         Stop::Unplayable(CommandLineError {
-            message: format!("unknown flag of kubectl {}: {word}", self.path),
+            message: format!("unknown flag of {}: {word}", format!("kubectl {}", self.path).trim_end()),
             word: word.to_owned(),
             help: nearest.map(|flag| format!("the nearest flag is `--{flag}`")),
         })

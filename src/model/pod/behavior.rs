@@ -127,6 +127,11 @@ impl StatedUsage {
 pub enum Objection {
     /// There is none of that name.
     Unknown,
+    /// Its value says nothing.
+    Nothing {
+        /// What would say something.
+        help: &'static str,
+    },
     /// Its value is not what it should be.
     Value {
         /// What it is instead.
@@ -238,11 +243,13 @@ fn read_usage(behavior: &mut Behavior, text: &str) -> Option<Objection> {
         let problem = format!("`{text}` is not a map of resources");
         return Some(Objection::Value { problem, help: "write it as `{memory: 900Mi}`" });
     };
+    let says_nothing = amounts.is_empty();
     let usage = behavior.usage.insert(StatedUsage::default());
     for (resource, amount) in amounts {
         usage.set(&resource, amount);
     }
-    None
+    let help = "write how much is used, as `{memory: 900Mi}`, or leave it out";
+    says_nothing.then_some(Objection::Nothing { help })
 }
 
 /// A pod's annotations, and what those of them say that are kubesquall's: read once, when they are written.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, Plans, Timeline, add};
 use crate::arena::Symbol;
 use crate::component::Config;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::scenario::at::At;
 use crate::scenario::inventory::Inventory;
 use crate::units::SimTime;
@@ -39,6 +39,13 @@ impl Action for AddNodesEntry {
 
     fn check(&self, at: At<'_>, _config: &Config, inventory: &Inventory, diagnostics: &mut Diagnostics) {
         inventory.check_pool(at.field("pool").location(), self.pool, diagnostics);
+        if self.count == 0 {
+            diagnostics.push(
+                Diagnostic::warning("scenario::no_effect", "no machine joins")
+                    .at(at.field("count").location(), "none is added")
+                    .help("write how many join, or remove the entry"),
+            );
+        }
     }
 
     fn node_count(&self) -> u32 {

@@ -12,7 +12,7 @@ fn run() -> tempfile::TempDir {
     write("services.csv", "time_s,namespace,name,targets,dead_targets\n0.000,shop,web,1,0\n");
     write(
         "nodes.csv",
-        "time_s,node,ready,unschedulable\n0.000,n1,True,false\n50.005,n1,Unknown,false\n0.000,n2,True,false\n",
+        "time_s,node,ready,unschedulable\n0.000,n1,True,false\n0.000,n2,True,false\n50.005,n1,Unknown,false\n",
     );
     write(
         "workloads.csv",

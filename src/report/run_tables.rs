@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::table::Table;
+use super::table::{Column, NOTHING, Table, Values, line};
 use super::tables::{TableError, rows_written};
-use crate::observe::{self, ColumnInfo, TableInfo};
+use crate::observe::{self, Cells, ColumnInfo, TableInfo};
+use crate::units::SimTime;
 
 /// A table, once it has been read, or why it cannot be.
 type Slot = OnceLock<Result<Arc<Table>, TableError>>;
@@ -63,7 +64,7 @@ impl RunTables {
     pub(super) fn read(&self, file: &str, columns: &[&str]) -> Result<&Arc<Table>, TableError> {
         let (info, slot) = self.slot(file);
         let path = self.dir.join(file);
-        let table = slot.get_or_init(|| Table::read_known(&path, self.rows_written(file), &info.columns).map(Arc::new));
+        let table = slot.get_or_init(|| self.read_of(&path, file, &info.columns).map(Arc::new));
         let table = table.as_ref().map_err(Clone::clone)?;
         table.expect(&path, columns)?;
         Ok(table)
@@ -83,8 +84,21 @@ impl RunTables {
         let column = |name: &&str| *info.columns.iter().find(|column| column.name == *name).expect("a column of it");
         let wanted: Vec<ColumnInfo> = columns.iter().map(column).collect();
         let path = self.dir.join(file);
-        let table = Table::read_known(&path, self.rows_written(file), &wanted)?;
+        let table = self.read_of(&path, file, &wanted)?;
         table.expect(&path, columns)?;
+        Ok(table)
+    }
+
+    /// Reads those of these columns that there are, and sees to it that they are those of this run.
+    fn read_of(&self, path: &Path, file: &str, columns: &[ColumnInfo]) -> Result<Table, TableError> {
+        let table = Table::read_known(path, rows_written(&self.summary, file), columns)?;
+        let end =
+            self.summary["duration_s"].as_f64().map(|seconds| SimTime::from_millis((seconds * 1000.0).round() as i64));
+        for column in table.columns() {
+            let misplaced = misplaced(column, end);
+            let Some((index, problem)) = misplaced else { continue };
+            return Err(TableError::new(path, table.rows().nth(index).and_then(line), problem));
+        }
         Ok(table)
     }
 
@@ -102,11 +116,56 @@ impl RunTables {
         self.dir.join(file).exists() || self.summary["rows"].get(file).is_some()
     }
 
-    fn rows_written(&self, file: &str) -> Option<u64> {
-        rows_written(&self.summary, file)
-    }
-
     fn slot(&self, file: &str) -> &(TableInfo, Slot) {
         self.tables.iter().find(|(info, _)| info.file == file).expect("a table of a run")
+    }
+}
+
+/// The first row of a column with a time that no row of the run can have there, and what is wrong with it: one behind the end, or, where
+/// rows are written as time goes on, one before that of the row above.
+fn misplaced(column: &Column, end: Option<SimTime>) -> Option<(usize, String)> {
+    // What a run waits for may come after it.
+    let is_instant = matches!(column.info.cells, Cells::Time | Cells::MaybeTime) && column.info.name != "due_s";
+    let Values::Times(times) = &column.values else { return None };
+    let name = column.info.name;
+    let at = |index: usize| SimTime::from_millis(times[index]);
+    let is_late = |index: &usize| end.is_some_and(|end| is_instant && times[*index] != NOTHING && at(*index) > end);
+    if let Some(late) = (0..times.len()).find(is_late) {
+        let end = end.unwrap_or_default();
+        return Some((late, format!("`{name}` is {}, and the run ends at {end} s by its summary.json", at(late))));
+    }
+    let is_back = |index: &usize| name == "time_s" && times[*index] < times[index - 1];
+    let back = (1..times.len()).find(is_back)?;
+    Some((back, format!("`{name}` is {}, before the {} of the row above", at(back), at(back - 1))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn times_that_no_row_of_the_run_can_have_are_refused_with_their_line() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let run = RunTables::new(dir.path().to_owned(), json!({"duration_s": 600.0}));
+        let read = |file: &str, columns: &[&'static str], content: &str| {
+            std::fs::write(dir.path().join(file), content).expect("a file");
+            run.read_columns(file, columns).map(|table| table.len()).map_err(|error| (error.line, error.problem))
+        };
+        let nodes = |content: &str| read("nodes.csv", &["time_s"], content);
+        assert_eq!(nodes("time_s\n0.000\n0.000\n600.000\n"), Ok(3));
+        let late = "`time_s` is 600.001, and the run ends at 600.000 s by its summary.json".to_owned();
+        assert_eq!(nodes("time_s\n0.000\n600.001\n"), Err((Some(3), late)));
+        let back = "`time_s` is 4.999, before the 5.000 of the row above".to_owned();
+        assert_eq!(nodes("time_s\n0.000\n5.000\n4.999\n"), Err((Some(4), back)));
+        // Waits may end after the run; their rows have no order of their own.
+        let timers = |content: &str| read("timers.csv", &["set_s", "due_s", "ended_s"], content);
+        assert_eq!(timers("set_s,due_s,ended_s\n9.000,900.000,\n3.000,4.000,4.000\n"), Ok(2));
+        assert!(timers("set_s,due_s,ended_s\n9.000,900.000,900.000\n").is_err_and(|(line, _)| line == Some(2)));
+        let lines = |content: &str| read("transcript.jsonl", &["at_s", "exit"], content);
+        assert_eq!(lines("{\"at_s\":1.5,\"exit\":null}\n"), Ok(1));
+        let soon = "`soon` is not a time in seconds, as it should be in the column `at_s`".to_owned();
+        assert_eq!(lines("{\"at_s\":1.5,\"exit\":0}\n{\"at_s\":\"soon\",\"exit\":0}\n"), Err((Some(2), soon)));
     }
 }

@@ -116,7 +116,7 @@ impl Table {
 ///
 /// # Errors
 ///
-/// If it is not there, is not text, has a line that is no JSON, or other rows than were `written`.
+/// If it is not there, is not text, has a line that is no JSON or a value that its column cannot have, or other rows than were `written`.
 pub(super) fn scan_json_lines(
     path: &Path,
     written: Option<u64>,
@@ -129,6 +129,10 @@ pub(super) fn scan_json_lines(
         let row: Value = serde_json::from_str(text)
             .map_err(|error| TableError::new(path, Some(count), format!("this is no JSON: {error}")))?;
         let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
+        let wrong = columns.iter().zip(&cells).find_map(|(column, cell)| problem(column.name, column.cells, cell));
+        if let Some(problem) = wrong {
+            return Err(TableError::new(path, Some(count), problem));
+        }
         show(count, &cells);
     }
     expect_rows(path, written, count)

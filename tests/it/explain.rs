@@ -313,6 +313,7 @@ fn a_crash_loop_is_told_by_the_last_end_of_the_container_and_not_by_what_moved_t
         let dir = played("", "{at: 2m, kubectl: 'drain n-0 n-1 --ignore-daemonsets'}", &[&given]);
         let run = dir.path().join("run");
         let times = times(&run);
+        let mut told = 0;
         for pod in objects(&run, |_, _| true) {
             let story = tell(&run, &pod).expect("a story");
             let mut looped = 0;
@@ -331,7 +332,10 @@ fn a_crash_loop_is_told_by_the_last_end_of_the_container_and_not_by_what_moved_t
             }
             assert!(looped > 0 || story.steps.len() < 8, "{pod}: {:#?}", story.steps);
             assert_eq!(wrong(&story, &times), Vec::<String>::new());
+            told += looped;
         }
+        // The pod that the drain moved, and the one that came for it.
+        assert!(told > 2, "no story tells of the loop: {told}");
         let summary = fs::read_to_string(run.join("summary.json")).expect("the summary");
         assert!(summary.contains("held up by CrashLoopBackOff (c)"), "{summary}");
         assert!(!summary.contains("because of kubectl drain"), "{summary}");

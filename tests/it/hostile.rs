@@ -34,7 +34,8 @@ fn played() -> TempDir {
         "metadata": {"annotations": {"example.com/note": NASTY}},
         "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"}},
     });
-    let scenario = json!({
+    let patch = "{\"metadata\": {\"annotations\": {\"note\": \"\u{202e}abc\"}}, \"spec\": {\"unschedulable\": true}}";
+    let mut scenario = json!({
         "apiVersion": "kubesquall.sim/v1alpha1", "kind": "Scenario", "metadata": {"name": "hostile"},
         "spec": {
             "duration": "10m",
@@ -42,10 +43,13 @@ fn played() -> TempDir {
             "timeline": [
                 {"at": "1m", "kubectl": format!("annotate node n-0 'note={NASTY}'")},
                 {"at": "2m", "kubectl": format!("delete pod '{NASTY}'")},
+                {"at": "9m", "kubectl": format!("patch node n-0 -p '{patch}'")},
             ],
         },
     });
     fs::write(dir.path().join("hostile.yaml"), scenario.to_string()).expect("a scenario");
+    scenario["spec"]["timeline"] = json!([]);
+    fs::write(dir.path().join("calm.yaml"), scenario.to_string()).expect("a scenario");
     dir
 }
 
@@ -65,15 +69,20 @@ fn a_terminal_is_not_steered_by_names() {
     assert!(stdout.contains(r"\u{1b}[2J") && stdout.contains(r"\u{202e}"), "{stdout}");
     assert_harmless(&stdout, "run");
     assert_harmless(&stderr, "run's standard error");
-    for arguments in [
-        &["explain", "run", "n-0", "--all"][..],
-        &["explain", "run", "aaa"],
-        &["diff", "run", "run"],
-        &["check", "hostile.yaml"],
-        &["explain", "run", NASTY],
-        &["run", NASTY],
+    assert_eq!(output(dir.path(), &["-q", "run", "calm.yaml", "--out", "calm"]).0, 0);
+    let escaped = r"\u{202e}";
+    for (arguments, wanted, seen) in [
+        (&["explain", "run", "n-0", "--all"][..], 0, escaped),
+        (&["explain", "run", "n-0"], 0, escaped),
+        (&["diff", "run", "calm"], 0, escaped),
+        (&["check", "hostile.yaml"], 0, "owned\\u0007\u{fffd}abc"),
+        (&["explain", "run", NASTY], 2, escaped),
+        (&["run", NASTY], 2, escaped),
     ] {
-        let (_, stdout, stderr) = output(dir.path(), arguments);
+        let (status, stdout, stderr) = output(dir.path(), arguments);
+        assert_eq!(status, wanted, "{arguments:?}: {stderr}");
+        // It is told, and harmless.
+        assert!(format!("{stdout}{stderr}").contains(seen), "{arguments:?}:\n{stdout}{stderr}");
         assert_harmless(&stdout, arguments[0]);
         assert_harmless(&stderr, arguments[0]);
     }

@@ -25,9 +25,12 @@ pub(super) fn check(usage: &ResourceList, kind: &str, resource: &str, check: &mu
     }
     if usage.is_empty() && (check.is_empty)("usage") {
         check.diagnostics.push(
-            Diagnostic::warning("scenario::no_effect", format!("{kind} with a usage of nothing: the condition simply holds"))
-                .at((check.place)("usage"), "the same as if it were not written")
-                .help(format!("write how much others than pods use, `usage: {{{resource}: 3Gi}}`, or leave `usage` out")),
+            Diagnostic::warning(
+                "scenario::no_effect",
+                format!("{kind} with a usage of nothing: the condition simply holds"),
+            )
+            .at((check.place)("usage"), "the same as if it were not written")
+            .help(format!("write how much others than pods use, `usage: {{{resource}: 3Gi}}`, or leave `usage` out")),
         );
     }
     let is_known = |name: Symbol| MEASURED.contains(&name.as_str());

@@ -20,8 +20,11 @@ const GIB = 2 ** 30;
  * @property {string[]} cases `calm`, then those of the plan
  * @property {any[]} tried Rows of plan.csv
  * @property {number} answer Position of the first that survives; -1 if none does
- * @property {(tried: number, name: string) => Play[]} playsOf
+ * @property {(tried: number, name: string) => Play[]} playsOf Those of a case that the page lists one by one
+ * @property {(tried: number, name: string) => Cell} cellOf What came of a case, by all of its plays
  */
+
+/** @typedef {{plays: number, failed_plays: number, beyond_help: number}} Cell */
 
 /** @param {any} summary @param {any} data @returns {PlanModel} */
 function readPlan(summary, data) {
@@ -32,6 +35,8 @@ function readPlan(summary, data) {
     plays.set(id, [...(plays.get(id) ?? []), play]);
   }
   const tried = records(data.tried);
+  /** @type {Map<string, Cell>} */
+  const cells = new Map(records(data.cells).map((of) => [JSON.stringify([of["<pool>"], of.case]), /** @type {any} */ (of)]));
   return {
     summary,
     pools: summary.pools.map((/** @type {any} */ pool) => pool.name),
@@ -39,6 +44,7 @@ function readPlan(summary, data) {
     tried,
     answer: tried.findIndex((of) => of.verdict === "survives"),
     playsOf: (at, name) => plays.get(JSON.stringify([tried[at]["<pool>"], name])) ?? [],
+    cellOf: (at, name) => cells.get(JSON.stringify([tried[at]["<pool>"], name])) ?? { plays: 0, failed_plays: 0, beyond_help: 0 },
   };
 }
 
@@ -55,17 +61,15 @@ function beyondHelp(play) {
 export function cellTextOf(plan, at, name) {
   const of = plan.tried[at];
   if (of.verdict === "ruled out") return { text: "ruled out", state: "none" };
-  const plays = plan.playsOf(at, name);
-  const failed = plays.filter((play) => !play.survived).length;
-  if (plays.length === 0) return { text: "-", state: "none" };
+  const { plays, failed_plays: failed, beyond_help: pods } = plan.cellOf(at, name);
+  if (plays === 0) return { text: "-", state: "none" };
   if (failed === 0) {
-    const pods = Math.max(...plays.map(beyondHelp));
     return pods === 0 ? { text: "survives", state: "survived" } : { text: `survives but for ${pods}`, state: "but" };
   }
   // A count that does not do is left at its first play that fails: the last case that has plays.
-  const last = plan.cases.filter((other) => plan.playsOf(at, other).length > 0).pop();
+  const last = plan.cases.filter((other) => plan.cellOf(at, other).plays > 0).pop();
   if (of.cut_short && name === last) return { text: "fails, stopped at the first", state: "failed" };
-  return { text: plays.length === 1 ? "fails" : `fails ${failed} of ${plays.length}`, state: "failed" };
+  return { text: plays === 1 ? "fails" : `fails ${failed} of ${plays}`, state: "failed" };
 }
 
 /** @param {PlanModel} plan @param {number} at */
@@ -104,8 +108,11 @@ function showMatrix(plan) {
 /** @param {PlanModel} plan @param {HTMLElement} box @param {number} at @param {string} name */
 function showPlays(plan, box, at, name) {
   const plays = plan.playsOf(at, name);
+  const { plays: all } = plan.cellOf(at, name);
+  const left = all - plays.length;
   box.hidden = false;
   fill(box, el("h3", {}, `${countsText(plan, at)} of ${plan.pools.join(" + ")}, `, named(name), `: ${cellTextOf(plan, at, name).text}`),
+    left > 0 ? el("p", { class: "muted" }, `${plays.length} of its ${all} plays are listed here; `, el("code", {}, "cases.csv"), ` has the other ${left}.`) : "",
     listing("Plays", [
       { name: "lost", cell: (play) => [named(play.lost), play.alike > 1 ? el("span", { class: "muted" }, ` stands for ${play.alike} alike`) : ""], by: (play) => play.lost },
       { name: "survived", cell: (play) => (play.survived ? "yes" : el("span", { class: "tone-bad" }, `no: ${counted(play.shortfalls, "shortfall")}`)), by: (play) => Number(play.survived) },
@@ -175,7 +182,7 @@ function showBlasts(data) {
 }
 
 /** @param {PlanModel} plan */
-function showPlanTiles({ summary, pools, cases, answer, tried, playsOf }) {
+function showPlanTiles({ summary, pools, cases, answer, tried, cellOf }) {
   const { answer: found } = summary;
   if (!found) {
     fillTiles(byId("figures"), [{ label: "nodes that survive", value: "none", note: `up to ${summary.pools.map((/** @type {any} */ pool) => `${pool.max} of ${pool.name}`).join(" and ")}`, isBad: true }, { label: "tried", value: String(tried.length) }]);
@@ -189,7 +196,7 @@ function showPlanTiles({ summary, pools, cases, answer, tried, playsOf }) {
     tiles.push({ label: `least ${least.name} left`, value: `${((100 * least.free) / least.all).toFixed(0)} %`, note: `${least.text}, ${found.tightest.case}, ${found.tightest.lost}` });
   }
   const beyond = [["stuckOnLostNodesMax", "hang on lost nodes"], ["waitedBeyondHelpMax", "wait whatever the nodes"], ["refusedMax", "are refused"], ["lostForGoodMax", "are lost for good"]].filter(([field]) => found[field] > 0);
-  fillTiles(byId("figures"), [...tiles, { label: "pods beyond help, at most", value: String(Math.max(0, ...cases.flatMap((name) => playsOf(answer, name)).map(beyondHelp))), note: beyond.map(([field, words]) => `${found[field]} ${words}`).join(", ") || "none", isBad: beyond.length > 0 }]);
+  fillTiles(byId("figures"), [...tiles, { label: "pods beyond help, at most", value: String(Math.max(0, ...cases.map((name) => cellOf(answer, name).beyond_help))), note: beyond.map(([field, words]) => `${found[field]} ${words}`).join(", ") || "none", isBad: beyond.length > 0 }]);
 }
 
 /** What was asked, to be typed again. @param {any} summary @param {any} data */

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use askama::Template;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,8 @@ use crate::report::plan_rows::{BlastRow, CandidateRow, PlayRow};
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules!["figures.js" "listing.js" "plan.js"];
 
-/// Plays that the page has each of; of more it has those that are not survived, and those of the answer.
+/// Plays that the page has each of; of more it has those of the answer, and of each case with other counts the first that are not
+/// survived.
 const PLAYS_MAX: usize = 20_000;
 
 #[derive(Template)]
@@ -26,7 +28,8 @@ struct Page<'a> {
     seed: String,
     tried: usize,
     plays: usize,
-    is_whole: bool,
+    /// Plays that the page has each of.
+    listed: usize,
 }
 
 /// What the page shows besides the summary.
@@ -34,8 +37,8 @@ struct Page<'a> {
 struct Data {
     tried: Plain,
     plays: Plain,
-    /// How many plays there are.
-    total: usize,
+    /// What came of each case with each count, by all of its plays.
+    cells: Plain,
     blasts: Option<Plain>,
 }
 
@@ -52,19 +55,20 @@ pub fn draw_plan_page(dir: &Path, summary: &Value) -> Result<String, TableError>
     let tried = table(&TableInfo::of::<CandidateRow>(), pools, &mut |_| true)?;
     let mut plays = table(&TableInfo::of::<PlayRow>(), pools, &mut |_| true)?;
     let total = plays.rows.len();
+    let cells = cells(&plays);
     if total > PLAYS_MAX {
-        thin(&mut plays, &answer(&tried));
+        thin(&mut plays, &answer(&tried), PLAYS_MAX);
     }
     let blasts = TableInfo::of::<BlastRow>();
     let blasts = if dir.join(blasts.file).exists() { Some(table(&blasts, 0, &mut |_| true)?) } else { None };
-    let data = Data { tried, plays, total, blasts };
+    let data = Data { tried, plays, cells, blasts };
     let block = blocks::packed(&serde_json::to_vec(&data).expect("plain data"));
     let page = Page {
         version: summary["version"].as_str().unwrap_or_default(),
         seed: summary["seed"].to_string(),
         tried: data.tried.rows.len(),
         plays: total,
-        is_whole: data.plays.rows.len() == total,
+        listed: data.plays.rows.len(),
         shell: Shell::new(summary["plan"].as_str().unwrap_or_default(), MODULES, summary, vec![("data", block)]),
     };
     Ok(page.render().expect("a template of texts writes to memory"))
@@ -72,16 +76,60 @@ pub fn draw_plan_page(dir: &Path, summary: &Value) -> Result<String, TableError>
 
 /// The counts of the first that survives.
 fn answer(tried: &Plain) -> Value {
-    let verdict = tried.columns.iter().position(|name| *name == "verdict").unwrap_or(0);
+    let verdict = place(tried, "verdict");
     let answer = tried.rows.iter().find(|row| row[verdict] == "survives");
     answer.map_or(Value::Null, |row| row[0].clone())
 }
 
-/// Leaves out plays that are survived and not of the answer.
-fn thin(plays: &mut Plain, answer: &Value) {
-    let survived = plays.columns.iter().position(|name| *name == "survived").unwrap_or(0);
-    plays.rows.retain(|row| row[survived] == false || row[0] == *answer);
-    plays.rows.truncate(PLAYS_MAX);
+/// The place of a column.
+fn place(table: &Plain, column: &str) -> usize {
+    table.columns.iter().position(|name| *name == column).expect("a column of the table")
+}
+
+/// What came of each case with each count, in the order of the table: figures that no thinning may change.
+fn cells(plays: &Plain) -> Plain {
+    /// Pods that no number of nodes helps.
+    const BEYOND_HELP: [&str; 4] = ["stuck", "lost_for_good", "waited_beyond_help", "refused"];
+    let [case, survived] = ["case", "survived"].map(|name| place(plays, name));
+    let beyond_help = BEYOND_HELP.map(|name| place(plays, name));
+    let mut places: FxHashMap<(String, &str), usize> = FxHashMap::default();
+    let mut found: Vec<(&Value, &Value, [u64; 3])> = Vec::new();
+    for row in &plays.rows {
+        let key = (row[0].to_string(), row[case].as_str().unwrap_or_default());
+        let at = *places.entry(key).or_insert(found.len());
+        if at == found.len() {
+            found.push((&row[0], &row[case], [0; 3]));
+        }
+        let (_, _, [count, failed, most]) = &mut found[at];
+        let pods = beyond_help.iter().filter_map(|at| row[*at].as_f64()).sum::<f64>();
+        *count += 1;
+        *failed += u64::from(row[survived] == false);
+        *most = (*most).max(pods as u64);
+    }
+    let row = |(counts, case, figures): (&Value, &Value, [u64; 3])| {
+        [counts.clone(), case.clone()].into_iter().chain(figures.map(Value::from)).collect()
+    };
+    let columns = vec!["<pool>", "case", "plays", "failed_plays", "beyond_help"];
+    Plain { columns, rows: found.into_iter().map(row).collect() }
+}
+
+/// Leaves so many plays if they are more: all of the answer, and of each case with other counts the first that are not survived, as many
+/// of one as of another.
+fn thin(plays: &mut Plain, answer: &Value, max: usize) {
+    let [case, survived] = ["case", "survived"].map(|name| place(plays, name));
+    let of_answer = plays.rows.iter().filter(|row| row[0] == *answer).count();
+    let cell = |row: &[Value]| (row[0].to_string(), row[case].to_string());
+    let failing: FxHashSet<_> = plays.rows.iter().filter(|row| row[survived] == false).map(|row| cell(row)).collect();
+    let share = (max.saturating_sub(of_answer) / failing.len().max(1)).max(1);
+    let mut kept: FxHashMap<(String, String), usize> = FxHashMap::default();
+    plays.rows.retain(|row| {
+        if row[0] == *answer || row[survived] != false {
+            return row[0] == *answer;
+        }
+        let count = kept.entry(cell(row)).or_default();
+        *count += 1;
+        *count <= share
+    });
 }
 
 #[cfg(test)]
@@ -114,14 +162,35 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_plays_those_that_fail_and_those_of_the_answer_stay() {
-        let row = |count: u32, survived: bool| vec![json!([count]), json!(survived)];
-        let mut plays =
-            Plain { columns: vec!["<pool>", "survived"], rows: vec![row(3, true), row(3, false), row(4, true)] };
-        let columns = vec!["<pool>", "verdict"];
-        let tried =
-            Plain { columns, rows: vec![vec![json!([3]), json!("fails")], vec![json!([4]), json!("survives")]] };
-        thin(&mut plays, &answer(&tried));
-        assert_eq!(plays.rows, [row(3, false), row(4, true)]);
+    fn of_very_many_plays_those_of_the_answer_stay_whole_and_the_others_are_counted() {
+        let row = |nodes: u32, case: &str, survived: bool, stuck: u32| {
+            vec![json!([nodes]), json!(case), json!(survived), json!(stuck), json!(0), json!(1), json!(0)]
+        };
+        let columns = vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused"];
+        // What fails is tried before what survives.
+        let failing = (0..40).map(|_| row(3, "zone", false, 0)).chain([row(3, "zone", true, 5), row(3, "node", false, 0)]);
+        let of_answer: Vec<Vec<Value>> = (0..7).map(|_| row(4, "zone", true, 2)).collect();
+        let rows = failing.chain(of_answer.iter().cloned()).chain([row(5, "zone", true, 0)]).collect();
+        let mut plays = Plain { columns, rows };
+        let tried = Plain {
+            columns: vec!["<pool>", "verdict"],
+            rows: vec![vec![json!([3]), json!("fails")], vec![json!([4]), json!("survives")]],
+        };
+        assert_eq!(
+            cells(&plays).rows,
+            [
+                vec![json!([3]), json!("zone"), json!(41), json!(40), json!(6)],
+                vec![json!([3]), json!("node"), json!(1), json!(1), json!(1)],
+                vec![json!([4]), json!("zone"), json!(7), json!(0), json!(3)],
+                vec![json!([5]), json!("zone"), json!(1), json!(0), json!(1)],
+            ]
+        );
+        thin(&mut plays, &answer(&tried), 13);
+        let count = |nodes: u32, case: &str| plays.rows.iter().filter(|row| row[0] == json!([nodes]) && row[1] == case).count();
+        assert_eq!((count(3, "zone"), count(3, "node"), count(4, "zone"), count(5, "zone")), (3, 1, 7, 0));
+        let left: Vec<&Vec<Value>> = plays.rows.iter().filter(|row| row[0] == json!([4])).collect();
+        assert_eq!(left, of_answer.iter().collect::<Vec<_>>());
+        thin(&mut plays, &answer(&tried), 2);
+        assert_eq!(plays.rows.len(), 9, "the answer is whole, however much that is, and of each other case one is left");
     }
 }

@@ -5,6 +5,7 @@ import { numbers, texts } from "./data.js";
 import { NOTHING_COMES, lossesOf } from "./fates.js";
 import { count, counted, lasting } from "./format.js";
 import { NODE, NODE_STATES, outageAt, shortages } from "./model.js";
+import { WORDS } from "./words.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./model.js").Model} Model */
@@ -113,72 +114,139 @@ export function causesOf(table) {
   };
 }
 
-/** The object that a row of causes.csv begins with; empty for the timeline's own. @param {string} what */
+/** The object that a row of causes.csv is about: whose schedule it is that something begins by, or what it begins with; empty for the timeline's own. @param {string} what */
 export function objectOf(what) {
+  const schedule = what.indexOf(": the schedule of ");
+  if (schedule >= 0) return what.slice(schedule + ": the schedule of ".length);
   const word = what.split(" ", 1)[0];
   return word.includes("/") && !word.endsWith(":") ? word : "";
 }
 
-/** Names that a sentence lists; a fault that hits a thousand nodes names them all, and their own stories say which. */
-const NAMES_MAX = 4;
+/** Machines and pods of a fault that are named; the rest is counted. */
+const HIT_MAX = 3;
 
-/** A text in which a long list of names ends after the first, with how many more there are. @param {string} text */
-function namesCut(text) {
-  const listed = /^(.*? of )((?:[^ ,]+, ){4,}[^ ,]+)(.*)$/.exec(text);
-  if (!listed) return text;
-  const names = listed[2].split(", ");
-  return `${listed[1]}${names.slice(0, NAMES_MAX).join(", ")} and ${names.length - NAMES_MAX} more${listed[3]}`;
+/** What the timeline or a component did of its own; a fault that hits a thousand nodes names them all, and their own stories say which. @param {string} what */
+function action(what) {
+  if (!what.startsWith("scenario: ")) return what;
+  const told = what.slice("scenario: ".length);
+  const ending = [" begins", " ends"].find((end) => told.endsWith(end)) ?? "";
+  const [fault, hit] = split(told.slice(0, told.length - ending.length), " of ");
+  const names = hit.split(", ");
+  if (hit === "" || fault.includes(" ") || names.length <= HIT_MAX + 1) return told;
+  return `${fault} of ${names.slice(0, HIT_MAX).join(", ")} and ${names.length - HIT_MAX} more${ending}`;
 }
 
-/** What ended pods, in words; others stand as the API names them. */
-const DELETIONS = new Map([
-  ["TaintManagerEviction", "Evicted by the taint eviction controller"],
-  ["EvictionByEvictionAPI", "Evicted through the eviction API, as drains do"],
-  ["DeletionByPodGC", "Deleted by the pod garbage collector, as its node is gone"],
-  ["PreemptionByScheduler", "Preempted by the scheduler for a pod of higher priority"],
-  ["TerminationByKubelet", "Ended by its kubelet"],
-  ["NodePressure", "Evicted by its kubelet for lack of resources"],
-  ["PodKill", "Killed by a fault"],
-  ["Kubectl", "Deleted by an operator"],
-  ["RollingUpdate", "Deleted by its roll-out"],
-  ["ScaleDown", "Deleted, as its owner wants fewer"],
-  ["OwnerDeleted", "Deleted with its owner"],
-  ["Failed", "Failed"],
-]);
+/** A text before and behind the first of these separators; nothing behind it if there is none. @param {string} text @param {string} separator */
+function split(text, separator) {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** @typedef {{row: string, says: string, no_news?: string}} Form */
 
 /** What ended a pod, in words. @param {string} by */
 function endedBy(by) {
-  return DELETIONS.get(by) ?? `Deleted (${by})`;
+  return /** @type {Record<string, string>} */ (WORDS.deletions)[by] ?? `Deleted (${by})`;
+}
+
+/** Of what the scheduler says, what stands in the way, without what it says of preemption. @param {string} message */
+function obstacle(message) {
+  return split(message, " preemption: ")[0].replace(/ no new claims to deallocate,$/, "").replace(/[., ]+$/, "");
 }
 
 /**
+ * A template as pairs of what stands as it is and the name behind it.
+ * @param {string} template
+ * @returns {[string, string?][]}
+ */
+function pieces(template) {
+  return (template.match(/[^}]*\}|[^}]+$/g) ?? []).map((piece) => {
+    const at = piece.indexOf("{");
+    return at >= 0 && piece.endsWith("}") ? [piece.slice(0, at), piece.slice(at + 1, -1)] : [piece];
+  });
+}
+
+/**
+ * The texts that stand for the names of a pattern, each as short as what follows allows; none if the text has another form.
+ * @param {string} pattern @param {string} text
+ * @returns {Map<string, string> | undefined}
+ */
+function captured(pattern, text) {
+  const parts = pieces(pattern);
+  /** @type {Map<string, string>} */
+  const found = new Map();
+  /** @type {string | undefined} */
+  let open;
+  let rest = text;
+  for (const [index, [literal, name]] of parts.entries()) {
+    const isLast = index + 1 === parts.length && name === undefined;
+    const at = open === undefined ? (rest.startsWith(literal) ? 0 : -1) : isLast ? (rest.endsWith(literal) ? rest.length - literal.length : -1) : rest.indexOf(literal);
+    if (at < 0) return undefined;
+    if (open !== undefined) found.set(open, rest.slice(0, at));
+    rest = rest.slice(at + literal.length);
+    open = name;
+  }
+  if (open === undefined) return rest === "" ? found : undefined;
+  return found.set(open, rest);
+}
+
+/** What stands behind the object of a row. @param {string} what */
+const behind = (what) => what.slice(objectOf(what).length).trimStart();
+
+/**
+ * Whether a row about readiness tells what was not so before.
+ * @param {Causes} causes @param {number} row
+ */
+function isNews(causes, row) {
+  const what = causes.what(row);
+  const about = causes.about(objectOf(what));
+  const earlier = about.slice(0, about.indexOf(row)).map((of) => causes.what(of));
+  const status = /^conditions changed, Ready=(.*)$/.exec(behind(what));
+  // Nodes are Ready when the run begins, unless told otherwise.
+  if (status) return (split(earlier.findLast((of) => of.includes(", Ready=")) ?? ", Ready=True", ", Ready=")[1]) !== status[1];
+  // A pod that has just been bound is told not to be Ready, too. One that was there at t=0 has no row of its creation, and may have been Ready.
+  const begin = earlier.findLastIndex((of) => of.endsWith(" created"));
+  return begin < 0 || earlier.slice(begin + 1).some((of) => of.endsWith(" Ready=True"));
+}
+
+/** @param {string} text */
+const capitalized = (text) => text.replace(/^./u, (letter) => letter.toUpperCase());
+
+/**
  * A row of causes.csv as a sentence about its object; empty if it says nothing to people.
- * @param {string} what
+ * @param {Causes} causes @param {number} row
  * @returns {Part[]}
  */
-export function sentence(what) {
+export function sentence(causes, row) {
+  const what = causes.what(row);
   const key = objectOf(what);
-  if (key === "") return [namesCut(what.replace(/^scenario: /, ""))];
-  const rest = what.slice(key.length + 1);
-  const deletion = /^marked for deletion \((.*)\)$/.exec(rest);
-  if (deletion) return [endedBy(deletion[1])];
-  const bound = /^bound to (\S+)$/.exec(rest);
-  if (bound) return ["Bound to ", { key: `node/${bound[1]}` }, " by the scheduler"];
-  const condition = /^conditions changed, Ready=(\w+)$/.exec(rest);
-  if (condition) return [`Its condition Ready became ${condition[1]}`];
-  if (/^[+-]\S+:/.test(rest)) return [rest.split(" ").map((taint) => `${taint[0] === "+" ? "tainted" : "rid of"} ${taint.slice(1)}`).join(", ").replace(/^./, (letter) => letter.toUpperCase())];
-  const endpoints = /^has (\d+) ready endpoints$/.exec(rest);
-  if (endpoints) return [`Has ${counted(Number(endpoints[1]), "ready endpoint")}`];
-  switch (rest) {
-    case "conditions changed": return [];
-    case "Ready=True": return ["Ready"];
-    case "Ready=False": return ["No longer Ready"];
-    case "is Running": return ["Its containers run"];
-    case "is Failed": return ["Ended as Failed"];
-    case "is Succeeded": return ["Ended as Succeeded"];
-    case "gone": return ["Its object left the API"];
-    default: return [rest.replace(/^./, (letter) => letter.toUpperCase())];
+  if (key === "" || !what.startsWith(key)) return [action(what)];
+  const rest = behind(what);
+  if (/^[+-]/.test(rest)) return [capitalized(rest.split(" ").map((word) => `${WORDS.taint[/** @type {"+" | "-"} */ (word[0])]} ${word.slice(1)}`).join(", "))];
+  for (const form of /** @type {Form[]} */ (WORDS.forms)) {
+    const texts = captured(form.row, rest);
+    if (texts) return filled(form.no_news === undefined || isNews(causes, row) ? form.says : form.no_news, texts);
   }
+  return rest === "" ? [] : [capitalized(rest)];
+}
+
+/** What a template says with these texts. @param {string} template @param {Map<string, string>} texts @returns {Part[]} */
+function filled(template, texts) {
+  /** @type {Part[]} */
+  const parts = [];
+  const add = (/** @type {string} */ text) => {
+    if (typeof parts[parts.length - 1] === "string") parts[parts.length - 1] += text;
+    else if (text !== "") parts.push(text);
+  };
+  for (const [literal, told] of pieces(template)) {
+    add(literal);
+    if (told === undefined) continue;
+    const [, kind, name] = /** @type {RegExpExecArray} */ (/^(?:(.*)[:/])?([^:/]*)$/.exec(told));
+    const text = texts.get(name) ?? "";
+    if (kind === "object:node") parts.push({ key: `node/${text}` });
+    else add(kind === "deletion" ? endedBy(text) : kind === "obstacle" ? obstacle(text) : text);
+  }
+  return parts;
 }
 
 /**
@@ -189,9 +257,9 @@ export function sentence(what) {
 export function clause(causes, row) {
   const what = causes.what(row);
   const key = objectOf(what);
-  const parts = sentence(what);
-  if (key === "") return parts;
-  return [{ key }, ": ", ...(parts.length === 0 ? ["its conditions changed"] : parts)];
+  const parts = sentence(causes, row);
+  if (key === "" || !what.startsWith(key)) return parts;
+  return [{ key }, ": ", ...(parts.length === 0 ? ["Its conditions changed"] : parts)];
 }
 
 /**
@@ -210,7 +278,7 @@ function stepsOf({ causes }, key) {
   const steps = [];
   let last = "";
   for (const row of causes.about(key)) {
-    const parts = sentence(causes.what(row));
+    const parts = sentence(causes, row);
     // An endpoint slice is written again with the same count for each change of a pod behind it.
     if (parts.length === 0 || (key.startsWith("service/") && causes.what(row) === last)) continue;
     last = causes.what(row);
@@ -310,16 +378,7 @@ function podSteps(teller, key) {
       was = is;
     }
   }
-  return told.sort((a, b) => a.at - b.at).map((step) => {
-    const isFirst = step.row >= 0 && causes.what(step.row).endsWith(" Ready=False") && !wasReady(teller, key, step.at);
-    return isFirst ? { ...step, parts: ["Not Ready yet"] } : step;
-  });
-}
-
-/** Whether the pod of that name that was there at an instant had been Ready before. @param {Teller} teller @param {string} key @param {number} at */
-function wasReady({ model, podsByKey }, key, at) {
-  const { pods } = model;
-  return (podsByKey.get(key) ?? []).some((pod) => pods.created[pod] <= at && at <= pods.gone[pod] && pods.ready[pod] < at);
+  return told.sort((a, b) => a.at - b.at);
 }
 
 /** What came in a lost pod's place. @param {Teller} teller @param {Fate} fate @returns {Part[]} */

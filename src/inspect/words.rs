@@ -2,30 +2,16 @@
 
 use super::causes::{Causes, object_of};
 use super::sentence::Sentence;
+use crate::report::{Told, Words};
 
 /// Machines and pods of a fault that are named; the rest is counted.
 const HIT_MAX: usize = 3;
 
 /// What a cause of deletion means for the pod, as the beginning of a sentence.
 pub(super) fn deletion(cause: &str, taken_away: bool) -> String {
-    let text = match cause {
-        "TaintManagerEviction" => "Evicted by the taint eviction controller",
-        "EvictionByEvictionAPI" => "Evicted through the eviction API, as drains do",
-        "DeletionByPodGC" => "Deleted by the pod garbage collector, as its node is gone",
-        "PreemptionByScheduler" => "Preempted by the scheduler for a pod of higher priority",
-        "TerminationByKubelet" => "Ended by its kubelet",
-        "NodePressure" => "Evicted by its kubelet for lack of resources",
-        "ScaleDown" => "Deleted by its controller, which was to have fewer pods",
-        "RollingUpdate" => "Deleted by its controller for a pod of the new template",
-        "DaemonSetController" => "Deleted by the DaemonSet controller",
-        "OwnerDeleted" => "Deleted by the garbage collector, as its owner is gone",
-        "Kubectl" if taken_away => "Killed by a fault",
-        "Kubectl" => "Deleted by kubectl",
-        "Completed" => "Deleted after it had ended",
-        "" => "Gone",
-        other => return format!("Deleted ({other})"),
-    };
-    text.to_owned()
+    // What kills a pod in the place of an operator is a fault.
+    let cause = if cause == "Kubectl" && taken_away { "PodKill" } else { cause };
+    Words::of_all().deletions.get(cause).map_or_else(|| format!("Deleted ({cause})"), Clone::clone)
 }
 
 /// A row of `causes.csv` as a sentence about its object; none if it says nothing to people.
@@ -35,22 +21,32 @@ pub(super) fn says(causes: &Causes, effect: usize) -> Option<Sentence> {
         return Some(Sentence::new(action(what)));
     };
     let rest = what[object.len()..].trim_start();
-    if let Some(node) = rest.strip_prefix("bound to ") {
-        return Some(Sentence::new("Bound to ").object(format!("node/{node}")).text(" by the scheduler"));
+    if let Some(taints) = Words::of_all().taints(rest) {
+        return Some(Sentence::new(capitalized(&taints)));
     }
-    let text = match rest {
-        "" | "conditions changed" | "nominated" => return None,
-        "Ready=True" => "Ready".to_owned(),
-        // A pod that has just been bound is told not to be Ready, too.
-        "Ready=False" => was_ready(causes, object, effect).then(|| "No longer Ready".to_owned())?,
-        "is Running" => "Its containers run".to_owned(),
-        "is Failed" => "Ended as Failed".to_owned(),
-        "is Succeeded" => "Ended as Succeeded".to_owned(),
-        "gone" => "Its object left the API".to_owned(),
-        "deleted" => "Its object was deleted".to_owned(),
-        _ => of_node(causes, object, effect, rest).or_else(|| of_pod(rest)).unwrap_or_else(|| capitalized(rest)),
+    let Some(form) = Words::of_all().form(rest) else {
+        return (!rest.is_empty()).then(|| Sentence::new(capitalized(rest)));
     };
-    Some(Sentence::new(text))
+    let is_news = !form.asks_for_news() || is_news(causes, object, effect, rest);
+    let told = form.says(is_news).into_iter().fold(Sentence::default(), |said, part| match part {
+        Told::Text(text) => said.text(text),
+        Told::Node(node) => said.object(format!("node/{node}")),
+        Told::Deletion(cause) => said.text(deletion(cause, false)),
+        Told::Obstacle(message) => said.text(first_half(message)),
+    });
+    (told != Sentence::default()).then_some(told)
+}
+
+/// Whether a row about readiness tells what was not so before.
+fn is_news(causes: &Causes, object: &str, effect: usize, rest: &str) -> bool {
+    let Some(ready) = rest.strip_prefix("conditions changed, Ready=") else {
+        // A pod that has just been bound is told not to be Ready, too.
+        return was_ready(causes, object, effect);
+    };
+    let before = causes.about(object).iter().rev().filter(|index| **index < effect);
+    let mut before = before.filter_map(|index| causes.effects[*index].what.split_once(", Ready="));
+    // Nodes are Ready when the run begins, unless told otherwise.
+    before.next().map_or("True", |(_, before)| before) != ready
 }
 
 /// The same of an object that is not the one that is spoken of: with its name.
@@ -87,55 +83,6 @@ fn action(what: &str) -> String {
     format!("{fault} of {} and {} more{ending}", names[..HIT_MAX].join(", "), names.len() - HIT_MAX)
 }
 
-fn of_node(causes: &Causes, object: &str, effect: usize, rest: &str) -> Option<String> {
-    if let Some(ready) = rest.strip_prefix("conditions changed, Ready=") {
-        let before = causes.about(object).iter().rev().filter(|index| **index < effect);
-        let mut before = before.filter_map(|index| causes.effects[*index].what.split_once(", Ready="));
-        // Nodes are Ready when the run begins, unless told otherwise.
-        let is_news = before.next().map_or("True", |(_, before)| before) != ready;
-        let news = format!("Its condition Ready became {ready}");
-        return Some(if is_news { news } else { "Its other conditions changed".to_owned() });
-    }
-    if !rest.starts_with(['+', '-']) {
-        return None;
-    }
-    let told = rest.split(' ').filter_map(|word| {
-        let taint = word.get(1..)?;
-        Some(if word.starts_with('+') { format!("tainted {taint}") } else { format!("rid of {taint}") })
-    });
-    Some(capitalized(&told.collect::<Vec<_>>().join(", ")))
-}
-
-fn of_pod(rest: &str) -> Option<String> {
-    if let Some(cause) = rest.strip_prefix("marked for deletion (").and_then(|cause| cause.strip_suffix(')')) {
-        return Some(deletion(cause, false));
-    }
-    if let Some((_, message)) = rest.strip_prefix("PodScheduled=False (").and_then(|rest| rest.split_once("): ")) {
-        return Some(format!("No node takes it: {}", first_half(message)));
-    }
-    if let Some(count) = rest.strip_prefix("has ").and_then(|rest| rest.strip_suffix(" ready endpoints")) {
-        let noun = if count == "1" { "endpoint" } else { "endpoints" };
-        return Some(format!("Has {count} ready {noun}"));
-    }
-    if let Some(container) =
-        rest.strip_prefix("had a container that ").or(rest.strip_prefix("had an init container that "))
-    {
-        let which = if rest.starts_with("had an init") { "init container" } else { "container" };
-        return Some(format!("Its {which} {container}"));
-    }
-    if let Some(waits) = rest.strip_prefix("waits: ") {
-        let (reason, subject) = waits.trim_end_matches(')').split_once(" (")?;
-        return Some(match reason {
-            "CrashLoopBackOff" => {
-                format!("Its container {subject} has ended too often, and is not started for now: {reason}")
-            }
-            _ => format!("The image {subject} is not pulled: {reason}"),
-        });
-    }
-    let state = rest.strip_prefix("is Failed (")?.strip_suffix(')')?;
-    Some(format!("Ended as Failed ({state})"))
-}
-
 /// Of what the scheduler says, what stands in the way, without what it says of preemption.
 pub(super) fn first_half(message: &str) -> &str {
     let message = message.split(" preemption: ").next().unwrap_or(message);
@@ -146,4 +93,43 @@ pub(super) fn first_half(message: &str) -> &str {
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::report::RunTables;
+
+    /// What each row says to `explain` and to the page, whose own test reads the same file.
+    const SENTENCES: &str = include_str!("../../web/test/sentences.json");
+
+    #[test]
+    fn rows_say_the_same_here_and_on_the_page() {
+        let expected: Vec<(String, Value)> = serde_json::from_str(SENTENCES).expect("rows and what they say");
+        let mut table = String::from("effect_id,time_s,what,cause_id\n");
+        for (index, (what, _)) in expected.iter().enumerate() {
+            writeln!(table, "{index},{index}.000,\"{what}\",").expect("text");
+        }
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(dir.path().join("causes.csv"), table).expect("a file");
+        let causes = Causes::read(&RunTables::new(dir.path().to_owned(), json!({}))).expect("a table");
+        for (index, (what, said)) in expected.iter().enumerate() {
+            assert_eq!(serde_json::to_value(clause(&causes, index)).expect("data"), *said, "{what}");
+        }
+        let rests: Vec<&str> =
+            expected.iter().map(|(what, _)| what.split_once(' ').map_or("", |(_, rest)| rest)).collect();
+        for form in &Words::of_all().forms {
+            let is_its = |rest: &&str| Words::of_all().form(rest).is_some_and(|found| found.is_of(form));
+            assert!(rests.iter().any(is_its), "no row of the file has the form `{}`", form.row);
+        }
+        for cause in
+            Words::of_all().deletions.keys().filter(|cause| !["", "Failed", "PodKill"].contains(&cause.as_str()))
+        {
+            assert!(rests.iter().any(|rest| rest.ends_with(&format!("({cause})"))), "no row of the file has {cause}");
+        }
+    }
 }

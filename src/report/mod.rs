@@ -15,6 +15,7 @@ mod study_rows;
 mod table;
 mod tables;
 mod trace;
+mod words;
 
 pub use charts::{
     DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_run_charts,
@@ -23,10 +24,11 @@ pub use charts::{
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
 pub(crate) use exports::{ExportError, Exported, Format, event_list};
+pub use ours::is_place_of_result;
 pub use page::{draw_diff_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page};
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
-pub use run_dir::{OutputDir, OutputError, Overwrite};
+pub use run_dir::{OutputDir, OutputError, Overwrite, replace_file};
 pub use run_tables::RunTables;
 pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{MetricRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow};
@@ -34,3 +36,4 @@ pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;
 pub(crate) use tables::{expect_whole, read_text};
 pub use trace::{is_place_of_trace, write_trace};
+pub(crate) use words::{Told, Words};

@@ -6,11 +6,12 @@ import { test } from "node:test";
 import { decodeTable } from "../data.js";
 import { documentsOf } from "../choices.js";
 import { figure, spread, ticks } from "../figures.js";
-import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
+import { argument, clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
 import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
-import { causesOf, chain, objectOf, sentence } from "../story.js";
+import { causesOf, chain, clause, objectOf } from "../story.js";
+import { visible } from "../dom.js";
 
 /** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
 function table(columns) {
@@ -187,10 +188,30 @@ test("chains end at what began of itself", () => {
   }));
   assert.deepEqual(chain(causes, 2), [1, 0]);
   assert.deepEqual(causes.about("node/n1"), [1, 2]);
-  assert.deepEqual(sentence(causes.what(1)), ["Its condition Ready became Unknown"]);
-  assert.deepEqual(sentence(causes.what(2)), ["Tainted node.kubernetes.io/unreachable:NoExecute"]);
-  assert.deepEqual(sentence("pod/a/b bound to n1"), ["Bound to ", { key: "node/n1" }, " by the scheduler"]);
   assert.equal(objectOf("scenario: kubectl drain a/b"), "");
+  assert.equal(objectOf("cronjob-controller: the schedule of cronjob/a/b"), "cronjob/a/b");
+});
+
+test("rows say the same here and to explain", () => {
+  /** @type {[string, (string | {object: string})[]][]} */
+  const expected = JSON.parse(readFileSync(new URL("sentences.json", import.meta.url), "utf8"));
+  const all = expected.map((_, at) => at);
+  const causes = causesOf(table({ effect_id: ["number", all], time_s: ["time", all], cause_id: ["maybe_number", all.map(() => null)], what: ["text", expected.map(([what]) => what)] }));
+  for (const [at, [what, said]] of expected.entries()) {
+    // Neighbouring texts are one.
+    const parts = clause(causes, at).reduce((/** @type {(string | {object: string})[]} */ done, part) => {
+      const told = typeof part === "string" ? part : { object: /** @type {{key: string}} */ (part).key };
+      const last = done[done.length - 1];
+      return typeof told === "string" && typeof last === "string" ? [...done.slice(0, -1), last + told] : [...done, told];
+    }, []);
+    assert.deepEqual(parts, said, what);
+  }
+});
+
+test("what turns the direction of writing is seen", () => {
+  assert.equal(visible("a\u202eb\u0007\n\u2069"), "a\\u{202e}b\\u{7}\n\\u{2069}");
+  assert.equal(argument("scenarios/a.yaml"), "scenarios/a.yaml");
+  assert.equal(argument("it's mine.yaml"), "'it'\\''s mine.yaml'");
 });
 
 /** How the three kinds of color blindness see linear red, green and blue (Machado, Oliveira and Fernandes, 2009, severity 1). */

@@ -3,7 +3,7 @@
 // Tiles shrink as nodes become many. Where a cell is a few pixels, tiles are written into a picture directly; where not even a tile has
 // room, each zone and pool is one bar of its counts: all of it, never a part.
 
-import { byId, colors, el, fill, named, sized } from "./dom.js";
+import { byId, colors, el, fill, named, sized, visible } from "./dom.js";
 import { clock, count, countdown, counted } from "./format.js";
 import { NODE, NODE_STATES, POD, POD_STATES, grouped, nodeChangeAt, outageAt, podStates } from "./model.js";
 import { shortWorkloads } from "./lanes.js";
@@ -209,7 +209,7 @@ export function showCluster(model, summary, view, timers) {
   };
   const tell = () => {
     const node = groups[cursor.group].nodes[cursor.place];
-    byId("tile-text").textContent = node === undefined ? "" : nodeText(node);
+    byId("tile-text").textContent = node === undefined ? "" : visible(nodeText(node));
   };
 
   /** @param {KeyboardEvent} event @param {number} index */
@@ -383,7 +383,7 @@ export function showCluster(model, summary, view, timers) {
     // The end of a node's name says which it is.
     while (shown.length > 1 && context.measureText(shown).width > wide) shown = `…${shown.slice(shown.startsWith("…") ? 2 : 1)}`;
     context.fillStyle = fillColor;
-    context.fillText(shown, x, y);
+    context.fillText(visible(shown), x, y);
   };
 
   /** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {Layout} size @param {string} stroke */

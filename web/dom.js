@@ -1,5 +1,16 @@
 // Elements. Text of the run reaches the document through here alone: as text, never as markup.
 
+/** Characters that would do something instead of being seen: those that turn the direction of writing, and control characters. */
+const ACTIVE = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/**
+ * A text in which such characters stand as `\u{202e}`, as the terminal shows them.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(ACTIVE, (active) => `\\u{${(/** @type {number} */ (active.codePointAt(0))).toString(16)}}`);
+}
+
 /** @typedef {Node | string | number | null | undefined | false} Leaf */
 /** @typedef {Leaf | Leaf[] | Leaf[][]} Child */
 
@@ -16,7 +27,7 @@ export function el(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else element.setAttribute(name, value === true ? "" : visible(String(value)));
   }
   append(element, children);
   return element;
@@ -29,7 +40,7 @@ export function el(tag, attributes = {}, ...children) {
 export function append(parent, children) {
   for (const child of /** @type {Leaf[]} */ (children.flat(2))) {
     if (child === null || child === undefined || child === false) continue;
-    parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    parent.appendChild(child instanceof Node ? child : document.createTextNode(visible(String(child))));
   }
 }
 

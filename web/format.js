@@ -124,3 +124,12 @@ export function countdown(ms) {
   if (left >= 3600) return `${Math.floor(left / 3600)}:${String(Math.floor(left / 60) % 60).padStart(2, "0")}:${String(left % 60).padStart(2, "0")}`;
   return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
 }
+
+/**
+ * An argument as a shell takes it.
+ * @param {string} text
+ * @returns {string}
+ */
+export function argument(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

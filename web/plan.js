@@ -2,7 +2,7 @@
 
 import { loadData, loadSummary } from "./data.js";
 import { byId, el, fill, named } from "./dom.js";
-import { counted, lasting } from "./format.js";
+import { argument, counted, lasting } from "./format.js";
 import { cellsOf, records } from "./figures.js";
 import { copyable, fillTiles, listing } from "./listing.js";
 import { begin, listenToTheme, painted } from "./shell.js";
@@ -201,8 +201,8 @@ function showPlanTiles({ summary, pools, cases, answer, tried, cellOf }) {
 
 /** What was asked, to be typed again. @param {any} summary @param {any} data */
 export function planCommandOf(summary, data) {
-  const parts = ["kubesquall", "plan", "PLAN.yaml", "--seed", String(summary.seed)];
-  for (const { workload } of summary.headroom) parts.push("--headroom", workload);
+  const parts = ["kubesquall", "plan", argument(summary.file ?? "PLAN.yaml"), "--seed", String(summary.seed)];
+  for (const { workload } of summary.headroom) parts.push("--headroom", argument(workload));
   if (data.blasts) {
     const label = cellsOf(data.blasts, "kind").find((kind) => !["node", "pair", "zone"].includes(kind));
     parts.push(label ? `--blast-radius=${label}` : "--blast-radius");
@@ -220,7 +220,7 @@ async function start() {
   showRoom(plan);
   showBlasts(data);
   fill(byId("again-body"),
-    el("p", {}, "The same plan, of the same scenario and manifests, gives the same bytes; ", el("code", {}, "PLAN.yaml"), ` is the file that names itself ${summary.plan}:`),
+    el("p", {}, "The same plan, of the same scenario and manifests, gives the same bytes", ...(summary.file ? [":"] : ["; ", el("code", {}, "PLAN.yaml"), " stands for the file that names itself ", named(summary.plan), ":"])),
     copyable("The command", planCommandOf(summary, data)),
     el("p", { class: "muted" }, "Each case was played once: another seed decides ties between nodes otherwise, and may answer otherwise."));
   globalThis.kubesquall = { plan, cell: (/** @type {number} */ at, /** @type {string} */ name) => cellTextOf(plan, at, name) };

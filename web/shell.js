@@ -1,6 +1,6 @@
 // What every page has, whatever it shows: its theme, and what is said if it cannot be built.
 
-import { byId } from "./dom.js";
+import { byId, visible } from "./dom.js";
 
 /** Light or dark: as the reader's system has it, until the button is pressed; light on paper. @param {() => void} changed Told of each change */
 export function listenToTheme(changed) {
@@ -39,7 +39,7 @@ export function begin(start) {
   }).catch((error) => {
     const problem = byId("problem");
     problem.hidden = false;
-    problem.textContent = `This page could not be built: ${error instanceof Error ? error.message : String(error)}. The same facts are in the CSV files beside it.`;
+    problem.textContent = `This page could not be built: ${visible(error instanceof Error ? error.message : String(error))}. The same facts are in the CSV files beside it.`;
     throw error;
   });
 }

@@ -1,7 +1,8 @@
 // The page of a study.
 
 import { loadData, loadSummary } from "./data.js";
-import { byId, el, fill } from "./dom.js";
+import { byId, el, fill, named } from "./dom.js";
+import { argument } from "./format.js";
 import { spread } from "./figures.js";
 import { copyable, fillTiles } from "./listing.js";
 import { begin, listenToTheme, painted } from "./shell.js";
@@ -31,8 +32,8 @@ function showTiles({ summary, data, baseline, best, label, measured }) {
 
 /** What was asked, to be typed again. @param {any} summary */
 export function commandOf(summary) {
-  const { shard, allows_undone: allowsUndone, precision } = summary.study;
-  const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", "STUDY.yaml"];
+  const { shard, allows_undone: allowsUndone, precision, file } = summary.study;
+  const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", argument(file ?? "STUDY.yaml")];
   if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
   if (precision) parts.push("--precision", String(precision.goal));
   if (allowsUndone) parts.push("--allow-undone");
@@ -50,9 +51,9 @@ async function start() {
   showTradeOff(study);
   showRecoveries(study);
   showMetrics(study);
-  const { first_seed: seed, fingerprint, is_antithetic: mirrored, study: name } = summary.study;
+  const { first_seed: seed, fingerprint, is_antithetic: mirrored, study: name, file } = summary.study;
   fill(byId("again-body"),
-    el("p", {}, "The same study, of the same scenario and manifests, gives the same bytes; ", el("code", {}, "STUDY.yaml"), ` is the file that names itself ${name}:`),
+    el("p", {}, "The same study, of the same scenario and manifests, gives the same bytes", ...(file ? [":"] : ["; ", el("code", {}, "STUDY.yaml"), " stands for the file that names itself ", named(name), ":"])),
     copyable("The command", commandOf(summary)),
     el("p", { class: "muted" }, `Seeds from ${seed} on${mirrored ? ", each second run mirroring the one before it" : ""}; fingerprint ${fingerprint}.`));
   globalThis.kubesquall = { study };

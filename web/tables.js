@@ -1,7 +1,7 @@
 // Tables that are searched: events, nodes at the instant, and what had no effect.
 
 import { cellText, column, numbers, texts } from "./data.js";
-import { byId, el, fill, named } from "./dom.js";
+import { byId, el, fill, named, visible } from "./dom.js";
 import { DAY, count, countdown, shortName } from "./format.js";
 import { createGrid, objectLink, timeLink } from "./grid.js";
 import { NODE, NODE_STATES, POD, nodeAt, nodeChangeAt, outageAt, silentOutageAt } from "./model.js";
@@ -41,7 +41,7 @@ export function showEvents(table, known, view, timeline) {
     { name: "Type", title: "Normal or Warning", width: "66px", cell: (row) => (of.type(row) === "Warning" ? el("span", { class: "tone-bad" }, "Warning") : of.type(row)) },
     { name: "Reason", title: "the API's reason", width: "minmax(110px, 1fr)", cell: (row) => named(of.reason(row)) },
     { name: "Object", title: "what it is about", width: "minmax(150px, 2fr)", cell: objectCell },
-    { name: "Message", title: "the text", width: "minmax(220px, 4fr)", cell: (row) => { const text = named(of.message(row)); text.title = of.message(row); return text; } },
+    { name: "Message", title: "the text", width: "minmax(220px, 4fr)", cell: (row) => { const text = named(of.message(row)); text.title = visible(of.message(row)); return text; } },
     { name: "From", title: "source.component", width: "minmax(90px, 1fr)", cell: (row) => named(of.component(row)) },
   ]);
   let query = "";
@@ -82,7 +82,7 @@ export function showNotModelled(table) {
   const isNumber = (/** @type {string} */ cells) => cells === "number" || cells === "maybe_number";
   const grid = createGrid("What had no effect", table.columns.map((of) => ({
     name: of.name, title: of.name, width: widths[of.name] ?? "1fr", right: isNumber(of.cells),
-    cell: (row) => { const text = named(cellText(of, row)); text.title = cellText(of, row); return text; },
+    cell: (row) => { const text = named(cellText(of, row)); text.title = visible(cellText(of, row)); return text; },
   })));
   const refresh = () => {
     const query = input.value.toLowerCase();

@@ -1,6 +1,6 @@
 // The timeline: lanes over one axis, a ruler to scrub on, a span to select.
 
-import { byId, colors, el, fill, named, sized } from "./dom.js";
+import { byId, colors, el, fill, named, sized, visible } from "./dom.js";
 import { clock, count, counted, lasting, tickLabel, tickStep } from "./format.js";
 import { arrivalBars, envelope, evictionTimes, faultBars, kubectlBars, missingShare, nodeSteps, shortWorkloads, stacked, taintSteps } from "./lanes.js";
 import { lastAt } from "./model.js";
@@ -95,10 +95,10 @@ function drawBar(context, bar, left, right, top, height, room, color, tint) {
   const isInside = to - from - 10 >= Math.min(wanted, 60);
   if (isInside) {
     context.fillStyle = color("on-bar");
-    context.fillText(cut(context, bar.label, Math.min(to, wide) - Math.max(from, 0) - (bar.bad ? 18 : 10)), Math.max(from, 0) + 5, top + height / 2 + 0.5);
+    context.fillText(cut(context, visible(bar.label), Math.min(to, wide) - Math.max(from, 0) - (bar.bad ? 18 : 10)), Math.max(from, 0) + 5, top + height / 2 + 0.5);
   } else if (room - to - 5 >= Math.min(wanted, 40)) {
     context.fillStyle = color("text");
-    context.fillText(cut(context, bar.label, room - to - 5), Math.max(to, 0) + 4, top + height / 2 + 0.5);
+    context.fillText(cut(context, visible(bar.label), room - to - 5), Math.max(to, 0) + 4, top + height / 2 + 0.5);
   }
   if (bar.bad && to - from > 12) {
     context.fillStyle = color("on-bar");
@@ -310,7 +310,7 @@ export function showLanes(view, build) {
       const bar = bars[cursor.at];
       if (bar.from > view.to || bar.to < view.from) view.zoom(bar.from - (view.to - view.from) / 2, bar.from + (view.to - view.from) / 2);
       else draw();
-      byId("bar-text").textContent = `${cursor.at + 1} of ${bars.length}: ${clock(bar.from)} ${bar.label}`;
+      byId("bar-text").textContent = visible(`${cursor.at + 1} of ${bars.length}: ${clock(bar.from)} ${bar.label}`);
     };
     canvas.addEventListener("focus", () => {
       if (!canvas.matches(":focus-visible")) return;
@@ -506,7 +506,7 @@ function listenToPointer(plots, { view, width, selection, hover, rows, detail })
       const bar = inPlot(event) ? under(event) : undefined;
       hover.hidden = !inPlot(event);
       hover.style.transform = `translateX(${Math.min(x + 8, width() - 220)}px)`;
-      hover.textContent = bar ? `${clock(timeAt(x))}  ${bar.label}` : clock(timeAt(x));
+      hover.textContent = bar ? visible(`${clock(timeAt(x))}  ${bar.label}`) : clock(timeAt(x));
       return;
     }
     const [from, to] = [Math.max(0, Math.min(pressed, x)), Math.min(width(), Math.max(pressed, x))];

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::ui::Ui;
 use super::words::cut;
 use super::{Ending, Output};
-use crate::facade::Report;
+use crate::facade::{Report, expect_place_of_page};
 use crate::inspect::{
     Apart, Diff, Difference, Divergence, Happening, Inputs, OnlyInOne, Run, ServiceDifference, Setting,
     WorkloadDifference,
@@ -49,6 +49,9 @@ pub(super) struct DiffArgs {
 }
 
 pub(super) fn diff(arguments: &DiffArgs, ui: &Ui) -> Result<Ending, Failure> {
+    if let Some(place) = &arguments.html {
+        expect_place_of_page(place)?;
+    }
     let (before, after) = (Report::open(&arguments.before)?, Report::open(&arguments.after)?);
     let comparison = before.diff(&after)?;
     if let Some(place) = &arguments.html {

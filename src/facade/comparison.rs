@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::Error;
 use super::report::Report;
 use crate::inspect::{self, Diff};
-use crate::report::{OutputError, draw_diff_page, is_place_of_page};
+use crate::report::{OutputError, draw_diff_page, is_place_of_page, is_place_of_result};
 
 /// What differs between two finished runs: in what went in, when they first went apart and why, and what came of it.
 /// [`Report::diff`] makes it.
@@ -61,19 +61,39 @@ impl Comparison<'_> {
         Ok(draw_diff_page(self.runs.map(Report::tables_of_run), &self.to_json())?)
     }
 
-    /// Writes that page to a file. An earlier page is replaced, no other file.
+    /// Writes that page to a file. An earlier page of two runs is replaced, no other file.
     ///
     /// # Errors
     ///
     /// If a table is missing or damaged, a file of somebody else is there, or the operating system refuses.
     pub fn write_page(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        if !is_place_of_page(path) {
-            let problem = format!("`{}` is there already, and is no page of ours", path.display());
-            return Err(Error::argument(problem, "name another file"));
-        }
+        expect_place_of_page(path)?;
         let page = self.page()?;
         fs::write(path, page)
             .map_err(|source| OutputError::Io { doing: "write to", path: path.to_owned(), source }.into())
     }
+}
+
+/// Refuses to replace what is no page of two runs, and what is no place for one, before anything is compared.
+pub(crate) fn expect_place_of_page(path: &Path) -> Result<(), Error> {
+    if path == Path::new("-") {
+        return Err(Error::argument("a page is written to a file, and `-` is none", "name one: `--html diff.html`"));
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        return Err(Error::argument(
+            format!("`{}` is no directory to write a page to", dir.display()),
+            "make it first",
+        ));
+    }
+    if is_place_of_result(path) {
+        let problem = format!("`{}` is where the results in that directory keep a file of their own", path.display());
+        return Err(Error::argument(problem, "name another file"));
+    }
+    if is_place_of_page(path) {
+        return Ok(());
+    }
+    let problem = format!("`{}` is there already, and is no page of two runs", path.display());
+    Err(Error::argument(problem, "name another file"))
 }

@@ -12,8 +12,9 @@ use super::place::{self, Of};
 use super::report::Report;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
+use crate::observe::Row as _;
 use crate::parallel::Threads;
-use crate::report::OutputDir;
+use crate::report::{BlastRow, OutputDir};
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
 
@@ -202,7 +203,13 @@ impl PlanOutcome {
     /// The text of `summary.json`.
     #[must_use]
     pub fn summary_json(&self) -> String {
-        self.results.summary_json()
+        let mut summary = self.results.summary();
+        if !self.blasts.is_empty() {
+            summary["rows"][BlastRow::TABLE.file] = self.blasts.len().into();
+        }
+        let mut text = serde_json::to_string_pretty(&summary).expect("results are plain data");
+        text.push('\n');
+        text
     }
 
     /// Writes plan.csv, cases.csv, summary.json, the chart and the page to a directory, which is whole or not there; gives its path.
@@ -229,7 +236,7 @@ impl PlanOutcome {
             out.write("blast-radius.csv", &plan::blast_csv(&self.blasts))?;
         }
         // The last of the tables, as it marks a directory that is whole.
-        out.write("summary.json", results.summary_json().as_bytes())?;
+        out.write("summary.json", self.summary_json().as_bytes())?;
         Report::drawn_in(&out, options, Report::charts)?;
         Ok(out.finish()?)
     }

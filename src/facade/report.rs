@@ -13,8 +13,8 @@ use crate::model::served_as;
 use crate::observe::{Cells, TableInfo, tables};
 use crate::report::{
     DrawnCharts, Exported, OutputDir, OutputError, RunTables, Table, draw_plan_page, draw_run_charts, draw_run_page,
-    draw_study_charts, draw_study_page, draw_survival_matrix, event_list, is_place_of_trace, tables_of_plans,
-    tables_of_studies, write_trace,
+    draw_study_charts, draw_study_page, draw_survival_matrix, event_list, expect_whole, is_place_of_trace,
+    replace_file, tables_of_plans, tables_of_studies, write_trace,
 };
 use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -80,13 +80,11 @@ impl Report {
     /// If a file is missing or damaged: nothing is shown of a part of the results.
     pub fn page(&self) -> Result<String, Error> {
         let (dir, summary) = (self.dir(), self.summary());
+        self.expect_whole()?;
         Ok(match self.kind() {
             Kind::Plan => draw_plan_page(dir, summary)?,
             Kind::Study => draw_study_page(dir, summary)?,
-            Kind::Run => {
-                inspect::expect_run(dir, summary)?;
-                draw_run_page(&self.run)?
-            }
+            Kind::Run => draw_run_page(&self.run)?,
         })
     }
 
@@ -164,13 +162,14 @@ impl Report {
             files.push((self.dir().join(name), content.to_vec()));
             Ok(())
         })?;
-        let refused = |path: &Path| {
-            let path = path.to_owned();
-            |source| Error::from(OutputError::Io { doing: "write to", path, source })
-        };
         let place = self.dir().join("charts");
-        fs::create_dir_all(&place).map_err(refused(&place))?;
-        files.iter().try_for_each(|(path, content)| fs::write(path, content).map_err(refused(path)))?;
+        if place.is_symlink() {
+            let problem = format!("`{}` is a link, and charts are not written to where it leads", place.display());
+            return Err(Error::results(problem, "put a directory in its place, or remove it"));
+        }
+        let refused = |source| OutputError::Io { doing: "create", path: place.clone(), source };
+        fs::create_dir_all(&place).map_err(refused)?;
+        files.iter().try_for_each(|(path, content)| replace_file(path, content))?;
         Ok(charts)
     }
 
@@ -201,6 +200,14 @@ impl Report {
         options.export(&Exported { dir: self.dir(), summary: self.summary(), tables: &self.tables(), charts }, write)
     }
 
+    /// Refuses results of which rows are missing. The tables of a run are counted when they are read, which all are.
+    fn expect_whole(&self) -> Result<(), Error> {
+        match self.kind() {
+            Kind::Run => Ok(inspect::expect_run(self.dir(), self.summary())?),
+            Kind::Study | Kind::Plan => Ok(expect_whole(self.dir(), self.summary())?),
+        }
+    }
+
     fn kind(&self) -> Kind {
         let (dir, summary) = (self.dir(), self.summary());
         if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
@@ -222,14 +229,12 @@ impl Report {
 
     /// The charts, and those for which there is nothing to show.
     fn draw(&self) -> Result<DrawnCharts, Error> {
+        self.expect_whole()?;
         let of = |drawn| DrawnCharts { drawn, left_out: Vec::new() };
         match self.kind() {
             Kind::Plan => Ok(of(self.plan_charts()?)),
             Kind::Study => Ok(of(self.study_charts()?)),
-            Kind::Run => {
-                inspect::expect_run(self.dir(), self.summary())?;
-                Ok(draw_run_charts(&self.run)?)
-            }
+            Kind::Run => Ok(draw_run_charts(&self.run)?),
         }
     }
 

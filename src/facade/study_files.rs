@@ -9,7 +9,7 @@ use super::study_chart;
 use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::inspect;
-use crate::report::{OutputDir, draw_study_charts};
+use crate::report::{OutputDir, draw_study_charts, expect_whole};
 use crate::study::Results;
 
 impl StudyOutcome {
@@ -91,6 +91,7 @@ pub(super) fn read(dir: &Path, summary: &serde_json::Value) -> Result<Results, E
         Error::results(message, "name a directory that `sweep` wrote")
     };
     let text = |name: &str| std::fs::read_to_string(dir.join(name)).map_err(|_| not_ours(&format!("it has no {name}")));
+    expect_whole(dir, summary)?;
     let mut results: Results =
         serde_json::from_value(summary["study"].clone()).map_err(|_| not_ours("its summary.json is not a study's"))?;
     let workloads = if results.tuned.is_empty() { String::new() } else { text("workloads.csv")? };

@@ -16,7 +16,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::report::{RunTables, TableError, expect_whole};
+use crate::model::lock_text;
+use crate::report::{RunTables, TableError, expect_whole, read_text};
 
 pub use diff::{
     Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, Said, ServiceDifference, Setting,
@@ -129,6 +130,19 @@ fn expect_whole_run(run: &RunTables) -> Result<(), InspectError> {
     Ok(expect_whole(run.dir(), run.summary())?)
 }
 
+/// Refuses a lock file whose end is missing: it plays another run than that of its directory. One that is not there plays none.
+fn expect_lock(path: &Path) -> Result<(), InspectError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let text = read_text(path)?;
+    if text.is_empty() || lock_text::is_cut(&text) {
+        let problem = "the file ends here, before the line that says that it is whole";
+        return Err(TableError::new(path, Some(text.lines().count().max(1) as u64), problem).into());
+    }
+    Ok(())
+}
+
 /// Refuses the `summary.json` of a directory that is not that of a run.
 ///
 /// # Errors
@@ -144,7 +158,7 @@ pub fn expect_run(dir: &Path, summary: &serde_json::Value) -> Result<(), Inspect
     } else if let Some(problem) = oddity(summary) {
         return Err(InspectError::Unreadable { file: dir.join("summary.json").display().to_string(), problem });
     } else {
-        return Ok(());
+        return expect_lock(&dir.join("scenario.lock.yaml"));
     };
     Err(InspectError::OtherResults { dir: dir.display().to_string(), found })
 }

@@ -27,6 +27,7 @@ pub mod deployment;
 pub mod horizontal_pod_autoscaler;
 pub mod job;
 pub mod limit_range;
+pub(crate) mod lock_text;
 pub mod pod_disruption_budget;
 pub mod replica_set;
 pub mod resource_quota;

@@ -34,6 +34,21 @@ pub(super) fn is_result(place: &Path) -> bool {
     summary["scenario"].is_string() || summary["plan"].is_string() || summary["study"]["study"].is_string()
 }
 
+/// Whether a file of a result stands there, or would: its directory, or the one above that of charts, holds one.
+#[must_use]
+pub fn is_place_of_result(path: &Path) -> bool {
+    let mut place = path.parent();
+    for _ in 0..2 {
+        let Some(dir) = place else { return false };
+        let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        if path.strip_prefix(dir).is_ok_and(is_name) && is_result(here) {
+            return true;
+        }
+        place = dir.parent();
+    }
+    false
+}
+
 /// The files below a directory that no result can have, relative to it; directories without files do not count.
 pub(super) fn foreign(place: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
@@ -73,6 +88,16 @@ mod tests {
         check("{\"scenario\": \"a\", \"version\": \"0.1.0\"}", true);
         check("{\"plan\": \"a\", \"version\": \"0.1.0\"}", true);
         check("{\"study\": {\"study\": \"a\", \"version\": \"0.1.0\"}}", true);
+    }
+
+    #[test]
+    fn a_place_of_a_result_is_one_of_its_names_in_its_directory() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let is_place = |name: &str| is_place_of_result(&root.path().join(name));
+        assert!(!is_place("report.html"));
+        fs::write(root.path().join("summary.json"), "{\"scenario\": \"a\"}").expect("a file");
+        assert!(is_place("report.html") && is_place("charts/node-states.svg") && is_place("pods.csv"));
+        assert!(!is_place("diff.html") && !is_place("notes/report.html"));
     }
 
     #[test]

@@ -295,6 +295,22 @@ impl OutputDir {
     }
 }
 
+/// Writes a file of a result that is there: whole, or not at all. A link in its place is replaced, and what it leads to stays as it is.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+    let building = beside(path, ".unfinished.tmp");
+    let _ = fs::remove_file(&building);
+    let file = fs::File::options().write(true).create_new(true).open(&building);
+    let written = file.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&building, path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&building);
+        io_error("write to", path)(source)
+    })
+}
+
 impl Drop for OutputDir {
     fn drop(&mut self) {
         if !self.is_finished {
@@ -351,6 +367,24 @@ mod tests {
             assert!(theirs.join("draft.txt").exists());
             fs::remove_dir_all(&theirs).expect("removed");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_replaced_is_not_written_through_a_link() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let (theirs, link) = (root.path().join("thesis.txt"), root.path().join("report.html"));
+        fs::write(&theirs, "years of work").expect("a file");
+        std::os::unix::fs::symlink(&theirs, &link).expect("a link");
+        replace_file(&link, b"page").expect("written");
+        assert_eq!(fs::read(&theirs).expect("still there"), b"years of work");
+        assert_eq!(fs::read(&link).expect("the page"), b"page");
+        assert!(!link.is_symlink());
+        let refused = replace_file(&root.path().join("none/report.html"), b"page").expect_err("no such directory");
+        assert!(refused.to_string().contains("none/report.html"), "{refused}");
+        fs::create_dir(root.path().join("taken")).expect("a directory");
+        assert!(replace_file(&root.path().join("taken"), b"page").is_err());
+        assert_eq!(fs::read_dir(root.path()).expect("it").count(), 3, "nothing half-written is left");
     }
 
     #[cfg(unix)]

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::ours;
 use super::table::Table;
 use crate::observe::{Cells, ColumnInfo};
 
@@ -217,23 +218,24 @@ pub(crate) fn read_text(path: &Path) -> Result<String, TableError> {
 fn expect_rows(path: &Path, written: Option<u64>, count: u64) -> Result<(), TableError> {
     let Some(written) = written.filter(|written| *written != count) else { return Ok(()) };
     let problem = format!(
-        "there are {count} rows, of {written} that the run wrote by its summary.json: somebody has cut or changed the file"
+        "there are {count} rows, of {written} that were written by its summary.json: somebody has cut or changed the file"
     );
     Err(TableError::new(path, None, problem))
 }
 
-/// Refuses the directory of a run, whose `summary.json` has been read, in which a table is missing that its summary tells of, or has other rows than the run wrote.
+/// Refuses the directory of a run, study or plan, whose `summary.json` has been read, in which a table is missing that it tells of, or has
+/// other rows than were written.
 ///
 /// # Errors
 ///
 /// If there is one, or one is not text: the first.
 pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError> {
-    for table in crate::observe::tables() {
-        let path = dir.join(table.file);
-        let written = rows_written(summary, table.file);
-        if written.is_none() {
+    for file in summary["rows"].as_object().into_iter().flatten().map(|(file, _)| file) {
+        if !ours::is_name(Path::new(file)) {
             continue;
         }
+        let path = dir.join(file);
+        let written = rows_written(summary, file);
         if path.extension().is_some_and(|kind| kind == "jsonl") {
             expect_rows(&path, written, read_text(&path)?.lines().count() as u64)?;
         } else {
@@ -310,7 +312,7 @@ mod tests {
             assert_eq!(read(fine.clone()), Ok(2), "{fine}");
         }
         let problem = read(json!({"rows": {"nodes.csv": 3}})).expect_err("a row is missing").problem;
-        assert!(problem.starts_with("there are 2 rows, of 3 that the run wrote"), "{problem}");
+        assert!(problem.starts_with("there are 2 rows, of 3 that were written"), "{problem}");
         // Whether or not somebody asks for that table.
         let whole = |summary: Value| expect_whole(dir.path(), &summary).map_err(|error| error.problem);
         assert_eq!(whole(json!({"rows": {"nodes.csv": 2}})), Ok(()));

@@ -8,7 +8,7 @@ use super::schema::{
     API_VERSION, Amount, AutoscaledPoolEntry, Cluster, ClusterAutoscalerEntry, ControlPlane, ExpectEntry, Metadata,
     MissingOwners, NotModelledEntry, ScenarioDocument, Share, SloEntry, Spec,
 };
-use crate::model::yaml_text;
+use crate::model::{lock_text, yaml_text};
 use crate::observe::MinReady;
 use crate::procedures::cluster_autoscaler::AutoscalerPlan;
 use crate::units::{IntOrPercent, SimTime};
@@ -19,12 +19,13 @@ use crate::units::{IntOrPercent, SimTime};
 #[must_use]
 pub fn lock_file(scenario: &ResolvedScenario) -> String {
     let head = serde_json::to_value(document(scenario)).expect("a scenario is plain data");
-    let mut text = String::from("# Made by kubesquall: the scenario as it was run, with every default spelled out.\n");
+    let mut text = String::from(lock_text::FIRST_LINE);
     text.push_str(&yaml_text::document(&head));
     let pool_node_count: usize = scenario.pools.iter().map(|pool| pool.count as usize).sum();
     // The nodes of the pools stand behind all others and come back from `nodePools`.
     let written = &scenario.objects[..scenario.objects.len() - pool_node_count];
     text.push_str(&yaml_text::documents(written.iter().map(|object| object.object.to_value())));
+    text.push_str(lock_text::LAST_LINE);
     text
 }
 

@@ -36,7 +36,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nea
 use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Folder, Loaded};
-use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
+use crate::model::{ManifestObject, NotModelled, Object, ResourceList, lock_text};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::ProcedurePlan;
 use crate::units::{IntOrPercent, Quantity};
@@ -52,6 +52,12 @@ pub(super) fn resolve(
     overrides: &Overrides,
     kept: Option<&Kept>,
 ) -> Result<ResolvedScenario, Invalid> {
+    if lock_text::is_cut(text) {
+        let message =
+            format!("`{name}` is a lock file whose end is missing: it ends with line {}", text.lines().count());
+        let help = "play the run again for a whole one; without its first line it is taken for a scenario as it is";
+        return Err(Invalid::of(Diagnostic::error("scenario::cut_short", message).help(help)));
+    }
     let mut resolver = Resolver {
         file: name.into(),
         folder,

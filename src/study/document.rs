@@ -23,6 +23,8 @@ use crate::scenario::{self, At, Invalid, Overrides, OwnDocument};
 pub struct Study {
     /// `metadata.name`.
     pub name: String,
+    /// Its file, as it was given, an absolute path by its name alone; none if it was no file.
+    pub file: Option<String>,
     /// Runs of each variant.
     pub replications: u32,
     /// The seed of the first replication.
@@ -156,7 +158,14 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
 /// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
 pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     let text = scenario::read_text(path)?;
-    parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)
+    let study = parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)?;
+    Ok(Study { file: file_as_given(path), ..study })
+}
+
+/// The file of a study or plan as its results name it: no result holds an absolute path. None for standard input.
+pub(super) fn file_as_given(path: &Path) -> Option<String> {
+    let shown = if path.is_absolute() { Path::new(path.file_name()?) } else { path };
+    (path != Path::new("-")).then(|| shown.to_string_lossy().into_owned())
 }
 
 /// Reads a study from its text; `name` is how messages name it, `folder` where its paths lead.
@@ -208,6 +217,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let of_study = format!("{is_antithetic} {columns:?} {}", env!("CARGO_PKG_VERSION"));
     Ok(Study {
         name: metadata.name,
+        file: None,
         replications: spec.replications,
         first_seed: grid.variants[0].base.seed,
         is_antithetic,

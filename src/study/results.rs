@@ -19,6 +19,9 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 pub struct Results {
     /// Name of the study.
     pub study: String,
+    /// Its file, as it was given, an absolute path by its name alone; none if it was no file, or parts were given by several names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Version of kubesquall that played it.
     pub version: String,
     /// Equal for parts of one study.
@@ -99,6 +102,7 @@ impl Results {
     pub fn new(study: &Study, shard: Shard, replications: u32, looks: u32, rows: Vec<RunRow>) -> Self {
         let mut results = Self {
             study: study.name.clone(),
+            file: study.file.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             fingerprint: format!("{:016x}", study.fingerprint),
             shard,
@@ -217,7 +221,8 @@ impl Results {
         let mut seen = vec![whole.shard.index()];
         for part in parts {
             let allows_undone = part.allows_undone && whole.allows_undone;
-            let same = |of: &Self| Self { shard: Shard::WHOLE, allows_undone, runs: Vec::new(), ..of.clone() };
+            let same =
+                |of: &Self| Self { shard: Shard::WHOLE, file: None, allows_undone, runs: Vec::new(), ..of.clone() };
             let is_of_it = same(&part) == same(&whole);
             if !is_of_it || part.shard.count() != count {
                 return Err(format!("`{}` and `{}` are not parts of one study", whole.study, part.study));
@@ -227,6 +232,7 @@ impl Results {
             }
             seen.push(part.shard.index());
             whole.allows_undone = allows_undone;
+            whole.file = whole.file.filter(|file| part.file.as_ref() == Some(file));
             for (runs, more) in whole.runs.iter_mut().zip(part.runs) {
                 runs.extend(more);
             }
@@ -286,6 +292,7 @@ pub(super) mod tests {
             looks: 0,
             precision: None,
             tuned: Vec::new(),
+            file: None,
             fingerprint: "f".into(),
             shard: Shard::WHOLE,
             axes: vec!["x".into()],

@@ -1,5 +1,6 @@
 //! The tables of a study: what its runs gave, as files, and read back.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::confirmation::Confirmation;
@@ -12,7 +13,7 @@ use super::told::Teller;
 use super::tuning::Tuning;
 use super::undone::reason;
 use crate::observe::{Cells, Row};
-use crate::report::{self, MetricRow, WorkloadRunRow, named_table_text, write_named_table};
+use crate::report::{self, MetricRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +121,22 @@ impl Results {
         write_named_table::<WorkloadRunRow>(out, &[&self.axis_names(), &WORKLOAD_METRICS], rows)
     }
 
+    /// Rows of each table: one that has others was cut.
+    fn row_counts(&self, tuning: Option<&Tuning>) -> BTreeMap<&'static str, usize> {
+        let runs = self.run_count();
+        let mut rows = BTreeMap::from([
+            (report::RunRow::TABLE.file, runs),
+            (MetricRow::TABLE.file, self.variants.len() * metric_names().len()),
+        ]);
+        if !self.tuned.is_empty() {
+            rows.insert(WorkloadRunRow::TABLE.file, runs * self.tuned.len());
+        }
+        if let Some(tuning) = tuning {
+            rows.insert(TuningRow::TABLE.file, tuning.row_count());
+        }
+        rows
+    }
+
     fn axis_names(&self) -> Vec<&str> {
         self.axes.iter().map(String::as_str).collect()
     }
@@ -196,6 +213,7 @@ impl Results {
             "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
             "front": self.front(),
             "confidence": self.confidence(),
+            "rows": self.row_counts(tuning),
         });
         if let Some(tuning) = tuning {
             summary["tuning"] = serde_json::to_value(tuning).expect("plain data");

@@ -111,7 +111,7 @@ fn a_cause_that_is_not_there_is_no_end_of_a_chain() {
     let explain = || said(dir.path(), &["explain", "run", "node/worker-0"]);
     let (status, text) = explain();
     assert_eq!(status, 2, "{text}");
-    assert!(text.contains("causes.csv`: there are ") && text.contains(" that the run wrote"), "{text}");
+    assert!(text.contains("causes.csv`: there are ") && text.contains(" that were written"), "{text}");
     let summary = dir.path().join("run/summary.json");
     let text = fs::read_to_string(&summary).expect("a summary").replace("\"causes.csv\":", "\"nothing.csv\":");
     fs::write(&summary, text).expect("a summary that does not count them");
@@ -132,4 +132,126 @@ fn a_chart_that_is_left_out_is_named_with_the_reason() {
         text.contains("no rescheduling-latency.svg: no pod was taken away for which another was to come"),
         "{text}"
     );
+}
+
+const STUDY: &str = "\
+apiVersion: kubesquall.sim/v1alpha1
+kind: Study
+metadata: {name: sooner}
+spec:
+  scenario: ../small.yaml
+  replications: 2
+  vary: [{name: t, tolerationSeconds: {workloads: [deployment/shop/*], values: [0, 300]}}]
+  cost: {unreadyReplicaSeconds: 1}
+";
+
+const PLAN: &str = "\
+apiVersion: kubesquall.sim/v1alpha1
+kind: Plan
+metadata: {name: fewest}
+spec:
+  scenario: ../small.yaml
+  pools: [{name: worker, min: 2, max: 4}]
+  survive: [zone]
+";
+
+#[test]
+fn the_last_rows_of_studies_and_plans_are_missed() {
+    let dir = played();
+    fs::create_dir(dir.path().join("asked")).expect("a directory");
+    fs::write(dir.path().join("asked/study.yaml"), STUDY).expect("a study");
+    fs::write(dir.path().join("asked/plan.yaml"), PLAN).expect("a plan");
+    for (command, file, tables) in [
+        ("tune", "asked/study.yaml", &["runs.csv", "variants.csv", "workloads.csv", "tuning.csv"][..]),
+        ("plan", "asked/plan.yaml", &["plan.csv", "cases.csv", "blast-radius.csv"]),
+    ] {
+        let blasts: &[&str] = if command == "plan" { &["--blast-radius"] } else { &[] };
+        let (status, text) = said(dir.path(), &[&[command, file, "-q", "--out", command], blasts].concat());
+        assert!(status <= 1, "{text}");
+        let summary = fs::read_to_string(dir.path().join(command).join("summary.json")).expect("a summary");
+        assert!(summary.contains(&format!("\"file\": \"{file}\"")), "{command} does not name its file");
+        for table in tables {
+            let path = dir.path().join(command).join(table);
+            let whole = fs::read_to_string(&path).expect("a table");
+            let lines: Vec<&str> = whole.lines().collect();
+            fs::write(&path, lines[..lines.len() - 1].join("\n") + "\n").expect("a table without its last row");
+            let (status, text) = said(dir.path(), &["report", command]);
+            assert_eq!(status, 2, "{table}: {text}");
+            assert!(text.contains(table) && text.contains(" that were written"), "{table}: {text}");
+            fs::write(&path, whole).expect("the table as it was");
+        }
+        let (status, text) = said(dir.path(), &["report", command]);
+        assert_eq!(status, 0, "{command}: {text}");
+    }
+}
+
+#[test]
+fn a_lock_file_whose_end_is_missing_is_played_and_compared_by_nobody() {
+    let dir = played();
+    let path = dir.path().join("run/scenario.lock.yaml");
+    let whole = fs::read_to_string(&path).expect("a lock file");
+    let objects = whole.rfind("\n---\n").expect("objects") + 1;
+    for rest in [&whole[..objects], &whole[..whole.len() - 1]] {
+        fs::write(&path, rest).expect("a part of it");
+        for arguments in [&["report", "run"][..], &["diff", "run", "run"], &["run", "run/scenario.lock.yaml", "-q"]] {
+            let (status, text) = said(dir.path(), arguments);
+            assert_eq!(status, 2, "{arguments:?}: {text}");
+            assert!(text.contains("scenario.lock.yaml"), "{arguments:?}: {text}");
+        }
+    }
+    fs::write(&path, &whole).expect("the file as it was");
+    let (status, text) = said(dir.path(), &["run", "run/scenario.lock.yaml", "--no-charts", "-q", "--out", "again"]);
+    assert!(status <= 1, "{text}");
+    assert_eq!(fs::read_to_string(dir.path().join("again/scenario.lock.yaml")).expect("a lock file"), whole);
+}
+
+#[test]
+fn the_page_of_two_runs_replaces_no_file_of_a_run_and_is_not_called_minus() {
+    let dir = played();
+    let (status, text) = said(dir.path(), &["report", "run"]);
+    assert_eq!(status, 0, "{text}");
+    let page = dir.path().join("run/report.html");
+    let before = fs::read(&page).expect("the page of the run");
+    fs::copy(&page, dir.path().join("copy.html")).expect("a copy");
+    for (place, why) in [
+        ("run/report.html", "a file of their own"),
+        ("run/charts/mine.svg", "a file of their own"),
+        ("copy.html", "no page of two runs"),
+        ("-", "`-` is none"),
+        ("none/diff.html", "no directory"),
+        ("run", "no page of two runs"),
+    ] {
+        let (status, text) = said(dir.path(), &["diff", "run", "run", "--html", place]);
+        assert_eq!(status, 2, "{place}: {text}");
+        assert!(text.contains(why), "{place}: {text}");
+    }
+    assert_eq!(fs::read(&page).expect("the page"), before);
+    assert!(!dir.path().join("-").exists());
+    for _ in 0..2 {
+        let (status, text) = said(dir.path(), &["diff", "run", "run", "--html", "diff.html"]);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_drawn_again_is_not_written_through_links() {
+    let dir = played();
+    let theirs = dir.path().join("thesis.txt");
+    fs::write(&theirs, "years of work").expect("a file");
+    std::os::unix::fs::symlink(&theirs, dir.path().join("run/report.html")).expect("a link");
+    let (status, text) = said(dir.path(), &["report", "run"]);
+    assert_eq!(status, 0, "{text}");
+    assert_eq!(fs::read_to_string(&theirs).expect("still there"), "years of work");
+    fs::remove_dir_all(dir.path().join("run/charts")).expect("removed");
+    fs::create_dir(dir.path().join("pictures")).expect("a directory");
+    std::os::unix::fs::symlink(dir.path().join("pictures"), dir.path().join("run/charts")).expect("a link");
+    let (status, text) = said(dir.path(), &["report", "run"]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("run/charts` is a link"), "{text}");
+    fs::remove_file(dir.path().join("run/charts")).expect("removed");
+    fs::create_dir_all(dir.path().join("run/charts/node-states.svg/x")).expect("a directory");
+    let (status, text) = said(dir.path(), &["report", "run"]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("run/charts/node-states.svg"), "{text}");
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use crate::inspect::InspectError;
-use crate::model::yaml;
+use crate::model::{lock_text, yaml};
 use crate::report::{TableError, read_text};
 
 /// The file.
@@ -109,7 +109,15 @@ struct Lock<'a> {
 impl<'a> Lock<'a> {
     fn of(path: &'a Path, text: &'a str) -> Result<Self, TableError> {
         // We have written it: a line of three dashes stands between documents and nowhere else, as texts of several lines are indented.
-        let mut documents = text.split("\n---\n");
+        if lock_text::is_cut(text) {
+            let last = text.lines().count() as u64;
+            return Err(TableError::new(
+                path,
+                Some(last),
+                "the file ends here, before the line that says that it is whole",
+            ));
+        }
+        let mut documents = text.trim_end_matches(lock_text::LAST_LINE).split("\n---\n");
         let mut scenario = parsed(path, documents.next().unwrap_or_default())?;
         if scenario["kind"] != "Scenario" {
             return Err(TableError::new(path, None, "its first document is not a scenario"));

@@ -7,7 +7,7 @@ use std::path::Path;
 use askama::Template;
 use serde_json::Value;
 
-use super::{Module, Shell, blocks, modules};
+use super::{Module, Shell, blocks, modules, visible};
 use crate::parallel;
 use crate::report::{RunTables, TableError};
 
@@ -50,12 +50,15 @@ pub fn draw_diff_page(runs: [&RunTables; 2], diff: &Value) -> Result<String, Tab
     }
     let [before, after] = runs.map(|run| run.summary()["scenario"].as_str().unwrap_or_default());
     let title = if before == after { before.to_owned() } else { format!("{before} and {after}") };
-    let [before, after] = runs.map(|run| run.dir().display().to_string());
+    let [before, after] = runs.map(|run| visible(&run.dir().display().to_string()).into_owned());
     let page = Page { shell: Shell::new(&title, MODULES, diff, tables), before, after };
     Ok(page.render().expect("a template of texts writes to memory"))
 }
 
-/// Whether nothing of somebody else is lost if a page is written there: there is no file, or an earlier page.
+/// What the head of such a page says, and of no other: the page of a run is not one that may be replaced.
+const MARK: &str = "<meta name=\"generator\" content=\"kubesquall diff\">";
+
+/// Whether nothing else is lost if the page of two runs is written there: there is no file, or an earlier page of two runs.
 #[must_use]
 pub fn is_place_of_page(path: &Path) -> bool {
     const HEAD_LENGTH: u64 = 8192;
@@ -63,7 +66,7 @@ pub fn is_place_of_page(path: &Path) -> bool {
     match File::open(path).and_then(|file| file.take(HEAD_LENGTH).read_to_end(&mut head)) {
         Ok(_) => {
             let head = String::from_utf8_lossy(&head);
-            head.is_empty() || head.starts_with("<!doctype html>") && head.contains("· kubesquall</title>")
+            head.is_empty() || head.starts_with("<!doctype html>") && head.contains(MARK)
         }
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
@@ -87,7 +90,9 @@ mod tests {
         assert!(is_place_of_page(&place));
         std::fs::write(&place, page).expect("a file");
         assert!(is_place_of_page(&place));
-        std::fs::write(&place, "<!doctype html>\n<title>mine</title>").expect("a file");
-        assert!(!is_place_of_page(&place) && !is_place_of_page(dir.path()));
+        for theirs in ["<!doctype html>\n<title>mine</title>", "<!doctype html>\n<title>run · kubesquall</title>"] {
+            std::fs::write(&place, theirs).expect("a file");
+            assert!(!is_place_of_page(&place) && !is_place_of_page(dir.path()), "{theirs}");
+        }
     }
 }

@@ -10,10 +10,14 @@ mod plan;
 mod run;
 mod study;
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::diagnostics::is_active;
 
 pub use diff::{draw_diff_page, is_place_of_page};
 pub use plan::draw_plan_page;
@@ -41,7 +45,7 @@ const STYLE: &str = include_str!("../../../web/page.css");
 
 /// What `shell.html` shows. All of it comes out escaped, but for texts of this repository and of base64.
 struct Shell<'a> {
-    title: &'a str,
+    title: Cow<'a, str>,
     verdict: Vec<Sentence<'a>>,
     policy: String,
     style: String,
@@ -54,8 +58,8 @@ struct Shell<'a> {
 /// A sentence of the verdict.
 struct Sentence<'a> {
     tone: &'a str,
-    text: &'a str,
-    details: Vec<&'a str>,
+    text: Cow<'a, str>,
+    details: Vec<Cow<'a, str>>,
     see: Option<&'a str>,
 }
 
@@ -64,7 +68,7 @@ impl<'a> Shell<'a> {
     fn new(title: &'a str, modules: &[Module], summary: &'a Value, tables: Vec<(&'static str, String)>) -> Self {
         let (style, script) = (format!("{UPLOT_STYLE}\n{STYLE}"), joined(modules));
         Self {
-            title,
+            title: visible(title),
             verdict: sentences(summary),
             policy: policy(&[UPLOT, &script], &style),
             style,
@@ -74,6 +78,16 @@ impl<'a> Shell<'a> {
             tables,
         }
     }
+}
+
+/// A text in which characters that would do something instead of being seen stand as `\u{202e}`, as on the terminal. What the browser
+/// draws goes through `visible` of `web/dom.js`.
+fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_active) {
+        return Cow::Borrowed(text);
+    }
+    let seen = |c: char| if is_active(c) { c.escape_unicode().collect() } else { String::from(c) };
+    Cow::Owned(text.chars().map(seen).collect())
 }
 
 /// The verdict as `summary.json` has it, each trap with its page.
@@ -87,8 +101,9 @@ fn sentences(summary: &Value) -> Vec<Sentence<'_>> {
     let sentence = all.map(|sentence| {
         let text = sentence["text"].as_str().unwrap_or_default();
         let see = (sentence["kind"] == "trap").then(|| page_of(text)).flatten();
-        let details = sentence["details"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        Sentence { details, tone: sentence["tone"].as_str().unwrap_or("neutral"), text, see }
+        let details =
+            sentence["details"].as_array().into_iter().flatten().filter_map(Value::as_str).map(visible).collect();
+        Sentence { details, tone: sentence["tone"].as_str().unwrap_or("neutral"), text: visible(text), see }
     });
     sentence.collect()
 }

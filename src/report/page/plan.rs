@@ -168,7 +168,8 @@ mod tests {
         };
         let columns = vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused"];
         // What fails is tried before what survives.
-        let failing = (0..40).map(|_| row(3, "zone", false, 0)).chain([row(3, "zone", true, 5), row(3, "node", false, 0)]);
+        let failing =
+            (0..40).map(|_| row(3, "zone", false, 0)).chain([row(3, "zone", true, 5), row(3, "node", false, 0)]);
         let of_answer: Vec<Vec<Value>> = (0..7).map(|_| row(4, "zone", true, 2)).collect();
         let rows = failing.chain(of_answer.iter().cloned()).chain([row(5, "zone", true, 0)]).collect();
         let mut plays = Plain { columns, rows };
@@ -186,11 +187,16 @@ mod tests {
             ]
         );
         thin(&mut plays, &answer(&tried), 13);
-        let count = |nodes: u32, case: &str| plays.rows.iter().filter(|row| row[0] == json!([nodes]) && row[1] == case).count();
+        let count =
+            |nodes: u32, case: &str| plays.rows.iter().filter(|row| row[0] == json!([nodes]) && row[1] == case).count();
         assert_eq!((count(3, "zone"), count(3, "node"), count(4, "zone"), count(5, "zone")), (3, 1, 7, 0));
         let left: Vec<&Vec<Value>> = plays.rows.iter().filter(|row| row[0] == json!([4])).collect();
         assert_eq!(left, of_answer.iter().collect::<Vec<_>>());
         thin(&mut plays, &answer(&tried), 2);
-        assert_eq!(plays.rows.len(), 9, "the answer is whole, however much that is, and of each other case one is left");
+        assert_eq!(
+            plays.rows.len(),
+            9,
+            "the answer is whole, however much that is, and of each other case one is left"
+        );
     }
 }

@@ -12,6 +12,8 @@ use crate::scenario::ResolvedScenario;
 pub struct Plan {
     /// `metadata.name`.
     pub name: String,
+    /// Its file, as it was given, an absolute path by its name alone; none if it was no file.
+    pub file: Option<String>,
     /// The pools whose counts are searched.
     pub pools: Vec<PoolRange>,
     /// What has to be survived, in the order of the document.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::document::file_as_given;
 use super::super::problems::Problems;
 use super::case::labels;
 use super::checker::Checker;
@@ -28,7 +29,8 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
 /// Everything that is wrong with the plan and with its scenarios, as far as one problem does not hide another.
 pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
     let text = scenario::read_text(path)?;
-    parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)
+    let plan = parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)?;
+    Ok(Plan { file: file_as_given(path), ..plan })
 }
 
 /// Reads a plan from its text; `name` is how messages name it, `folder` where its paths lead.
@@ -63,7 +65,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let (warnings, sources) = checker.problems.end()?;
     let base = base.expect("there are errors where there is none");
     let (priority, priority_label) = priority;
-    Ok(Plan { name: metadata.name, pools, cases, priority, priority_label, base, warnings, sources })
+    Ok(Plan { name: metadata.name, file: None, pools, cases, priority, priority_label, base, warnings, sources })
 }
 
 /// The cluster of a plan; none if something is wrong with it, or with what is known of the plan.

@@ -7,6 +7,7 @@ use super::cases::LostSet;
 use super::definition::{Plan, PoolRange};
 use super::play::Outcome;
 use super::shortfall::Shortfall;
+use crate::observe::Row as _;
 use crate::report::{CandidateRow, PlayRow, named_table_text};
 
 /// A play of a case.
@@ -155,6 +156,8 @@ pub(super) fn failures_of(candidate: &Candidate, cases: &[String]) -> Vec<Failur
 pub struct PlanResults {
     /// Name of the plan.
     pub plan: String,
+    /// Its file, as it was given, an absolute path by its name alone; none if it was no file.
+    pub file: Option<String>,
     /// The seed with which each case was played.
     pub seed: u64,
     /// The searched pools.
@@ -179,6 +182,7 @@ impl PlanResults {
     pub(super) fn new(plan: &Plan, candidates: Vec<Candidate>, answer: Option<usize>, binding: Vec<Candidate>) -> Self {
         Self {
             plan: plan.name.clone(),
+            file: plan.file.clone(),
             seed: plan.base.seed,
             pools: plan.pools.clone(),
             cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
@@ -309,6 +313,11 @@ impl PlanResults {
             "binding": binding.collect::<Vec<Value>>(),
             "headroom": self.headroom,
             "tried": tried.collect::<Vec<Value>>(),
+            "file": self.file,
+            "rows": {
+                (CandidateRow::TABLE.file): self.candidates.len(),
+                (PlayRow::TABLE.file): self.candidates.iter().map(|of| of.plays().len()).sum::<usize>(),
+            },
         })
     }
 

@@ -305,6 +305,11 @@ impl Tuning {
         self.variant
     }
 
+    /// Rows of `tuning.csv`.
+    pub(super) fn row_count(&self) -> usize {
+        self.workloads.iter().map(|choice| choice.values.len()).sum()
+    }
+
     /// `tuning.csv`: a row for each workload and value.
     #[must_use]
     pub fn csv(&self) -> String {

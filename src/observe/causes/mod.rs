@@ -1,25 +1,25 @@
 //! `causes.csv`: the causal chain that `explain` walks.
 
-use std::collections::BTreeSet;
+mod words;
+
 use std::collections::hash_map::Entry;
-use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
 use super::observer::Keeps;
 use super::rollouts::{essence, root};
 use super::table::{Column, Row, Table};
-use super::waiting::Waiting;
 use crate::arena::Symbol;
 use crate::component::{
-    EventDraft, InvolvedKind, ObjectRef, Record, SCENARIO, TypedCommand, node_name, pod_name, reason, workload_name,
+    EventDraft, InvolvedKind, ObjectRef, Record, SCENARIO, TypedCommand, pod_name, reason, workload_name,
 };
 use crate::model::ObjectKind;
 use crate::state::{
-    AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, NotScheduled, ObjectDelta, PersistentVolumeId, Pod,
-    PodDelta, PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
+    CauseId, Changed, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
 };
 use crate::units::SimTime;
+
+use words::{Said, describe, not_scheduled};
 
 /// A row of `causes.csv`.
 #[derive(Clone, Debug)]
@@ -52,16 +52,35 @@ impl Row for CauseRow {
     };
 }
 
-/// How rows of actions of the timeline begin.
-const NAMED: &str = "scenario: ";
+/// Of what nature a row is, where that decides what follows from what.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Nature {
+    /// Nothing below.
+    Plain,
+    /// A command line of the timeline, as its record tells.
+    Line,
+    /// Another action of the timeline, or a fault, likewise.
+    Action,
+    /// Something that happened without a change of any object, such as the end of a container.
+    Own,
+    /// A pod that its controller replaces as it is.
+    Loss,
+}
+
+impl Nature {
+    /// Whether the scenario says it.
+    fn is_of_scenario(self) -> bool {
+        matches!(self, Self::Line | Self::Action)
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Causes {
     keeps: bool,
     last: u32,
     rows: Vec<CauseRow>,
-    /// Rows of what happened without a change of any object, such as the end of a container.
-    own: BTreeSet<CauseId>,
+    /// Of each row.
+    natures: Vec<Nature>,
     /// What objects are called that are to be named when they are gone.
     names: FxHashMap<Named, String>,
     /// Whose last creation was refused: what each is called, the user's own workload last, and why.
@@ -159,9 +178,14 @@ impl Causes {
     }
 
     fn push(&mut self, at: SimTime, cause: CauseId, what: String) -> CauseId {
+        self.push_of(at, cause, Nature::Plain, what)
+    }
+
+    fn push_of(&mut self, at: SimTime, cause: CauseId, nature: Nature, what: String) -> CauseId {
         self.last += 1;
         let effect = CauseId(self.last);
         self.rows.push(CauseRow { effect, at, what, cause });
+        self.natures.push(nature);
         effect
     }
 
@@ -170,7 +194,8 @@ impl Causes {
             return CauseId::NONE;
         }
         let what = format!("{component}: {}", what());
-        self.push(at, CauseId::NONE, what)
+        let nature = if component == SCENARIO { Nature::Action } else { Nature::Plain };
+        self.push_of(at, CauseId::NONE, nature, what)
     }
 
     /// Something happens to an object that no change says. What it follows from is what the last such thing followed from, if that is what
@@ -179,19 +204,17 @@ impl Causes {
         if !self.keeps {
             return CauseId::NONE;
         }
-        let before = self.row(parent);
-        let is_own_clock = before.is_some_and(|row| row.cause == CauseId::NONE && !is_named(&row.what));
-        let parent = match before {
-            Some(row) if is_own_clock || self.own.contains(&parent) => row.cause,
+        let parent = match self.row(parent) {
+            Some((row, Nature::Own)) => row.cause,
+            Some((row, nature)) if row.cause == CauseId::NONE && !nature.is_of_scenario() => CauseId::NONE,
             _ => parent,
         };
-        let effect = self.push(at, parent, what());
-        self.own.insert(effect);
-        effect
+        self.push_of(at, parent, Nature::Own, what())
     }
 
-    fn row(&self, id: CauseId) -> Option<&CauseRow> {
-        self.rows.get((id.0 as usize).checked_sub(1)?)
+    fn row(&self, id: CauseId) -> Option<(&CauseRow, Nature)> {
+        let place = (id.0 as usize).checked_sub(1)?;
+        Some((self.rows.get(place)?, self.natures[place]))
     }
 
     pub(super) fn typed(&mut self, at: SimTime, parent: CauseId, line: &TypedCommand) -> CauseId {
@@ -219,7 +242,7 @@ impl Causes {
             }
         }
         let effect = match describe(what, store) {
-            Some(text) => self.push(at, parent, text),
+            Some(Said { nature, text }) => self.push_of(at, parent, nature, text),
             None => parent,
         };
         match what {
@@ -288,10 +311,12 @@ impl Causes {
             let what = format!("horizontalpodautoscaler/{namespace}/{name} {}: {}", event.reason, event.message);
             self.push(at, cause, what);
         }
+        let place = (cause.0 as usize).wrapping_sub(1);
         if let Record::Event { component: SCENARIO, event } = record
-            && let Some(row) = self.rows.get_mut((cause.0 as usize).wrapping_sub(1))
+            && let Some(row) = self.rows.get_mut(place)
             && row.cause == CauseId::NONE
         {
+            self.natures[place] = if event.reason == reason::KUBECTL { Nature::Line } else { Nature::Action };
             let began = format!("scenario: {} begins", event.message);
             row.what = match event.reason {
                 reason::FAULT_BEGAN => began,
@@ -306,23 +331,24 @@ impl Causes {
     /// The action of the timeline, or the fault, from which something follows, and when that was: `ImagePullFailure of 1m0s`. Neither a
     /// fault nor what made a controller replace a pod is to blame for containers that end by themselves wherever they run; a new template is.
     pub(super) fn action_behind(&self, effect: CauseId) -> Option<String> {
-        let chain = std::iter::successors(self.row(effect), |effect| self.row(effect.cause));
+        let chain = std::iter::successors(self.row(effect), |(effect, _)| self.row(effect.cause));
         let mut ended_by_itself = false;
         let mut root = None;
-        for row in chain {
-            ended_by_itself |= self.own.contains(&row.effect);
-            if ended_by_itself && is_loss(&row.what) {
+        for (row, nature) in chain {
+            ended_by_itself |= nature == Nature::Own;
+            if ended_by_itself && nature == Nature::Loss {
                 return None;
             }
-            root = Some(row);
+            root = Some((row, nature));
         }
-        let root = root.filter(|root| root.cause == CauseId::NONE)?;
-        let what = root.what.strip_prefix(NAMED)?;
-        if ended_by_itself && !what.starts_with("kubectl ") {
-            return None;
-        }
-        // Of a fault, its kind is enough: events.csv says what it hit.
-        let what = if what.starts_with("kubectl ") { what } else { what.split(' ').next().unwrap_or(what) };
+        let (root, nature) = root.filter(|(root, _)| root.cause == CauseId::NONE)?;
+        let what = root.what.split_once(": ").map_or(root.what.as_str(), |(_, what)| what);
+        let what = match nature {
+            Nature::Line => what,
+            // Of a fault, its kind is enough: events.csv says what it hit.
+            Nature::Action if !ended_by_itself => what.split(' ').next().unwrap_or(what),
+            Nature::Action | Nature::Plain | Nature::Own | Nature::Loss => return None,
+        };
         Some(format!("{what} of {}", root.at.moment()))
     }
 }
@@ -336,171 +362,13 @@ impl Keeps<CauseRow> for Causes {
             leads[row.cause.0 as usize] = true;
         }
         // Nor does the end of a container of which nobody was told.
-        let own = std::mem::take(&mut self.own);
+        let mut natures = std::mem::take(&mut self.natures).into_iter();
         let explains = |row: &CauseRow| {
-            let follows = row.cause != CauseId::NONE && !own.contains(&row.effect);
-            follows || leads[row.effect.0 as usize] || is_named(&row.what)
+            let nature = natures.next().unwrap_or(Nature::Plain);
+            let follows = row.cause != CauseId::NONE && nature != Nature::Own;
+            follows || leads[row.effect.0 as usize] || nature.is_of_scenario()
         };
         self.rows.retain(explains);
         std::mem::take(&mut self.rows)
     }
-}
-
-/// Whether a root is an action of the timeline, as its record tells.
-fn is_named(what: &str) -> bool {
-    what.starts_with(NAMED)
-}
-
-/// The condition of a pod that has no node, and why.
-fn not_scheduled(why: &NotScheduled) -> String {
-    format!("PodScheduled=False ({}): {}", why.reason.as_str(), why.message)
-}
-
-/// Whether a row tells of a pod that its controller replaces as it is. What takes a pod away says so in its conditions first.
-fn is_loss(what: &str) -> bool {
-    let marked = what.split_once(" marked for deletion (");
-    what.starts_with("pod/")
-        && (what.ends_with(" gone")
-            || what.ends_with(" conditions changed")
-            || what.contains(" is Failed")
-            || marked.is_some_and(|(_, by)| by != "RollingUpdate)"))
-}
-
-/// What the pod's containers wait for, if they do.
-fn waits(text: &mut String, verb: &str, pod: &Pod) {
-    if let Some(Waiting { reason, subject, .. }) = Waiting::of(pod, CauseId::NONE) {
-        text.push_str(&format!("{verb}: {reason} ({subject})"));
-    }
-}
-
-/// A change in words; none for those that explain nothing.
-fn describe(what: &Changed, store: &Store) -> Option<String> {
-    Some(match what {
-        Changed::PodAdded(id) => format!("{} created", pod_name(store, *id)),
-        Changed::PodUpdated { pod, delta, .. } => {
-            let object = store.pod(*pod)?;
-            let mut text = pod_name(store, *pod);
-            if delta.touches(PodDelta::DELETION) {
-                let cause = object.deletion.map_or("", |d| d.cause.as_str());
-                write!(text, " marked for deletion ({cause})").ok()?;
-            } else if delta.touches(PodDelta::NODE) {
-                write!(text, " bound to {}", store.node_name(object.node?)).ok()?;
-            } else if delta.touches(PodDelta::PHASE) {
-                write!(text, " is {}", object.phase.as_str()).ok()?;
-                if !object.reason.as_str().is_empty() {
-                    write!(text, " ({})", object.reason).ok()?;
-                }
-                waits(&mut text, ", its containers wait", object);
-            } else if delta.touches(PodDelta::CONTAINERS) && Waiting::of(object, CauseId::NONE).is_some() {
-                waits(&mut text, " waits", object);
-            } else if delta.touches(PodDelta::READY) {
-                write!(text, " Ready={}", if object.is_ready() { "True" } else { "False" }).ok()?;
-            } else if delta.touches(PodDelta::CONDITIONS) {
-                match &object.not_scheduled {
-                    Some(why) => write!(text, " {}", not_scheduled(why)).ok()?,
-                    None => write!(text, " conditions changed").ok()?,
-                }
-            } else if delta.touches(PodDelta::NOMINATION) {
-                write!(text, " nominated").ok()?;
-            } else {
-                return None;
-            }
-            text
-        }
-        Changed::PodRemoved { last, .. } => format!("pod/{}/{} gone", last.namespace, last.name),
-        Changed::NodeAdded(id) => format!("{} registered", node_name(store, *id)),
-        Changed::NodeRemoved { node, .. } => format!("{} deleted", node_name(store, *node)),
-        Changed::NodeUpdated { node, delta, before } => {
-            let object = store.node(*node)?;
-            let mut text = format!("node/{}", store.node_name(*node));
-            if delta.touches(NodeDelta::TAINTS) {
-                for taint in object.taints.iter().filter(|t| before.taint(t.key, t.effect).is_none()) {
-                    write!(text, " +{}:{}", taint.key, taint.effect).ok()?;
-                }
-                for taint in before.taints.iter().filter(|t| object.taint(t.key, t.effect).is_none()) {
-                    write!(text, " -{}:{}", taint.key, taint.effect).ok()?;
-                }
-            } else if delta.touches(NodeDelta::CONDITIONS) {
-                let ready = object.conditions.ready().map_or("absent", |s| s.as_str());
-                write!(text, " conditions changed, Ready={ready}").ok()?;
-            } else if delta.touches(NodeDelta::UNSCHEDULABLE) {
-                write!(text, " {}", if object.unschedulable { "cordoned" } else { "uncordoned" }).ok()?;
-            } else if delta.touches(NodeDelta::LABELS) {
-                text.push_str(" relabeled");
-            } else {
-                return None;
-            }
-            text
-        }
-        Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::SPEC) => {
-            format!("{} changed", workload_name(store, *id))
-        }
-        Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::DELETION) => {
-            format!("{} marked for deletion", workload_name(store, *id))
-        }
-        Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) => {
-            let budget = store.budgets.get(*id)?;
-            format!(
-                "poddisruptionbudget/{}/{} allows {}",
-                budget.meta.namespace, budget.meta.name, budget.status.disruptions_allowed
-            )
-        }
-        other => return describe_other(other, store),
-    })
-}
-
-/// The same, of objects other than pods, nodes, workloads and budgets.
-fn describe_other(what: &Changed, store: &Store) -> Option<String> {
-    Some(match what {
-        Changed::EndpointsChanged(id) => {
-            let service = store.services.get(*id)?;
-            let ready =
-                service.slices.values().flat_map(|slice| slice.iter()).filter(|endpoint| endpoint.ready).count();
-            format!("service/{}/{} has {ready} ready endpoints", service.meta.namespace, service.meta.name)
-        }
-        Changed::AttachmentChanged { volume, node } => {
-            let name = store.volumes.volume(*volume)?.meta.name;
-            let how = match store.volumes.attachment(*volume, *node).phase {
-                Some(AttachmentPhase::Attached) => "is attached to",
-                Some(AttachmentPhase::Attaching) => "is being attached to",
-                Some(AttachmentPhase::Detaching) => "is being detached from",
-                None => "is not attached to",
-            };
-            format!("persistentvolume/{name} {how} {}", store.node_name(*node))
-        }
-        Changed::AutoscalerChanged((namespace, name)) => {
-            let autoscaler = store.autoscalers.get(&(*namespace, *name))?;
-            let min = autoscaler.spec.min_replicas.unwrap_or(1);
-            format!("horizontalpodautoscaler/{namespace}/{name} wants {min} to {}", autoscaler.spec.max_replicas)
-        }
-        Changed::AutoscalerRemoved((namespace, name)) => format!("horizontalpodautoscaler/{namespace}/{name} deleted"),
-        Changed::NamespaceChanged(id) => {
-            let namespace = store.namespaces.get(*id)?;
-            let how = if namespace.deleting_since.is_some() { "marked for deletion" } else { "changed" };
-            format!("namespace/{} {how}", namespace.name)
-        }
-        Changed::QuotaChanged((namespace, name)) => format!("resourcequota/{namespace}/{name} changed"),
-        Changed::ServiceChanged(id) => {
-            let meta = &store.services.get(*id)?.meta;
-            format!("service/{}/{} changed", meta.namespace, meta.name)
-        }
-        Changed::ClaimChanged(id) => {
-            let claim = store.volumes.claim(*id)?;
-            let how = if claim.volume.is_some() { "is bound" } else { "is not bound" };
-            format!("persistentvolumeclaim/{}/{} {how}", claim.meta.namespace, claim.meta.name)
-        }
-        Changed::ClaimRemoved(claim) => {
-            format!("persistentvolumeclaim/{}/{} deleted", claim.meta.namespace, claim.meta.name)
-        }
-        Changed::VolumeChanged(id) => {
-            let volume = store.volumes.volume(*id)?;
-            let how = match (volume.is_released, volume.claim) {
-                (true, _) => "is released",
-                (false, Some(_)) => "is bound",
-                (false, None) => "is available",
-            };
-            format!("persistentvolume/{} {how}", volume.meta.name)
-        }
-        _ => return None,
-    })
 }

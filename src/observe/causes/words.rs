@@ -6,8 +6,8 @@ use super::super::waiting::Waiting;
 use super::Nature;
 use crate::component::{node_name, pod_name, workload_name};
 use crate::state::{
-    AttachmentPhase, CauseId, Changed, DeletionCause, Node, NodeDelta, NodeId, NotScheduled, ObjectDelta, Pod, PodDelta,
-    PodDisruptionBudgetId, PodId, PodPhase, ServiceId, Store, WorkloadId,
+    AttachmentPhase, CauseId, Changed, DeletionCause, Node, NodeDelta, NodeId, NotScheduled, ObjectDelta, Pod,
+    PodDelta, PodDisruptionBudgetId, PodId, PodPhase, ServiceId, Store, WorkloadId,
 };
 
 /// What a row says.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::arena::Symbol;
 use crate::component::{NodeRegistration, PoolPlan};
-use crate::model::Node;
+use crate::diagnostics::Location;
+use crate::model::{ManifestObject, Node, Object};
 
 /// The most nodes that are played.
 pub(super) const NODES_MAX: u64 = 50_000;
@@ -26,6 +27,17 @@ pub struct NodePool {
 }
 
 impl NodePool {
+    /// Its nodes at t=0, as objects that are written there.
+    pub(crate) fn objects(&self, source: Location) -> impl Iterator<Item = ManifestObject> {
+        (0..self.count).map(move |index| ManifestObject {
+            object: Object::from(self.node(index)),
+            source: source.clone(),
+            names_namespace: true,
+            unknown_fields: Vec::new(),
+            api_version: Symbol::empty(),
+        })
+    }
+
     /// The name of a node.
     #[must_use]
     pub fn node_name(&self, index: u32) -> Symbol {

@@ -30,7 +30,7 @@ use super::revisions;
 use super::schema::{API_VERSION, KINDS, MissingOwners, ScenarioDocument, Spec};
 use super::validate;
 use crate::arena::Symbol;
-use crate::chaos::ChaosPlan;
+use crate::chaos::{ChaosPlan, FaultProcessSpec};
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::kubectl::Runbook;
@@ -309,17 +309,7 @@ impl Resolver<'_> {
         let pools = self.pools(root, &spec, &config, &objects);
         let pools_at = At::root(root).field("spec").field("cluster").field("nodePools");
         for (index, pool) in pools.iter().enumerate() {
-            let source = pools_at.index(index).field("name").location();
-            objects.extend((0..pool.count).map(|index| {
-                let object = Object::from(pool.node(index));
-                ManifestObject {
-                    object,
-                    source: source.clone(),
-                    names_namespace: true,
-                    unknown_fields: Vec::new(),
-                    api_version: Symbol::empty(),
-                }
-            }));
+            objects.extend(pool.objects(pools_at.index(index).field("name").location()));
         }
         let mut chaos = ChaosPlan {
             pools: pools.iter().map(NodePool::plan).collect(),
@@ -344,14 +334,7 @@ impl Resolver<'_> {
         procedures.workload_autoscalers.clone_from(&spec.horizontal_pod_autoscalers);
         procedures.repair.clone_from(&spec.node_auto_repair);
         procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);
-        for (index, process) in chaos.processes.iter_mut().enumerate() {
-            let at = At::root(root).field("spec").field("faults").index(index);
-            let failure = ("timeToFailure", &mut process.time_to_failure);
-            let repair = process.time_to_repair.as_mut().map(|repair| ("timeToRepair", repair));
-            for (field, distribution) in iter::once(failure).chain(repair).chain(process.fault.fault.distributions()) {
-                self.observations(distribution, at.field(field).location(), files);
-            }
-        }
+        self.observations_of(At::root(root).field("spec").field("faults"), &mut chaos.processes, files);
         remember_applied(&mut objects, &runbook);
         // A lock file tells what the scenario it was made of did.
         if let Some(listed) = &spec.not_modelled {
@@ -390,6 +373,18 @@ impl Resolver<'_> {
         let inventory = Inventory::new(&scenario.objects, &scenario.pools, &scenario.kubectl, &scenario.chaos);
         validate::validate(root, &spec, &scenario, &inventory, &mut self.diagnostics);
         scenario
+    }
+
+    /// Reads the observations that the distributions of random processes name.
+    fn observations_of(&mut self, at: At<'_>, processes: &mut [FaultProcessSpec], files: &mut Files<'_>) {
+        for (index, process) in processes.iter_mut().enumerate() {
+            let at = at.index(index);
+            let failure = ("timeToFailure", &mut process.time_to_failure);
+            let repair = process.time_to_repair.as_mut().map(|repair| ("timeToRepair", repair));
+            for (field, distribution) in iter::once(failure).chain(repair).chain(process.fault.fault.distributions()) {
+                self.observations(distribution, at.field(field).location(), files);
+            }
+        }
     }
 
     fn pools(&mut self, root: &Node, spec: &Spec, config: &Config, objects: &[ManifestObject]) -> Vec<NodePool> {

@@ -151,9 +151,14 @@ fn replicas_mut(object: &mut Object) -> Option<&mut Option<i32>> {
 /// How many replicas the workloads have now; none if that differs among them.
 pub(super) fn replicas_now(scenario: &ResolvedScenario, patterns: &[String]) -> Option<u32> {
     let chosen = workloads(&scenario.objects, patterns).ok()?;
-    let counts = chosen
-        .into_iter()
-        .map(|index| replicas_mut(&mut scenario.objects[index].object.clone()).map(|count| count.unwrap_or(1)));
+    let replicas = |object: &Object| match object {
+        Object::Deployment(object) => Some(object.spec.replicas),
+        Object::StatefulSet(object) => Some(object.spec.replicas),
+        Object::ReplicaSet(object) => Some(object.spec.replicas),
+        Object::ReplicationController(object) => Some(object.spec.replicas),
+        _ => None,
+    };
+    let counts = chosen.into_iter().map(|index| Some(replicas(&scenario.objects[index].object)?.unwrap_or(1)));
     let counts: BTreeSet<i32> = counts.collect::<Option<_>>()?;
     if counts.len() == 1 { counts.first().and_then(|count| u32::try_from(*count).ok()) } else { None }
 }

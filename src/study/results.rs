@@ -219,10 +219,10 @@ impl Results {
         let mut whole = parts.next().ok_or("there is nothing to merge")?;
         let count = whole.shard.count();
         let mut seen = vec![whole.shard.index()];
-        for part in parts {
-            let allows_undone = part.allows_undone && whole.allows_undone;
-            let same =
-                |of: &Self| Self { shard: Shard::WHOLE, file: None, allows_undone, runs: Vec::new(), ..of.clone() };
+        let mut all_runs = std::mem::take(&mut whole.runs);
+        for mut part in parts {
+            let (allows_undone, of_part) = (part.allows_undone && whole.allows_undone, std::mem::take(&mut part.runs));
+            let same = |of: &Self| Self { shard: Shard::WHOLE, file: None, allows_undone, ..of.clone() };
             let is_of_it = same(&part) == same(&whole);
             if !is_of_it || part.shard.count() != count {
                 return Err(format!("`{}` and `{}` are not parts of one study", whole.study, part.study));
@@ -233,14 +233,14 @@ impl Results {
             seen.push(part.shard.index());
             whole.allows_undone = allows_undone;
             whole.file = whole.file.filter(|file| part.file.as_ref() == Some(file));
-            for (runs, more) in whole.runs.iter_mut().zip(part.runs) {
+            for (runs, more) in all_runs.iter_mut().zip(of_part) {
                 runs.extend(more);
             }
         }
         if let Some(missing) = (1..=count).find(|index| !seen.contains(index)) {
             return Err(format!("part {missing}/{count} is missing"));
         }
-        let rows: Vec<RunRow> = whole.runs.drain(..).flatten().collect();
+        let rows: Vec<RunRow> = all_runs.into_iter().flatten().collect();
         let (found, wanted) = (rows.len(), whole.variants.len() * whole.replications as usize);
         whole.set_runs(rows);
         if found != wanted || whole.run_count() != wanted {

@@ -5,7 +5,7 @@ use super::amount::Amount;
 use super::definition::Plan;
 use crate::arena::Symbol;
 use crate::diagnostics::Location;
-use crate::model::{ManifestObject, NoExecuteStay, Object, ObjectKind, Taint, TaintEffect, no_execute_stay, zone_of};
+use crate::model::{NoExecuteStay, Object, ObjectKind, Taint, TaintEffect, no_execute_stay, zone_of};
 use crate::scenario::ResolvedScenario;
 use crate::state::{Owner, Pod, Store, WorkloadId};
 
@@ -19,17 +19,7 @@ pub(super) fn with_counts(scenario: &ResolvedScenario, counts: &[(usize, u32)]) 
         changed.pools[index].count = count;
     }
     for pool in &changed.pools {
-        let nodes = (0..pool.count).map(|index| Object::from(pool.node(index)));
-        changed.objects.extend(nodes.map(|object| {
-            let source = Location::file(scenario.name.as_str());
-            ManifestObject {
-                object,
-                source,
-                names_namespace: true,
-                unknown_fields: Vec::new(),
-                api_version: Symbol::empty(),
-            }
-        }));
+        changed.objects.extend(pool.objects(Location::file(scenario.name.as_str())));
     }
     changed
 }

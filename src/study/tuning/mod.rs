@@ -208,7 +208,7 @@ impl Tuner<'_> {
         let contest = self.contest(&at_best, &combinations.iter().map(|of| of.is_ruled_out).collect::<Vec<_>>());
         let key_today = self.others(self.baseline);
         let today = combinations.iter().position(|of| of.key == key_today)?;
-        let chosen = self.worth_a_change(&combinations, &contest, today);
+        let chosen = self.worth_a_change(&combinations, &at_best, &contest, today);
         let told = |&other: &usize| {
             let values = self.others_named(&combinations[other].key);
             values.into_iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(", ")
@@ -259,10 +259,10 @@ impl Tuner<'_> {
     /// # Source
     /// Schuirmann, A comparison of the two one-sided tests procedure, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987):
     /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
-    fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
-        let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
-        let estimate = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
-        let against = |one: usize, other: usize| estimate.between(&columns, one, other);
+    fn worth_a_change(&self, all: &[Combination], columns: &[Series], contest: &Contest, today: usize) -> usize {
+        let cheapest = contest.order[0];
+        let estimate = self.estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        let against = |one: usize, other: usize| estimate.between(columns, one, other);
         let mean = |column: usize| estimate.mean(&columns[column]).mean;
         let is_better = |one: usize| {
             let difference = against(one, today);

@@ -14,15 +14,7 @@ import { lastAt } from "./model.js";
 export function showPodCurve(table, view) {
   const box = byId("curves");
   const times = numbers(table, "time_s");
-  const of = (/** @type {string} */ name) => numbers(table, name);
-  const running = of("pods_running");
-  const ready = of("pods_ready");
-  // Where they coincide, the narrower lie on the wider ones, and let them be seen.
-  const series = [
-    { label: "Running, not Ready", tint: "pod-not-ready", values: running.map((value, row) => value - ready[row]), dash: [], width: 4 },
-    { label: "Pending", tint: "pod-unscheduled", values: of("pods_pending"), dash: [9, 7], width: 2.5 },
-    { label: "Terminating", tint: "pod-terminating", values: of("pods_terminating"), dash: [2, 3], width: 1.25 },
-  ];
+  const series = podSeries(table);
   if (times.length === 0 || !series.some(({ values }) => values.some((value) => value > 0))) {
     fill(box, el("p", { class: "muted" }, "No pod was ever in trouble."));
     return;
@@ -47,11 +39,7 @@ export function showPodCurve(table, view) {
       legend: { show: true, live: true },
       cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       scales: { x: { time: false, range: () => [view.from, view.to] }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.08)] } },
-      axes: [
-        { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: 22,
-          splits: () => axisSplits(view, box.clientWidth - left), values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((time) => tickLabel(time, at.length > 1 ? at[1] - at[0] : view.end)) },
-        { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}`, size: left, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(count), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] },
-      ],
+      axes: podAxes(view, color, box.clientWidth, left),
       series: [
         { label: "since", value: (/** @type {any} */ _, /** @type {number | null} */ time) => (time === null ? "–" : clock(time)) },
         ...series.map(({ label, tint, dash, width }) => ({ label, stroke: color(tint), width, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (/** @type {any} */ _, /** @type {number | null} */ pods) => (pods === null ? "–" : count(pods)) })),
@@ -59,11 +47,7 @@ export function showPodCurve(table, view) {
       hooks: {
         draw: [(/** @type {any} */ of) => moveHead(of, head, view)],
         setCursor: [(/** @type {any} */ of) => { if (of.cursor.left < 0) showInstant(of); }],
-        setSelect: [(/** @type {any} */ of) => {
-          if (of.select.width < 4) return;
-          view.zoom(of.posToVal(of.select.left, "x"), of.posToVal(of.select.left + of.select.width, "x"));
-          of.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        }],
+        setSelect: [(/** @type {any} */ of) => zoomToSelected(of, view)],
       },
     }, data, box);
     plot.over.append(head);
@@ -81,6 +65,35 @@ export function showPodCurve(table, view) {
   });
   view.on("theme", build);
   addEventListener("resize", build);
+}
+
+/** @param {import("./data.js").Table} table cluster.csv */
+function podSeries(table) {
+  const of = (/** @type {string} */ name) => numbers(table, name);
+  const running = of("pods_running");
+  const ready = of("pods_ready");
+  // Where they coincide, the narrower lie on the wider ones, and let them be seen.
+  return [
+    { label: "Running, not Ready", tint: "pod-not-ready", values: running.map((value, row) => value - ready[row]), dash: [], width: 4 },
+    { label: "Pending", tint: "pod-unscheduled", values: of("pods_pending"), dash: [9, 7], width: 2.5 },
+    { label: "Terminating", tint: "pod-terminating", values: of("pods_terminating"), dash: [2, 3], width: 1.25 },
+  ];
+}
+
+/** Time below, pods at the left. @param {View} view @param {(name: string) => string} color @param {number} width @param {number} left */
+function podAxes(view, color, width, left) {
+  const axis = { stroke: color("muted"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: `11px ${color("font")}` };
+  return [
+    { ...axis, size: 22, splits: () => axisSplits(view, width - left), values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((time) => tickLabel(time, at.length > 1 ? at[1] - at[0] : view.end)) },
+    { ...axis, size: left, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(count), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] },
+  ];
+}
+
+/** What a drag across a plot of time does: it selects that span. @param {any} of @param {View} view */
+function zoomToSelected(of, view) {
+  if (of.select.width < 4) return;
+  view.zoom(of.posToVal(of.select.left, "x"), of.posToVal(of.select.left + of.select.width, "x"));
+  of.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
 }
 
 /** @param {View} view @param {number} width */

@@ -1,7 +1,7 @@
 // The page of two runs: both timelines under one scrubber, where they went apart and why, whose fate changed.
 
 import { loadSummary, loadTable, noTable, numbers } from "./data.js";
-import { byId, el, fill, named } from "./dom.js";
+import { breakable, byId, el, fill, named } from "./dom.js";
 import { clock, count, counted, lasting, shortName } from "./format.js";
 import { begin, listenToTheme } from "./shell.js";
 import { createView } from "./view.js";
@@ -266,14 +266,14 @@ function showFates(diff) {
   else {
     const notes = (/** @type {any} */ of) => of.notes.join(", ");
     cutTable(box, workloads.length, (shown) => tableOf(["workload", "short in the first", "in the second", "change", ""], workloads.slice(0, shown).map((/** @type {any} */ of) => [
-      named(of.workload), inWords(of.short_s[0]), inWords(of.short_s[1]), signed(of.short_s[1] - of.short_s[0], inWords), named(notes(of))]), 1, 4));
+      breakable(of.workload), inWords(of.short_s[0]), inWords(of.short_s[1]), signed(of.short_s[1] - of.short_s[0], inWords), named(notes(of))]), 1, 4));
   }
   const services = diff.services.filter((/** @type {any} */ of) => of.worse_s !== null && of.worse_s !== 0);
   if (services.length === 0) return;
   const lost = (/** @type {any} */ of) => of.numbers.find((/** @type {any} */ number) => number.metric === "lost_traffic_s");
   box.append(el("h3", {}, "Lost traffic of services"));
   cutTable(box, services.length, (shown) => tableOf(["service", "in the first", "in the second", "change"], services.slice(0, shown).map((/** @type {any} */ of) => [
-    named(of.service), inWords(lost(of).before), inWords(lost(of).after), signed(of.worse_s, inWords)])));
+    breakable(of.service), inWords(lost(of).before), inWords(lost(of).after), signed(of.worse_s, inWords)])));
 }
 
 /** @param {any} diff */
@@ -308,7 +308,7 @@ function showMetrics(diff) {
   fill(box);
   const side = (/** @type {any} */ of, /** @type {number | null} */ value) => (value === null ? "–" : writer(of.metric)(value));
   cutTable(box, diff.metrics.length, (shown) => tableOf(["", "first", "second", "change"], diff.metrics.slice(0, shown).map((/** @type {any} */ of) => [
-    el("code", {}, named(of.metric)), side(of, of.before), side(of, of.after), of.before === null || of.after === null ? "" : signed(of.after - of.before, writer(of.metric))])));
+    el("code", {}, breakable(of.metric)), side(of, of.before), side(of, of.after), of.before === null || of.after === null ? "" : signed(of.after - of.before, writer(of.metric))])));
 }
 
 /** The instants at which something changes in either run. @param {Side[]} sides @param {number} end */

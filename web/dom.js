@@ -64,6 +64,16 @@ export function named(text, className) {
 }
 
 /**
+ * A name that may be broken where its parts end, rather than in the middle of a word.
+ * @param {string} text
+ * @param {string} [className]
+ */
+export function breakable(text, className) {
+  const parts = text.split(/(?<=[_/])/).flatMap((part, at) => (at === 0 ? [part] : [document.createElement("wbr"), part]));
+  return el("bdi", { class: className }, parts);
+}
+
+/**
  * The element with this id, which the page's template has.
  * @param {string} id
  * @returns {HTMLElement}

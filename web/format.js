@@ -62,6 +62,18 @@ export function lasting(ms) {
   return pair(Math.round(ms / HOUR), 24, "d", "h");
 }
 
+/**
+ * A length of time in whole seconds, as the verdict has it: `8 min 56 s`, `3 h 2 min 23 s`; below one second `0.4 s`.
+ * @param {number} ms
+ * @returns {string}
+ */
+export function exactly(ms) {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return lasting(ms < 1000 ? ms : seconds * 1000);
+  const parts = [[Math.floor(seconds / 86_400), "d"], [Math.floor(seconds / 3600) % 24, "h"], [Math.floor(seconds / 60) % 60, "min"], [seconds % 60, "s"]];
+  return parts.filter(([units]) => units !== 0).map(([units, name]) => `${units} ${name}`).join(" ");
+}
+
 /** @param {number} units @param {number} big @param {string} bigName @param {string} smallName */
 function pair(units, big, bigName, smallName) {
   const rest = units % big;

@@ -24,15 +24,16 @@ import { NODE, grouped } from "./model.js";
 
 /**
  * A bar for each fault, with all that it hits; those of the control plane's processes apart.
- * @param {Table} table @param {number} end
+ * @param {Table} table @param {number} end @param {import("./model.js").Nodes} [nodes] Which know how long a machine was away that came back by itself
  */
-export function faultBars(table, end) {
+export function faultBars(table, end, nodes) {
   const name = texts(table, "name");
   const kind = texts(table, "kind");
   const effect = texts(table, "effect");
   const object = texts(table, "object");
   const began = numbers(table, "began_s");
-  const ended = numbers(table, "ended_s");
+  const ended = Float64Array.from(numbers(table, "ended_s"));
+  for (const outage of nodes?.outages.flat() ?? []) if (ended[outage.row] === began[outage.row]) ended[outage.row] = outage.ended;
   /** @type {Map<string, Bar>} */
   const machines = new Map();
   /** @type {Map<string, Bar>} */

@@ -2,7 +2,7 @@
 
 import { loadSummary, loadTable, numbers } from "./data.js";
 import { byId, el, fill } from "./dom.js";
-import { clock, count, counted, lasting } from "./format.js";
+import { clock, count, counted, exactly, lasting } from "./format.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { createView } from "./view.js";
 import { listenToBar, listenToLinks } from "./scrubber.js";
@@ -30,6 +30,9 @@ function minReadyOf(workload) {
   return workload.objective === null || workload.objective === undefined ? "wanted" : "its objective's minReady";
 }
 
+/** What tells the two longest times apart. */
+const GAP_TITLE = "The longest time on end in which a workload had fewer ready pods than it has to have: its objective's minReady, and where it has no objective all that are wanted. The longest shortage in the verdict counts against what is wanted, whatever an objective allows.";
+
 /** @param {any} summary @param {Model} model */
 function showFigures(summary, model) {
   const { metrics } = summary;
@@ -37,13 +40,15 @@ function showFigures(summary, model) {
   const short = workloads.filter((/** @type {any} */ of) => of.below_desired_s > 0 || of.ready < of.desired).length;
   const shortEnd = metrics.workloads_below_desired_end ?? 0;
   const lost = metrics.pods_lost ?? 0;
-  const figure = (/** @type {string} */ label, /** @type {string} */ value, /** @type {string} */ detail, /** @type {boolean} */ isBad) => el("div", { class: `figure${isBad ? " figure-bad" : ""}` }, el("span", { class: "figure-label" }, label), el("strong", {}, value), el("span", { class: "muted" }, detail));
+  const figure = (/** @type {string} */ label, /** @type {string} */ value, /** @type {string} */ detail, /** @type {boolean} */ isBad, /** @type {string | undefined} */ title = undefined) => el("div", { class: `figure${isBad ? " figure-bad" : ""}`, title }, el("span", { class: "figure-label" }, label), el("strong", {}, value), el("span", { class: "muted" }, detail));
   const worst = workloads.reduce((/** @type {any} */ most, /** @type {any} */ of) => ((of.longest_gap_s ?? 0) > (most?.longest_gap_s ?? 0) ? of : most), null);
   const longest = Math.max(metrics.longest_gap_s ?? 0, 0) * 1000;
+  const shortest = Math.max(metrics.longest_short_s ?? 0, 0) * 1000;
+  const isOther = Math.round(shortest / 1000) !== Math.round(longest / 1000);
   fill(byId("figures"),
     figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
-    figure("Longest gap", longest > 0 ? lasting(longest) : "none", longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady", false),
-    figure("Lost traffic", metrics.lost_traffic_s > 0 ? lasting(metrics.lost_traffic_s * 1000) : "none", `of all requests of a service, over ${counted((summary.services ?? []).length, "service")}`, false),
+    figure("Longest gap", longest > 0 ? exactly(longest) : "none", `${longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady"}${isOther ? `; the longest with fewer than wanted: ${exactly(shortest)}` : ""}`, false, GAP_TITLE),
+    figure("Lost traffic", metrics.lost_traffic_s > 0 ? exactly(metrics.lost_traffic_s * 1000) : "none", `of all requests of a service, over ${counted((summary.services ?? []).length, "service")}`, false),
     figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
     figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${counted(model.pods.count, "pod")} in all`, (metrics.pods_pending_end ?? 0) > 0));
   const judged = workloads.filter((/** @type {any} */ of) => of.objective !== null && of.objective !== undefined && of.objective_met !== null);
@@ -114,12 +119,17 @@ function showNodeLegend() {
     el("span", { class: "key swatch-fault" }, "a fault acts on it"), el("span", { class: "key swatch-hatch" }, "cordoned"));
 }
 
-/** @param {Record<string, import("./data.js").Table>} tables @param {Model} model */
-function allKeys(tables, model, /** @type {ReturnType<typeof causesOf>} */ causes, /** @type {any} */ summary) {
+/** Kinds of objects without a table that events are about: those to which nothing happened are found by them, too. */
+const TOLD = ["poddisruptionbudget/", "horizontalpodautoscaler/", "persistentvolumeclaim/", "cronjob/", "replicaset/"];
+
+/** All that has a story. @param {Model} model */
+function allKeys(model, /** @type {import("./story.js").Teller} */ { causes, notes, summary }) {
   const services = (summary.services ?? []).map((/** @type {any} */ of) => `service/${of.namespace}/${of.name}`);
   const pods = Array.from({ length: model.pods.count }, (_, pod) => model.pods.key(pod));
   const nodes = model.nodes.names.map((name) => `node/${name}`);
-  return [...new Set([...nodes, ...model.workloads.keys, ...services, ...causes.objects.keys(), ...pods])];
+  const named = [...(summary.traps ?? []), ...(summary.verdict ?? [])].flatMap((/** @type {any} */ of) => of.objects ?? []).filter((/** @type {string} */ key) => /^poddisruptionbudget\/[^/]+\/[^/]+$/.test(key));
+  const told = notes.objects().filter((key) => TOLD.some((kind) => key.startsWith(kind)));
+  return [...new Set([...nodes, ...model.workloads.keys, ...services, ...causes.objects.keys(), ...named, ...told, ...pods])];
 }
 
 async function start() {
@@ -159,7 +169,7 @@ async function start() {
   const costs = showCosts(teller, view);
   Object.assign(globalThis.kubesquall, { costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });
   await painted();
-  const keys = allKeys(tables, model, teller.causes, summary);
+  const keys = allKeys(model, teller);
   // Sentences name others, too, than those that they are about.
   const known = new Set(keys);
   for (const said of document.querySelectorAll(".verdict li .said bdi")) linkNames(said, (key) => known.has(key));

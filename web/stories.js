@@ -128,7 +128,11 @@ export function showSearch(keys, view) {
     fill(list, shown.map((key) => el("li", {}, objectLink(key))), el("li", { class: "muted" }, total > shown.length ? `${count(shown.length)} of ${count(total)}; type more to narrow it down` : total === 0 ? "Nothing is called so" : `${count(total)} in all`));
   };
   input.addEventListener("input", search);
-  input.addEventListener("focus", search);
+  input.addEventListener("focus", () => {
+    // What an earlier search has left gives way to the first letter of the next one.
+    input.select();
+    search();
+  });
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       input.value = "";

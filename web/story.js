@@ -3,7 +3,7 @@
 
 import { numbers, texts } from "./data.js";
 import { NOTHING_COMES, lossesOf } from "./fates.js";
-import { count, counted, lasting } from "./format.js";
+import { count, counted, exactly, lasting } from "./format.js";
 import { NODE, NODE_STATES, outageAt, shortages } from "./model.js";
 import { WORDS } from "./words.js";
 
@@ -61,18 +61,22 @@ export function notesOf(table) {
   /** @type {Map<string, number[]> | undefined} */
   let byObject;
   const key = (/** @type {number} */ row) => `${of.kind(row).toLowerCase()}/${of.namespace(row)}/${of.name(row)}`;
+  const indexed = () => {
+    if (byObject) return byObject;
+    byObject = new Map();
+    for (let row = 0; row < table.rows; row++) {
+      const rows = byObject.get(key(row));
+      if (rows) rows.push(row);
+      else byObject.set(key(row), [row]);
+    }
+    return byObject;
+  };
   return {
+    /** All that events are about. */
+    objects: () => [...indexed().keys()],
     /** The events of an object with one of these reasons, in order. @param {string} object As `job/default/report` @param {string[]} reasons */
     about(object, ...reasons) {
-      if (!byObject) {
-        byObject = new Map();
-        for (let row = 0; row < table.rows; row++) {
-          const rows = byObject.get(key(row));
-          if (rows) rows.push(row);
-          else byObject.set(key(row), [row]);
-        }
-      }
-      return (byObject.get(object) ?? []).filter((row) => reasons.includes(of.reason(row))).map((row) => ({ at: at[row], reason: of.reason(row), message: of.message(row) }));
+      return (indexed().get(object) ?? []).filter((row) => reasons.includes(of.reason(row))).map((row) => ({ at: at[row], reason: of.reason(row), message: of.message(row) }));
     },
   };
 }
@@ -279,8 +283,8 @@ function stepsOf({ causes }, key) {
   let last = "";
   for (const row of causes.about(key)) {
     const parts = sentence(causes, row);
-    // An endpoint slice is written again with the same count for each change of a pod behind it.
-    if (parts.length === 0 || (key.startsWith("service/") && causes.what(row) === last)) continue;
+    // An endpoint slice, and the status of a budget, are written again with the same count for each change of a pod behind them.
+    if (parts.length === 0 || (/^(service|poddisruptionbudget)\//.test(key) && causes.what(row) === last)) continue;
     last = causes.what(row);
     steps.push({ at: causes.at(row), parts, row });
   }
@@ -297,6 +301,7 @@ export function tell(teller, key) {
   if (kind === "node") return nodeStory(teller, key);
   if (kind === "pod" && teller.podsByKey.has(key)) return podStory(teller, key);
   if (kind === "service") return serviceStory(teller, key);
+  if (kind === "poddisruptionbudget") return budgetStory(teller, key);
   const workload = teller.model.workloads.byKey.get(key);
   if (workload !== undefined) return workloadStory(teller, key, workload);
   return { key, facts: [], sums: [], steps: stepsOf(teller, key) };
@@ -344,7 +349,8 @@ const RESTARTS_TOLD = 3;
 const WAITS_TOLD = 6;
 
 /** What a pod waited for on its own account: a node, or that its containers stay up. @param {Teller} teller @param {number} pod @param {string} key @param {boolean} isBrief Whether only what is long or often is told @returns {Part[][]} */
-function waitFacts({ model, notes, tables }, pod, key, isBrief = false) {
+function waitFacts(teller, pod, key, isBrief = false) {
+  const { model, notes, tables } = teller;
   const { pods, end } = model;
   /** @type {Part[][]} */
   const facts = [];
@@ -353,10 +359,40 @@ function waitFacts({ model, notes, tables }, pod, key, isBrief = false) {
     const said = notes.about(key, "FailedScheduling").findLast(({ at }) => pods.created[pod] <= at && at <= over);
     facts.push(["Without a node from ", { at: pods.created[pod] }, " to ", { at: over }, over >= end ? ", the end of the run" : "", ` (${lasting(over - pods.created[pod])})`, ...(said ? ["; the scheduler said last, at ", { at: said.at }, `: ${said.message.split(". ")[0]}`] : [])]);
   }
+  facts.push(...containerFacts(teller, pod, key));
   const restarts = numbers(tables.pods, "restarts")[pod];
   if (restarts >= (isBrief ? RESTARTS_TOLD : 1)) {
     const said = notes.about(key, "BackOff").findLast(({ at }) => pods.created[pod] <= at && at <= pods.gone[pod]);
     facts.push([`Its containers were started anew ${counted(restarts, "time")}`, Number.isFinite(pods.ready[pod]) ? "" : ", and it never was Ready", ...(said ? ["; its kubelet said last, at ", { at: said.at }, `: ${said.message.replace(/ in pod .*$/, "")}`] : [])]);
+  }
+  return facts;
+}
+
+/** What a pod's containers waited for: an image that was not pulled, or the end of a back-off after they had ended too often. @param {Teller} teller @param {number} pod @param {string} key @returns {Part[][]} */
+function containerFacts({ model, causes }, pod, key) {
+  const { pods, end } = model;
+  const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod], end);
+  const own = causes.about(key).filter((row) => pods.created[pod] <= causes.at(row) && causes.at(row) <= over);
+  const waits = own.flatMap((row) => {
+    const found = /(?:^waits|, its containers wait): (\S+) \((.*)\)$/.exec(behind(causes.what(row)));
+    return found ? [{ row, at: causes.at(row), reason: found[1], subject: found[2] }] : [];
+  });
+  /** @type {Part[][]} */
+  const facts = [];
+  for (const image of new Set(waits.filter(({ reason }) => reason !== "CrashLoopBackOff").map(({ subject }) => subject))) {
+    const of = waits.filter(({ subject, reason }) => subject === image && reason !== "CrashLoopBackOff");
+    const last = of[of.length - 1];
+    // The kubelet tells that it waits anew for as long as it does; then its containers run.
+    const next = own.find((row) => causes.at(row) > last.at && /^(is Running$|Ready=True$)/.test(behind(causes.what(row))));
+    const to = next === undefined ? over : causes.at(next);
+    facts.push([`Its image ${image} was not pulled (${last.reason}) from `, { at: of[0].at }, " to ", { at: to }, to >= end ? ", the end of the run" : "", ` (${lasting(to - of[0].at)})`]);
+  }
+  const loops = waits.filter(({ reason }) => reason === "CrashLoopBackOff");
+  if (loops.length > 0) {
+    const ended = own.findLast((row) => / container that /.test(behind(causes.what(row))));
+    const last = loops[loops.length - 1];
+    const isOver = own.some((row) => row > last.row && behind(causes.what(row)) === "Ready=True");
+    facts.push([`CrashLoopBackOff: its container ${last.subject} had to wait ${counted(loops.length, "time")} before it was started again, first at `, { at: loops[0].at }, ", last at ", { at: last.at }, isOver || over < end ? "" : ", and still does at the end", ...(ended === undefined ? [] : ["; it ", behind(causes.what(ended)).replace(/^had an? (init )?container that /, "")])]);
   }
   return facts;
 }
@@ -703,13 +739,37 @@ function jobFacts({ model, summary, notes }, key, members) {
   return facts;
 }
 
+/** Stretches of a budget that are told one by one. */
+const STRETCHES_TOLD = 12;
+
+/** When a budget allowed how many disruptions. @param {Teller} teller @param {string} key @returns {Story} */
+function budgetStory(teller, key) {
+  const { causes, notes, model } = teller;
+  /** @type {{at: number, allowed: number}[]} */
+  const changes = [];
+  for (const row of causes.about(key)) {
+    const allowed = /^allows (\d+)$/.exec(behind(causes.what(row)));
+    if (allowed && changes[changes.length - 1]?.allowed !== Number(allowed[1])) changes.push({ at: causes.at(row), allowed: Number(allowed[1]) });
+  }
+  const closed = changes.flatMap(({ at, allowed }, index) => (allowed === 0 ? [{ from: at, to: changes[index + 1]?.at ?? model.end }] : []));
+  /** @type {Part[][]} */
+  const facts = [];
+  const none = notes.about(key, "NoPods");
+  if (none.length > 0) facts.push(["It covers no pod: ", none[none.length - 1].message, ", first at ", { at: none[0].at }]);
+  if (changes.length > 0) facts.push([`It allowed ${counted(changes[changes.length - 1].allowed, "disruption")} at the end, ${closed.length === 0 ? "and never none since it was first counted" : `and none for ${lasting(closed.reduce((sum, { from, to }) => sum + to - from, 0))} in all: who asked then was refused`}`]);
+  const long = [...closed].sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, STRETCHES_TOLD).sort((a, b) => a.from - b.from);
+  for (const { from, to } of long) facts.push(["No disruption from ", { at: from }, " to ", { at: to }, to >= model.end ? ", the end of the run" : "", ` (${lasting(to - from)})`]);
+  if (closed.length > long.length) facts.push([`and ${counted(closed.length - long.length, "shorter stretch", "shorter stretches")}`]);
+  return { key, facts, sums: [], steps: stepsOf(teller, key) };
+}
+
 /** @param {Teller} teller @param {string} key @returns {Story} */
 function serviceStory(teller, key) {
   const outcome = (teller.summary.services ?? []).find((/** @type {any} */ of) => `service/${of.namespace}/${of.name}` === key);
   /** @type {Part[][]} */
   const facts = [];
   if (outcome) {
-    facts.push([`Without any target for ${lasting(outcome.without_targets_s * 1000)}; traffic lost: ${lasting(outcome.lost_traffic_s * 1000)} worth of all its requests, of which some went to machines that were down for ${lasting(outcome.dead_targets_s * 1000)}`]);
+    facts.push([`Without any target for ${lasting(outcome.without_targets_s * 1000)}; traffic lost: ${exactly(outcome.lost_traffic_s * 1000)} worth of all its requests, of which some went to machines that were down for ${lasting(outcome.dead_targets_s * 1000)}`]);
   }
   return { key, facts, sums: [], steps: stepsOf(teller, key) };
 }

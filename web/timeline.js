@@ -239,7 +239,7 @@ function workloadLane(model, workload, key) {
  * @returns {Lane[]}
  */
 function lanesOf(tables, model) {
-  const { machines, processes } = faultBars(tables.faults, model.end);
+  const { machines, processes } = faultBars(tables.faults, model.end, model.nodes);
   const commands = kubectlBars(tables.transcript, model.end);
   const lanes = [];
   if (machines.length > 0) lanes.push(barLane("Faults", "what broke, and on which machines", machines, "fault", model.end));
@@ -287,6 +287,94 @@ function drawRuler(canvas, width, view, color) {
  * @property {HTMLElement} list Where lanes stand; for headings and buttons between them
  */
 
+/** @typedef {{lane: Lane | null, at: number}} Cursor The bar that keys have come to */
+
+/**
+ * Bars by keys alone.
+ * @param {HTMLCanvasElement} canvas @param {Lane} lane
+ * @param {{view: View, cursor: Cursor, draw: () => void, show: (bar: Bar) => void}} does
+ */
+function listenToBars(canvas, lane, { view, cursor, draw, show }) {
+  const bars = lane.bars ?? [];
+  const tell = () => {
+    const bar = bars[cursor.at];
+    if (bar.from > view.to || bar.to < view.from) view.zoom(bar.from - (view.to - view.from) / 2, bar.from + (view.to - view.from) / 2);
+    else draw();
+    byId("bar-text").textContent = visible(`${cursor.at + 1} of ${bars.length}: ${clock(bar.from)} ${bar.label}`);
+  };
+  canvas.addEventListener("focus", () => {
+    if (!canvas.matches(":focus-visible")) return;
+    const next = bars.findIndex((bar) => bar.to >= view.from);
+    Object.assign(cursor, { lane, at: Math.max(0, next) });
+    tell();
+  });
+  canvas.addEventListener("blur", () => {
+    cursor.lane = null;
+    byId("bar-text").textContent = "";
+    draw();
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step !== undefined) {
+      cursor.at = Math.min(bars.length - 1, Math.max(0, cursor.at + step));
+      tell();
+    } else if (event.key === "Enter") {
+      show(bars[cursor.at]);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+/** What a bar stands for. @param {Bar} bar */
+function showBar(bar) {
+  const box = byId("bar-detail");
+  fill(box,
+    el("p", {}, el("button", { class: "time", "data-ms": bar.from }, clock(bar.from)), " – ", el("button", { class: "time", "data-ms": bar.to }, clock(bar.to)), bar.open ? " (to the end of the run)" : ` (${lasting(bar.to - bar.from)})`),
+    el("p", { class: "strong" }, named(bar.title.split("\n")[0])),
+    bar.title.includes("\n") && el("p", { class: bar.bad ? "tone-bad" : "muted" }, bar.title.split("\n")[1]),
+    bar.objects.length > 0 && el("p", { class: "objects" }, bar.objects.slice(0, 60).map((key) => el("button", { class: "link", "data-key": key }, named(key))), bar.objects.length > 60 && `and ${count(bar.objects.length - 60)} more, in faults.csv`),
+    bar.lines.length > 0 && el("pre", { tabindex: "0" }, bar.lines.join("\n")));
+  box.hidden = false;
+}
+
+/** Puts the playhead to a place of the plots, if it is one. @param {HTMLElement} head @param {number} x @param {number} width */
+function moveTo(head, x, width) {
+  head.style.transform = `translateX(${x}px)`;
+  head.hidden = x < -1 || x > width + 1;
+}
+
+/** Draws anew when the span, the theme or the width has changed. @param {View} view @param {() => void} draw */
+function drawAgain(view, draw) {
+  view.on("span", draw);
+  view.on("theme", draw);
+  addEventListener("resize", draw);
+  byId("zoom-out").addEventListener("click", () => view.zoom(0, view.end));
+}
+
+/** Which span is shown. @param {View} view */
+function tellSpan(view) {
+  const whole = view.from <= 0 && view.to >= view.end;
+  byId("span-text").textContent = whole ? `the whole run, ${lasting(view.end)}` : `${clock(view.from)} to ${clock(view.to)}`;
+  /** @type {HTMLButtonElement} */ (byId("zoom-out")).disabled = whole;
+}
+
+/** What a lane is drawn on; bars can be reached by keys. @param {Lane} lane */
+function laneCanvas(lane) {
+  return lane.bars
+    ? el("canvas", { tabindex: "0", role: "img", "aria-label": `${lane.name}: ${counted(lane.bars.length, "bar")}; arrow keys go from one to the next, Enter shows one`, "aria-describedby": "bar-text" })
+    : el("canvas", { "aria-hidden": "true" });
+}
+
+/** What stands beside a lane: its name, which leads to its story if it has one. @param {Lane} lane */
+function laneLabel(lane) {
+  return lane.key
+    ? el("button", { class: "lane-name link", "data-key": lane.key, title: `${lane.key}: ${lane.hint}` }, named(lane.name.slice(lane.name.lastIndexOf("/") + 1)))
+    : el("span", { class: "lane-name", title: lane.hint }, lane.name);
+}
+
 /**
  * Lanes under one ruler, one selection and one playhead.
  * @param {View} view @param {(plots: Plots) => void} build Adds the lanes
@@ -295,58 +383,16 @@ export function showLanes(view, build) {
   const list = byId("lanes");
   const ruler = /** @type {HTMLCanvasElement} */ (byId("ruler"));
   const head = byId("playhead");
-  const selection = byId("selection");
-  const hover = byId("hover");
-  const plots = byId("plots");
   /** @type {{lane: Lane, canvas: HTMLCanvasElement, now: HTMLElement}[]} */
   let rows = [];
 
-  /** The bar that keys have come to. @type {{lane: Lane | null, at: number}} */
+  /** @type {Cursor} */
   const cursor = { lane: null, at: 0 };
-  /** Bars by keys alone. @param {HTMLCanvasElement} canvas @param {Lane} lane */
-  const listenToBars = (canvas, lane) => {
-    const bars = lane.bars ?? [];
-    const tell = () => {
-      const bar = bars[cursor.at];
-      if (bar.from > view.to || bar.to < view.from) view.zoom(bar.from - (view.to - view.from) / 2, bar.from + (view.to - view.from) / 2);
-      else draw();
-      byId("bar-text").textContent = visible(`${cursor.at + 1} of ${bars.length}: ${clock(bar.from)} ${bar.label}`);
-    };
-    canvas.addEventListener("focus", () => {
-      if (!canvas.matches(":focus-visible")) return;
-      const next = bars.findIndex((bar) => bar.to >= view.from);
-      Object.assign(cursor, { lane, at: Math.max(0, next) });
-      tell();
-    });
-    canvas.addEventListener("blur", () => {
-      cursor.lane = null;
-      byId("bar-text").textContent = "";
-      draw();
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (step !== undefined) {
-        cursor.at = Math.min(bars.length - 1, Math.max(0, cursor.at + step));
-        tell();
-      } else if (event.key === "Enter") {
-        show(bars[cursor.at]);
-      } else {
-        return;
-      }
-      event.preventDefault();
-      event.stopPropagation();
-    });
-  };
   const add = (/** @type {Lane} */ lane) => {
-    const canvas = lane.bars
-      ? el("canvas", { tabindex: "0", role: "img", "aria-label": `${lane.name}: ${counted(lane.bars.length, "bar")}; arrow keys go from one to the next, Enter shows one`, "aria-describedby": "bar-text" })
-      : el("canvas", { "aria-hidden": "true" });
-    if (lane.bars) listenToBars(canvas, lane);
+    const canvas = laneCanvas(lane);
+    if (lane.bars) listenToBars(canvas, lane, { view, cursor, draw, show });
     const now = el("output", { class: "lane-now" });
-    const label = lane.key
-      ? el("button", { class: "lane-name link", "data-key": lane.key, title: `${lane.key}: ${lane.hint}` }, named(lane.name.slice(lane.name.lastIndexOf("/") + 1)))
-      : el("span", { class: "lane-name", title: lane.hint }, lane.name);
-    list.append(el("div", { class: "lane" }, el("div", { class: "lane-label" }, label, now), el("div", { class: "lane-plot" }, canvas)));
+    list.append(el("div", { class: "lane" }, el("div", { class: "lane-label" }, laneLabel(lane), now), el("div", { class: "lane-plot" }, canvas)));
     rows.push({ lane, canvas, now });
   };
   const fillList = () => {
@@ -363,42 +409,25 @@ export function showLanes(view, build) {
     wide = ruler.parentElement?.clientWidth ?? 600;
     drawRuler(ruler, wide, view, color);
     for (const { lane, canvas } of rows) lane.draw(sized(canvas, wide, lane.height), wide, view, color, cursor.lane === lane ? lane.bars?.[cursor.at] : undefined);
-    const whole = view.from <= 0 && view.to >= view.end;
-    byId("span-text").textContent = whole ? `the whole run, ${lasting(view.end)}` : `${clock(view.from)} to ${clock(view.to)}`;
-    /** @type {HTMLButtonElement} */ (byId("zoom-out")).disabled = whole;
+    tellSpan(view);
     move();
   };
   const move = () => {
-    const x = scaleOf(view, width())(view.time);
-    head.style.transform = `translateX(${x}px)`;
-    head.hidden = x < -1 || x > width() + 1;
+    moveTo(head, scaleOf(view, width())(view.time), width());
     for (const { lane, now } of rows) if (lane.now) now.textContent = lane.now(view.time);
   };
 
-  const detail = (/** @type {Bar} */ bar) => {
-    const box = byId("bar-detail");
-    fill(box,
-      el("p", {}, el("button", { class: "time", "data-ms": bar.from }, clock(bar.from)), " – ", el("button", { class: "time", "data-ms": bar.to }, clock(bar.to)), bar.open ? " (to the end of the run)" : ` (${lasting(bar.to - bar.from)})`),
-      el("p", { class: "strong" }, named(bar.title.split("\n")[0])),
-      bar.title.includes("\n") && el("p", { class: bar.bad ? "tone-bad" : "muted" }, bar.title.split("\n")[1]),
-      bar.objects.length > 0 && el("p", { class: "objects" }, bar.objects.slice(0, 60).map((key) => el("button", { class: "link", "data-key": key }, named(key))), bar.objects.length > 60 && `and ${count(bar.objects.length - 60)} more, in faults.csv`),
-      bar.lines.length > 0 && el("pre", { tabindex: "0" }, bar.lines.join("\n")));
-    box.hidden = false;
-  };
   /** Goes to a bar and shows what it says. @param {Bar} bar */
   const show = (bar) => {
     view.seek(bar.from);
-    detail(bar);
+    showBar(bar);
     byId("bar-detail").scrollIntoView({ block: "nearest" });
   };
-  listenToPointer(plots, { view, width, selection, hover, rows: () => rows, detail });
+  listenToPointer(byId("plots"), { view, width, selection: byId("selection"), hover: byId("hover"), rows: () => rows, detail: showBar });
   listenToRuler(ruler, view, width);
   fillList();
   view.on("time", move);
-  view.on("span", draw);
-  view.on("theme", draw);
-  addEventListener("resize", draw);
-  byId("zoom-out").addEventListener("click", () => view.zoom(0, view.end));
+  drawAgain(view, draw);
   draw();
   return {
     show,

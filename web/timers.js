@@ -50,8 +50,8 @@ export function timersOf(table, faults, model) {
   for (let row = 0; row < table.rows; row++) if (kinds[row] === 0 && nodes[row] >= 0) onNode[nodes[row]].push(row);
   const sets = Float64Array.from(set).sort();
   const isOut = outagesOf(faults, "process/kube-controller-manager");
-  /** @type {Map<string, number[]> | undefined} */
-  let byKey;
+  /** @type {((of: string) => number[]) | undefined} */
+  let rowsAbout;
   return {
     rows: table.rows,
     read,
@@ -83,17 +83,22 @@ export function timersOf(table, faults, model) {
     nodeOf: (row) => nodes[row],
     /** The timers of an object. @param {string} of */
     about(of) {
-      if (!byKey) {
-        byKey = new Map();
-        for (let row = 0; row < table.rows; row++) {
-          const rows = byKey.get(key(row));
-          if (rows) rows.push(row);
-          else byKey.set(key(row), [row]);
-        }
-      }
-      return (byKey.get(of) ?? []).map(read);
+      rowsAbout ??= rowsByKey(table.rows, key);
+      return rowsAbout(of).map(read);
     },
   };
+}
+
+/** The rows of each key. @param {number} rows @param {(row: number) => string} key @returns {(of: string) => number[]} */
+function rowsByKey(rows, key) {
+  /** @type {Map<string, number[]>} */
+  const found = new Map();
+  for (let row = 0; row < rows; row++) {
+    const known = found.get(key(row));
+    if (known) known.push(row);
+    else found.set(key(row), [row]);
+  }
+  return (of) => found.get(of) ?? [];
 }
 
 /** Whether a process is out at an instant. @param {Table} faults @param {string} process As `process/NAME` @returns {(time: number) => boolean} */

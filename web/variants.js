@@ -1,6 +1,6 @@
 // The variants of a study: what they cost, what that is traded for, how long their gaps were.
 
-import { byId, el, fill, named } from "./dom.js";
+import { breakable, byId, el, fill, named } from "./dom.js";
 import { counted, lasting, tickStep } from "./format.js";
 import { figure, records, rounded, spread } from "./figures.js";
 import { listing } from "./listing.js";
@@ -215,7 +215,7 @@ export function showRecoveries(study) {
   const dashes = ["", "7 3", "2 3", "9 3 2 3", "4 4", "12 4"];
   /** @type {() => void} */
   let again = () => {};
-  const picture = (/** @type {number} */ width) => steps([...on].map((curve) => ({ at: curve.at, shares: curve.shares, tint: `workload-${curves.indexOf(curve) % 7}`, dash: dashes[curves.indexOf(curve) % dashes.length] })), "longest time for which any workload had less than it wanted, in a run", (seconds) => lasting(seconds * 1000), marks, width);
+  const picture = (/** @type {number} */ width) => steps([...on].map((curve) => ({ at: curve.at, shares: curve.shares, tint: `workload-${curves.indexOf(curve) % 7}`, dash: dashes[curves.indexOf(curve) % dashes.length] })), width < 480 ? "longest time short of any workload, in a run" : "longest time for which any workload had less than it wanted, in a run", (seconds) => lasting(seconds * 1000), marks, width);
   const median = (/** @type {Curve} */ curve) => curve.at[Math.max(0, curve.shares.findIndex((share) => share >= 0.5))];
   fill(legend, curves.map((curve, at) => el("label", { class: "key" }, el("input", { type: "checkbox", checked: on.has(curve), onchange: (/** @type {Event} */ event) => {
     if (/** @type {HTMLInputElement} */ (event.currentTarget).checked) on.add(curve);
@@ -241,7 +241,7 @@ export function showMetrics(study) {
   const show = (/** @type {number} */ variant) => {
     const rows = records(data.metrics).filter((row) => row.variant === variant);
     fill(box, listing("Metrics", [
-      { name: "metric", cell: (row) => { const name = el("span", {}, row.metric); name.title = metricsOf.get(row.metric)?.meaning ?? ""; return name; }, by: (row) => row.metric },
+      { name: "metric", cell: (row) => { const name = breakable(row.metric); name.title = metricsOf.get(row.metric)?.meaning ?? ""; return name; }, by: (row) => row.metric },
       { name: "unit", cell: (row) => metricsOf.get(row.metric)?.unit ?? "", by: (row) => metricsOf.get(row.metric)?.unit ?? "" },
       { name: "mean", title: "with its interval", right: true, cell: (row) => spread(row), by: (row) => row.mean },
       { name: "median", right: true, cell: (row) => number(row.p50), by: (row) => row.p50 },

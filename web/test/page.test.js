@@ -225,6 +225,63 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
   });
 }
 
+describe("containers and budgets", () => {
+  /** @type {string} */
+  let dir;
+  /** @type {Awaited<ReturnType<typeof open>>} */
+  let opened;
+  before(async () => {
+    dir = play("web/test/containers.yaml", "containers");
+    opened = await open(browser, join(dir, "report.html"));
+    // What finds objects comes last.
+    await opened.page.waitForFunction(() => globalThis.kubesquall?.costs !== undefined);
+    await opened.page.waitForTimeout(300);
+  });
+
+  test("stories tell of images that are not pulled and of containers that end too often", async () => {
+    const { page } = opened;
+    const facts = async (/** @type {string} */ name) => {
+      await choose(page, name);
+      return page.locator("#story .fact").allTextContents();
+    };
+    const waits = readTable(dir, "causes.csv").filter(({ what }) => / waits: \S*Image\S* \(web:2\)$/.test(what));
+    const pods = new Set(waits.map(({ what }) => what.split(" ")[0]));
+    const web = (await facts("deployment/shop/web")).filter((fact) => /Its image web:2 was not pulled/.test(fact));
+    assert.deepEqual(new Set(web.map((fact) => fact.split(": ")[0])), pods);
+    const looper = await facts("deployment/shop/looper");
+    assert.ok(looper.some((fact) => /CrashLoopBackOff: its container app had to wait \d+ times .* and still does at the end; it ended by itself: Error, exit code 1$/.test(fact)), looper.join("\n"));
+    await storyTimes(page, dir);
+  });
+
+  test("budgets are found, those of no pod as well, and tell when they allowed nothing", async () => {
+    const { page } = opened;
+    await choose(page, "budget idle");
+    assert.match((await page.locator("#story").textContent()) ?? "", /It covers no pod/);
+    await choose(page, "poddisruptionbudget/shop/web");
+    const rows = readTable(dir, "causes.csv").filter(({ what }) => what.startsWith("poddisruptionbudget/shop/web allows "));
+    const changes = rows.filter(({ what }, at) => rows[at - 1]?.what !== what);
+    assert.equal(await page.locator("#story .steps > li").count(), changes.length);
+    const closed = changes.filter(({ what }) => what.endsWith(" allows 0")).length;
+    assert.equal((await page.locator("#story .fact").allTextContents()).filter((fact) => fact.startsWith("No disruption from ")).length, closed);
+    await storyTimes(page, dir);
+  });
+
+  test("a machine that went off and on again has a bar as long as it was away", async () => {
+    const { page } = opened;
+    const row = readTable(dir, "faults.csv").find(({ kind }) => kind === "Reboot");
+    await choose(page, "node/worker-0");
+    const fact = (await page.locator("#story .fact").allTextContents()).find((text) => text.startsWith("Reboot hit it"));
+    assert.match(fact ?? "", / from 15:00\.0 to 16:/);
+    await page.locator('#lanes canvas[aria-label^="Faults"]').focus();
+    await page.keyboard.press("End");
+    for (let step = 0; step < 3; step++) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    assert.match((await page.locator("#bar-detail").textContent()) ?? "", /^15:00\.0 – 16:/);
+    assert.ok(Number(row?.began_s) === 900);
+    await opened.page.context().close();
+  });
+});
+
 test("names that are hostile do no harm", async () => {
   const title = '</script><img src=x onerror="document.title=1">\u202eabc=cmd()';
   const long = "a".repeat(253);
@@ -248,6 +305,10 @@ test("names that are hostile do no harm", async () => {
     }, text);
     assert.deepEqual(found, { broken: undefined, scripts: 0 }, file);
   }
+  // What would turn the direction of writing is seen instead.
+  const shown = await page.evaluate(() => [...document.querySelectorAll("body *:not(script)")].map((element) => [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent).join("") + [...element.attributes].map(({ value }) => value).join("")).join(""));
+  assert.doesNotMatch(shown, /[\u202a-\u202e\u2066-\u2069\u001b]/);
+  assert.match(shown, /\\u\{202e\}/);
   await page.setViewportSize({ width: 390, height: 844 });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 390, `the page is ${wide} px wide on a phone`);

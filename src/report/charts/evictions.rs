@@ -31,12 +31,31 @@ fn draw(tables: &Tables) -> Option<String> {
     if !killed.is_empty() {
         sums.push(line("killed by faults", killed, INK));
     }
-    style::canvas((1100, 560), &tables.caption, |area| {
-        let (upper, lower) = area.split_vertically(px(330));
-        pods("Pods pending, not ready and terminating", now).draw(&upper, tables)?;
-        pods("Pods taken away so far", sums).draw(&lower, tables)
+    if tables.cluster.len() < CROWDED {
+        return style::canvas((1100, 560), &tables.caption, |area| {
+            let (upper, lower) = area.split_vertically(px(330));
+            pods("Pods pending, not ready and terminating", now).draw(&upper, tables)?;
+            pods("Pods taken away so far", sums).draw(&lower, tables)
+        });
+    }
+    let panels: Vec<(String, Vec<Line>)> =
+        now.into_iter().map(|line| (format!("Pods {}", line.0), vec![line])).collect();
+    style::canvas((1100, 230 + PANEL * panels.len() as u32), &tables.caption, |area| {
+        let mut rest = area.clone();
+        for (title, lines) in panels {
+            let (panel, below) = rest.split_vertically(px(PANEL));
+            pods(&title, lines).draw(&panel, tables)?;
+            rest = below;
+        }
+        pods("Pods taken away so far", sums).draw(&rest, tables)
     })
 }
+
+/// From so many changes on, lines are a thicket in which the last one hides the others: then each has a panel of its own.
+const CROWDED: usize = 1500;
+
+/// How high that is, in logical pixels.
+const PANEL: u32 = 170;
 
 /// How many pods faults have killed so far; nothing if none.
 fn killed(tables: &Tables) -> Vec<(f64, f64)> {

@@ -60,8 +60,9 @@ fn draw(tables: &Tables) -> Option<String> {
             .x_label_formatter(&|at| style::plain(*at))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        for (_, (curve, color)) in curves {
-            chart.draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?;
+        let count = curves.len();
+        for (index, (_, (curve, color))) in curves.into_iter().enumerate() {
+            chart.draw_series(LineSeries::new(curve, color.stroke_width(style::line_width(index, count))))?;
         }
         Ok(())
     })

@@ -54,9 +54,10 @@ impl Lines<'_> {
             let line = [(0.0, limit), (tables.end_s, limit)];
             chart.draw_series(LineSeries::new(line, BAD.mix(0.6).stroke_width(px(1))))?;
         }
-        for (_, (_, samples, color)) in &lines {
+        for (index, (_, (_, samples, color))) in lines.iter().enumerate() {
+            let stroke = color.stroke_width(style::line_width(index, lines.len()));
             for (stretch, end_s) in style::stretches(samples, tables.end_s) {
-                chart.draw_series(LineSeries::new(style::steps(stretch, end_s), color.stroke_width(px(2))))?;
+                chart.draw_series(LineSeries::new(style::steps(stretch, end_s), stroke))?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, SERIES, font, px};
+use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, SERIES, Scale, font, px};
 use crate::units::SimDuration;
 
 /// What the charts of a study show.
@@ -185,14 +185,15 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&label)
             .y_label_formatter(&|value| axis_number(*value, bottom, top))
             .draw()?;
-        for ((_, line), color) in drawn.iter().zip(SERIES) {
+        for (index, ((_, line), color)) in drawn.iter().zip(SERIES).enumerate() {
+            let stroke = color.stroke_width(style::line_width(index, drawn.len()));
             let costs = || costs_of(chart, line).enumerate().map(|(at, cost)| (at as f64, cost));
             let points: Vec<(f64, f64)> = costs().map(|(at, cost)| (at, cost.0)).collect();
             if is_ordered {
                 let upper = costs().map(|(at, cost)| (at, cost.2));
                 let band: Vec<(f64, f64)> = upper.chain(costs().rev().map(|(at, cost)| (at, cost.1))).collect();
                 plot.draw_series([Polygon::new(band, color.mix(0.15).filled())])?;
-                plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
+                plot.draw_series(LineSeries::new(points.clone(), stroke))?;
             } else {
                 // Nothing lies between things of different kinds.
                 let whisker = |(at, cost): (f64, (f64, f64, f64))| {
@@ -256,15 +257,11 @@ fn crossed(chart: &StudyChart) -> String {
 
 /// Unavailability against needless evictions.
 fn trade_off(chart: &StudyChart) -> Option<String> {
-    let ends = |of: fn(&(f64, f64)) -> f64| {
-        let (low, high) = chart
-            .trade_offs
-            .iter()
-            .map(of)
-            .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
-        value_axis(low.min(high), high)
-    };
-    let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
+    let (across, up) = (TradeOffAxis::of(chart, |point| point.0), TradeOffAxis::of(chart, |point| point.1));
+    let (left, right, bottom, top) = (across.from, across.to, up.from, up.to);
+    // From here on points are where they lie on the axes.
+    let place = |point: &(f64, f64)| (across.scale.place(point.0), up.scale.place(point.1));
+    let chart = &StudyChart { trade_offs: chart.trade_offs.iter().map(place).collect(), ..chart.clone() };
     style::canvas((1100, 440), &chart.caption, |area| {
         let crossed = crossed(chart);
         let title = format!(
@@ -277,17 +274,17 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
             .margin_right(px(RIGHT))
             .x_label_area_size(px(36))
             .y_label_area_size(px(64))
-            .build_cartesian_2d(left..right, bottom..top)?;
+            .build_cartesian_2d(across.marked(), up.marked())?;
         plot.configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(FAINT)
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
             .axis_desc_style(font(11))
-            .x_desc(format!("{}, mean", chart.unavailability))
-            .y_desc("needless evictions, mean")
-            .x_label_formatter(&|value| axis_number(*value, left, right))
-            .y_label_formatter(&|value| axis_number(*value, bottom, top))
+            .x_desc(across.named(&format!("{}, mean", chart.unavailability)))
+            .y_desc(up.named("needless evictions, mean"))
+            .x_label_formatter(&|place| across.label(*place))
+            .y_label_formatter(&|place| up.label(*place))
             .draw()?;
         let mut front: Vec<(f64, f64)> =
             chart.trade_offs.iter().zip(&chart.is_on_front).filter(|(_, is)| **is).map(|(point, _)| *point).collect();
@@ -312,6 +309,42 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         }
         Ok(())
     })
+}
+
+/// An axis of a trade-off.
+struct TradeOffAxis {
+    scale: Scale,
+    from: f64,
+    to: f64,
+    /// The values that it is labeled with.
+    marks: Vec<f64>,
+}
+
+impl TradeOffAxis {
+    fn of(chart: &StudyChart, value: fn(&(f64, f64)) -> f64) -> Self {
+        let values = chart.trade_offs.iter().map(value);
+        let scale = Scale::of(values.clone());
+        let (low, high) =
+            values.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+        let (low, high) = if scale == Scale::Linear { value_axis(low.min(high), high) } else { (low, high) };
+        let (from, to, marks) = scale.axis(low, high);
+        Self { scale, from, to, marks }
+    }
+
+    fn marked(&self) -> MarkedAxis {
+        MarkedAxis::between(self.from, self.to, self.marks.iter().map(|mark| self.scale.place(*mark)).collect())
+    }
+
+    fn named(&self, name: &str) -> String {
+        let is_even = self.scale == Scale::Linear;
+        if is_even { name.to_owned() } else { format!("{name} (by order of magnitude)") }
+    }
+
+    /// The mark at a place.
+    fn label(&self, place: f64) -> String {
+        let mark = self.marks.iter().find(|mark| (self.scale.place(**mark) - place).abs() <= 1e-9 * place.abs().max(1.0));
+        mark.map_or_else(String::new, |mark| style::plain(*mark))
+    }
 }
 
 /// What is free to the right of a trade-off, in logical pixels, for the names of points at its edge.
@@ -408,11 +441,12 @@ fn recovery(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&|value| style::plain(*value))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        for ((_, gaps), color) in curves.iter().zip(SERIES) {
+        for (index, ((_, gaps), color)) in curves.iter().zip(SERIES).enumerate() {
+            let stroke = color.stroke_width(style::line_width(index, curves.len()));
             let count = gaps.len().max(1) as f64;
             let steps = gaps.iter().enumerate().map(|(index, gap)| (*gap, (index + 1) as f64 / count));
             let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(steps).collect();
-            plot.draw_series(LineSeries::new(style::steps(&samples, longest), color.stroke_width(px(2))))?;
+            plot.draw_series(LineSeries::new(style::steps(&samples, longest), stroke))?;
         }
         Ok(())
     })
@@ -490,11 +524,12 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&label)
             .y_label_formatter(&|value| format!("{value:.0} %"))
             .draw()?;
-        for ((_, curve), color) in curves.iter().zip(SERIES) {
+        for (index, ((_, curve), color)) in curves.iter().zip(SERIES).enumerate() {
+            let stroke = color.stroke_width(style::line_width(index, curves.len()));
             let points: Vec<(f64, f64)> =
                 curve.costs.iter().enumerate().map(|(index, cost)| (index as f64, relative(curve, cost.0))).collect();
             let best = curve.best.map(|best| points[best]);
-            plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
+            plot.draw_series(LineSeries::new(points.clone(), stroke))?;
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(3), color.filled())))?;
             plot.draw_series(best.map(|best| Circle::new(best, px(7), color.stroke_width(px(2)))))?;
             let out = curve.is_ruled_out.iter().enumerate().filter(|(_, is_out)| **is_out);

@@ -178,12 +178,60 @@ impl MarkedAxis {
         Self { coordinate: (0.0..ceiling(max)).into(), marks: whole_marks(max) }
     }
 
+    /// Values between two that is labeled at these.
+    pub(super) fn between(low: f64, high: f64, marks: Vec<f64>) -> Self {
+        Self { coordinate: (low..high).into(), marks }
+    }
+
     /// Lengths of time that get as long as `max`, where the axis ends.
     pub(super) fn length(max: f64) -> Self {
         let max = if max > 0.0 { max } else { 1.0 };
         let step = round_steps().find(|step| max / step <= 10.0).unwrap_or(max);
         let marks = (0..=10).map(|index| f64::from(index) * step).take_while(|mark| *mark <= max).collect();
         Self { coordinate: (0.0..max).into(), marks }
+    }
+}
+
+/// How values lie on an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their order of magnitude from this value on, and evenly below, so that zero has its place.
+    Logarithmic(f64),
+}
+
+impl Scale {
+    /// That on which values can be told apart: those that span two orders of magnitude would lie in a corner of an even axis.
+    pub(super) fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        const WIDE: f64 = 100.0;
+        let positive = values.clone().filter(|value| *value > 0.0);
+        let (low, high) = positive.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), f64::max(high, value)));
+        let is_wide = values.clone().all(|value| value >= 0.0) && high >= WIDE * low;
+        if is_wide { Self::Logarithmic(low) } else { Self::Linear }
+    }
+
+    /// Where on the axis a value lies.
+    pub(super) fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Logarithmic(low) => libm::log10(1.0 + value / low),
+        }
+    }
+
+    /// Where the axis ends that shows the values between two, and the values that it is labeled with.
+    pub(super) fn axis(self, low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+        match self {
+            Self::Linear => {
+                let step = round_steps().find(|step| (high - low) / step <= 8.0).unwrap_or(high - low);
+                let marks = (0..=9).map(|index| ((low / step).ceil() + f64::from(index)) * step);
+                (low, high, marks.take_while(|mark| *mark <= high * (1.0 + 1e-9)).collect())
+            }
+            Self::Logarithmic(unit) => {
+                let tens = round_steps().step_by(3).filter(|mark| *mark >= unit / 2.0 && *mark <= high);
+                (0.0, self.place(high) * 1.04, std::iter::once(0.0).chain(tens).collect())
+            }
+        }
     }
 }
 
@@ -345,6 +393,17 @@ pub(super) fn stretches(samples: &[(f64, f64)], end_s: f64) -> Vec<(&[(f64, f64)
     found
 }
 
+/// How wide a line is that is drawn as the so-manieth of so many, in pixels: each is narrower than the one before, so that of lines that lie
+/// on each other for a while the edges of the lower ones are seen.
+pub(super) fn line_width(index: usize, of: usize) -> u32 {
+    /// Quarters of a logical pixel by which a line is wider than the next one, and all of them together.
+    const STEP: usize = 8;
+    const MOST: usize = 24;
+    let above = of.saturating_sub(index + 1);
+    let step = STEP.min(MOST / of.saturating_sub(1).max(1));
+    px(2) + (above * step) as u32 * SCALE / 4
+}
+
 /// Writes a title and the key of its lines above a chart, where it covers nothing; what is left of the area is for the chart.
 pub(super) fn header<'a>(
     area: &Area<'a>,
@@ -356,12 +415,12 @@ pub(super) fn header<'a>(
     area.draw(&Text::new(title.to_owned(), (px(16) as i32, px(10) as i32), font(18)))?;
     let (width, _) = area.dim_in_pixel();
     let (mut x, mut y) = (px(LEFT), px(36));
-    for (name, color) in entries {
+    for (index, (name, color)) in entries.iter().enumerate() {
         let length = px(34) + px(name.chars().count() as u32 * 6);
         if x > px(LEFT) && x + length > width {
             (x, y) = (px(LEFT), y + px(ROW));
         }
-        area.draw(&legend_key(x as i32, (y + px(6)) as i32, *color))?;
+        area.draw(&legend_key(x as i32, (y + px(6)) as i32, color.stroke_width(line_width(index, entries.len()))))?;
         area.draw(&Text::new((*name).to_owned(), ((x + px(22)) as i32, y as i32), font(11)))?;
         x += length;
     }
@@ -385,8 +444,8 @@ pub(super) fn told_apart<T>(
 }
 
 /// What stands beside a line's name in a legend.
-pub(super) fn legend_key(x: i32, y: i32, color: RGBColor) -> PathElement<(i32, i32)> {
-    PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2)))
+pub(super) fn legend_key(x: i32, y: i32, stroke: ShapeStyle) -> PathElement<(i32, i32)> {
+    PathElement::new([(x, y), (x + px(18) as i32, y)], stroke)
 }
 
 /// A round upper end for a value axis that has to show `max`.
@@ -424,6 +483,28 @@ pub(super) fn whole_marks(max: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_lie_on_each_other_have_edges() {
+        for of in 1..9 {
+            let widths: Vec<u32> = (0..of).map(|index| line_width(index, of)).collect();
+            assert!(widths.is_sorted_by(|a, b| a >= &(b + 2)), "{widths:?}");
+            assert!(widths.iter().all(|width| (px(2)..=px(8)).contains(width)), "{widths:?}");
+        }
+    }
+
+    #[test]
+    fn values_that_span_decades_lie_by_their_order_of_magnitude() {
+        let scale = |values: &[f64]| Scale::of(values.iter().copied());
+        assert_eq!(scale(&[1.0, 50.0, 0.0]), Scale::Linear);
+        assert_eq!(scale(&[-1.0, 1.0, 500.0]), Scale::Linear);
+        assert_eq!(scale(&[0.0, 2.0, 500.0]), Scale::Logarithmic(2.0));
+        let log = Scale::Logarithmic(2.0);
+        assert_eq!(log.place(0.0), 0.0);
+        assert!(log.place(20.0) - log.place(2.0) > 0.3 * log.place(500.0) && log.place(2.0) > 0.1 * log.place(500.0));
+        assert_eq!(log.axis(0.0, 500.0).2, [0.0, 1.0, 10.0, 100.0]);
+        assert_eq!(Scale::Linear.axis(30.0, 70.0).2, [30.0, 35.0, 40.0, 45.0, 50.0, 55.0, 60.0, 65.0, 70.0]);
+    }
 
     #[test]
     fn a_sample_holds_until_the_next() {

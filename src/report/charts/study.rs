@@ -342,7 +342,8 @@ impl TradeOffAxis {
 
     /// The mark at a place.
     fn label(&self, place: f64) -> String {
-        let mark = self.marks.iter().find(|mark| (self.scale.place(**mark) - place).abs() <= 1e-9 * place.abs().max(1.0));
+        let mark =
+            self.marks.iter().find(|mark| (self.scale.place(**mark) - place).abs() <= 1e-9 * place.abs().max(1.0));
         mark.map_or_else(String::new, |mark| style::plain(*mark))
     }
 }

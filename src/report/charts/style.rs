@@ -206,7 +206,8 @@ impl Scale {
     pub(super) fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
         const WIDE: f64 = 100.0;
         let positive = values.clone().filter(|value| *value > 0.0);
-        let (low, high) = positive.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), f64::max(high, value)));
+        let (low, high) =
+            positive.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), f64::max(high, value)));
         let is_wide = values.clone().all(|value| value >= 0.0) && high >= WIDE * low;
         if is_wide { Self::Logarithmic(low) } else { Self::Linear }
     }

@@ -9,8 +9,9 @@ use super::faults::FaultRow;
 use super::inventory::InventoryRow;
 use super::outcome::WorkloadOutcome;
 use super::services::ServiceOutcome;
-use super::verdict::{Matter, Sentence, Tone, names, sentence, whole_seconds};
+use super::verdict::{Matter, Sentence, names, sentence, whole_seconds};
 use crate::component::Stops;
+use crate::diagnostics::Tone;
 use crate::units::{SimTime, counted};
 
 /// Kinds of faults that are told one by one.

@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 pub use crate::component::{SCENARIO, reason};
+pub use crate::diagnostics::Tone;
 pub use cluster::Room;
 pub use disruptions::{Outcome, Phase, Replacement};
 pub use events::KUBECTL_KIND;
@@ -45,7 +46,7 @@ pub use table::{Cells, Column, ColumnInfo, Row, Table, TableInfo, TableVisitor, 
 pub use taints::TaintChange;
 pub use timers::{TimerEnd, TimerKind};
 pub use traps::{Trap, TrapKind};
-pub use verdict::{Matter, Sentence, Tone};
+pub use verdict::{Matter, Sentence};
 pub use waiting::Waiting;
 pub use waits::Waits;
 pub use workload::WorkloadKey;

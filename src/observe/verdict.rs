@@ -16,6 +16,7 @@ use super::traps::Trap;
 use super::waiting::Standing;
 use crate::arena::Symbol;
 use crate::component::name_of_pod;
+use crate::diagnostics::Tone;
 use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
 use crate::units::{SimDuration, SimTime, counted, noun};
 
@@ -93,20 +94,6 @@ pub enum Matter {
     LongestShortage,
     /// A trap decided something.
     Trap,
-}
-
-/// Whether a sentence is good news.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tone {
-    /// Something is broken, lost or not done.
-    Bad,
-    /// Something went wrong, and is over.
-    Healed,
-    /// Good to know.
-    Neutral,
-    /// All is well, and was throughout.
-    Good,
 }
 
 /// A sentence of the verdict.

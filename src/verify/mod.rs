@@ -10,6 +10,8 @@ mod figures;
 mod mirror;
 mod placement;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

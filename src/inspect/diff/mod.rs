@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::InspectError;
+use crate::diagnostics::Remark;
 use crate::report::RunTables;
 use crate::units::SimTime;
 
@@ -19,7 +20,6 @@ pub use divergence::{Apart, Divergence, Happening, Why, WhyKind};
 pub use figures::{Difference, Headline, ServiceDifference, WorkloadDifference};
 pub use inputs::{Inputs, Setting};
 pub use only::OnlyInOne;
-pub use verdict::Said;
 
 /// What differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct Diff {
     /// Whether nothing differs in what came out, but for the times over which the runs were observed.
     pub alike: bool,
     /// What is said of them before any figure.
-    pub verdict: Vec<Said>,
+    pub verdict: Vec<Remark>,
     /// The figures that a review asks for first, whether they differ or not.
     pub headlines: Vec<Headline>,
     /// The two runs.

@@ -1,26 +1,14 @@
 //! What is said of two runs before any figure: the same in the terminal and on the page.
 
-use serde::Serialize;
-
 use super::{Diff, Inputs, Run};
+use crate::diagnostics::{Remark, Tone};
 use crate::units::{SimDuration, counted};
 
 /// By how many seconds a fate has to change for it to be called worse or better.
 pub(super) const FELT_S: f64 = 1.0;
 
-/// A sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Said {
-    /// `bad`, `good` or `neutral`, as in the verdict of a run.
-    pub tone: &'static str,
-    /// What is said.
-    pub text: String,
-}
-
-impl Said {
-    fn neutral(text: impl Into<String>) -> Self {
-        Self { tone: "neutral", text: text.into() }
-    }
+fn neutral(text: impl Into<String>) -> Remark {
+    Remark::new(Tone::Neutral, text)
 }
 
 /// A length of time as it is written in sentences: in whole seconds unless it is short.
@@ -30,25 +18,25 @@ pub(super) fn lasting(seconds: f64) -> SimDuration {
 }
 
 /// What is said of two runs that have been compared.
-pub(super) fn of(diff: &Diff) -> Vec<Said> {
+pub(super) fn of(diff: &Diff) -> Vec<Remark> {
     let mut said = Vec::new();
     if diff.alike {
-        said.push(Said { tone: "good", text: "No difference: the runs came out alike.".to_owned() });
+        said.push(Remark::new(Tone::Good, "No difference: the runs came out alike."));
     } else {
         said.extend(fates(diff));
     }
-    said.push(Said::neutral(of_inputs(&diff.inputs)));
+    said.push(neutral(of_inputs(&diff.inputs)));
     if let Some([before, after]) = &diff.inputs.versions {
-        said.push(Said::neutral(format!("They were played by different versions: {before} and {after}.")));
+        said.push(neutral(format!("They were played by different versions: {before} and {after}.")));
     }
     let [Run { scenario: before, duration_s: short, .. }, Run { scenario: after, duration_s: long, .. }] = &diff.runs;
     if before != after {
-        said.push(Said::neutral(format!("These are runs of different scenarios: {before} and {after}.")));
+        said.push(neutral(format!("These are runs of different scenarios: {before} and {after}.")));
     }
     if short != long {
         let (short, long) = (lasting(*short), lasting(*long));
         let text = format!("They are not equally long: {short} and {long}. Figures are of the whole of each.");
-        said.push(Said::neutral(text));
+        said.push(neutral(text));
     }
     said
 }
@@ -66,7 +54,7 @@ fn of_inputs(inputs: &Inputs) -> String {
 }
 
 /// How many workloads fared worse, and how many better; none if no run has one of the other's.
-fn fates(diff: &Diff) -> Option<Said> {
+fn fates(diff: &Diff) -> Option<Remark> {
     let in_both = diff.workloads.iter().filter(|of| of.worse_s.is_some());
     let worse = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse >= FELT_S)).count();
     let better = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse <= -FELT_S)).count();
@@ -86,5 +74,5 @@ fn fates(diff: &Diff) -> Option<Said> {
             text.push_str(&format!("; {} short at the end of the {run} run alone", counted(count, "is", "are")));
         }
     }
-    Some(Said { tone: if broken > 0 { "bad" } else { "neutral" }, text: format!("{text}.") })
+    Some(Remark::new(if broken > 0 { Tone::Bad } else { Tone::Neutral }, format!("{text}.")))
 }

@@ -146,3 +146,39 @@ impl Store {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Symbol;
+    use crate::testing::bare_pod;
+
+    /// A node slot, a pod on it, and one without a node.
+    fn store() -> Store {
+        let mut store = Store::default();
+        let node = store.node_slot(Symbol::new("n"));
+        let pod = store.insert_pod(bare_pod("bound", 1));
+        store.set_pod_node(pod, node);
+        store.insert_pod(bare_pod("waiting", 2));
+        store
+    }
+
+    #[test]
+    fn each_index_that_says_something_else_is_found() {
+        #[track_caller]
+        fn check(spoil: impl FnOnce(&mut Store), expected: &str) {
+            let mut store = store();
+            assert_eq!(store.audit(), Ok(()));
+            spoil(&mut store);
+            let found = store.audit().expect_err("an index is wrong");
+            assert!(found.contains(expected), "{found}");
+        }
+        check(|store| store.node_count += 1, "0 nodes are counted as 1");
+        check(|store| store.node_names.clear(), "columns of");
+        check(|store| store.pods_by_node[0] = PodSet::default(), "not among those of its node");
+        check(|store| store.unfinished_by_node[0] = PodSet::default(), "listed wrongly among the unfinished ones");
+        check(|store| store.pod_names.clear(), "leads elsewhere");
+        check(|store| store.pods_by_namespace.clear(), "not among those of its namespace");
+        check(|store| store.ownerless_pods.clear(), "");
+    }
+}

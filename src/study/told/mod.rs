@@ -5,38 +5,14 @@ mod tune;
 mod undone;
 mod words;
 
-use serde::Serialize;
-
 use super::confirmation::Confirmation;
 use super::results::Results;
 use super::shard::Shard;
 use super::tuning::Tuning;
-use crate::observe::Tone;
+pub use crate::diagnostics::Remark;
+use crate::diagnostics::Tone;
 use crate::units::counted;
 pub(crate) use words::spread;
-
-/// A sentence of the verdict of a study or a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Remark {
-    /// Whether it is good news.
-    pub tone: Tone,
-    /// What it says.
-    pub text: String,
-    /// What belongs to it. The later lines of one of several say why.
-    pub details: Vec<String>,
-}
-
-impl Remark {
-    /// One without details.
-    pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into(), details: Vec::new() }
-    }
-
-    pub(crate) fn with(mut self, detail: impl Into<String>) -> Self {
-        self.details.push(detail.into());
-        self
-    }
-}
 
 /// Names that a sentence of `summary.json` has; the terminal prints them all.
 const NAMED_MAX: usize = 12;

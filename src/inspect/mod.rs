@@ -20,8 +20,8 @@ use crate::model::lock_text;
 use crate::report::{RunTables, TableError, expect_whole, read_text};
 
 pub use diff::{
-    Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, ServiceDifference, Setting,
-    Why, WhyKind, WorkloadDifference, diff,
+    Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, ServiceDifference, Setting, Why,
+    WhyKind, WorkloadDifference, diff,
 };
 pub use explain::{Chapter, Explanation, Link, explain};
 pub use sentence::{Part, Sentence};

@@ -80,3 +80,18 @@ export function ticks(low, high, most) {
   const last = Math.ceil((low + span) / step - 1e-9);
   return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
 }
+
+/**
+ * How values lie on an axis: evenly, or, where they span two orders of magnitude and would lie in a corner, by these, with a place for zero.
+ * The charts of a study have the same rule.
+ * @param {number[]} values @param {number} most How many even marks there may be
+ * @returns {{marks: number[], place: (value: number) => number, isEven: boolean}}
+ */
+export function axisOf(values, most) {
+  const low = Math.min(...values.filter((value) => value > 0));
+  const high = Math.max(...values);
+  if (values.some((value) => value < 0) || !(high >= 100 * low)) return { marks: ticks(Math.min(...values), high, most), place: (value) => value, isEven: true };
+  const marks = [0];
+  for (let mark = 10 ** Math.ceil(Math.log10(low / 2)); marks[marks.length - 1] < high; mark *= 10) marks.push(mark);
+  return { marks, place: (value) => Math.log10(1 + value / low), isEven: false };
+}

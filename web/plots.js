@@ -1,7 +1,7 @@
 // Pictures of studies: intervals on one axis, points in a plane, steps of shares.
 
 import { append, colors, el, fill, named } from "./dom.js";
-import { rounded, spread, ticks } from "./figures.js";
+import { axisOf, rounded, spread, ticks } from "./figures.js";
 
 /** @typedef {import("./figures.js").Interval} Interval */
 /** @typedef {{label: string, interval: Interval, mark?: string, isOut?: boolean, isStrong?: boolean}} Ranged */
@@ -58,15 +58,20 @@ function placed(element, share) {
 
 /** @typedef {{width: number, height: number, left: number, bottom: number, top: number, right: number}} Frame */
 
+/** @typedef {{marks: number[], title: string, text?: (value: number) => string, place?: (value: number) => number}} Axis */
+
 /**
  * Axes with their ticks and titles; gives what maps values to places.
- * @param {SVGElement} picture @param {Frame} frame @param {{marks: number[], title: string, text?: (value: number) => string}} x @param {{marks: number[], title: string, text?: (value: number) => string}} y
+ * @param {SVGElement} picture @param {Frame} frame @param {Axis} x @param {Axis} y
  */
 function axes(picture, { width, height, left, bottom, top, right }, x, y) {
   const color = colors();
-  const scale = (/** @type {number[]} */ marks, /** @type {number} */ from, /** @type {number} */ to) => (/** @type {number} */ value) => from + ((value - marks[0]) / (marks[marks.length - 1] - marks[0] || 1)) * (to - from);
-  const toX = scale(x.marks, left, width - right);
-  const toY = scale(y.marks, height - bottom, top);
+  const scale = (/** @type {Axis} */ { marks, place = (value) => value }, /** @type {number} */ from, /** @type {number} */ to) => {
+    const [first, last] = [place(marks[0]), place(marks[marks.length - 1])];
+    return (/** @type {number} */ value) => from + ((place(value) - first) / (last - first || 1)) * (to - from);
+  };
+  const toX = scale(x, left, width - right);
+  const toY = scale(y, height - bottom, top);
   const text = { fill: color("muted"), "font-size": 11 };
   for (const value of x.marks) append(picture, [svg("line", { x1: toX(value), x2: toX(value), y1: top, y2: height - bottom, stroke: color("line") }), svg("text", { ...text, x: toX(value), y: height - bottom + 15, "text-anchor": "middle" }, (x.text ?? rounded)(value))]);
   for (const value of y.marks) append(picture, [svg("line", { x1: left, x2: width - right, y1: toY(value), y2: toY(value), stroke: color("line") }), svg("text", { ...text, x: left - 6, y: toY(value) + 4, "text-anchor": "end" }, (y.text ?? rounded)(value))]);
@@ -98,8 +103,11 @@ export function scatter(points, xTitle, yTitle, width) {
   const frame = { width, height, left: 56, bottom: 36, top: 22, right: 34 };
   const color = colors();
   const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${yTitle} against ${xTitle}` });
-  const range = (/** @type {number[]} */ values) => ticks(Math.min(...values), Math.max(...values), width < 500 ? 4 : 6);
-  const { toX, toY } = axes(picture, frame, { marks: range(points.map(({ x }) => x)), title: xTitle }, { marks: range(points.map(({ y }) => y)), title: yTitle });
+  const axis = (/** @type {number[]} */ values, /** @type {string} */ title) => {
+    const { isEven, ...of } = axisOf(values, width < 500 ? 4 : 6);
+    return { ...of, title: isEven ? title : `${title} (by order of magnitude)` };
+  };
+  const { toX, toY } = axes(picture, frame, axis(points.map(({ x }) => x), xTitle), axis(points.map(({ y }) => y), yTitle));
   /** @type {{left: number, right: number, top: number, bottom: number}[]} */
   const taken = points.map(({ x, y }) => ({ left: toX(x) - 5, right: toX(x) + 5, top: toY(y) - 5, bottom: toY(y) + 5 }));
   const isFree = (/** @type {{left: number, right: number, top: number, bottom: number}} */ box) => box.left > frame.left && box.right < width && box.top > 14 && box.bottom < height - frame.bottom && !taken.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom);

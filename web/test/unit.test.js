@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { decodeTable } from "../data.js";
 import { documentsOf } from "../choices.js";
-import { figure, spread, ticks } from "../figures.js";
+import { axisOf, figure, spread, ticks } from "../figures.js";
 import { argument, clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
@@ -47,6 +47,15 @@ test("ticks are round and hold the range", () => {
   assert.deepEqual(ticks(0, 70, 7), [0, 10, 20, 30, 40, 50, 60, 70]);
   assert.deepEqual(ticks(41_000, 66_000, 4), [40_000, 50_000, 60_000, 70_000]);
   assert.deepEqual(ticks(3, 3, 5).length > 1, true);
+});
+
+test("values that span decades lie by their order of magnitude", () => {
+  assert.equal(axisOf([1, 50, 0], 6).isEven, true);
+  assert.equal(axisOf([-1, 1, 500], 6).isEven, true);
+  assert.equal(axisOf([0, 0], 6).isEven, true);
+  const { marks, place, isEven } = axisOf([0, 2, 500], 6);
+  assert.deepEqual([marks, isEven, place(0)], [[0, 1, 10, 100, 1000], false, 0]);
+  assert.ok(place(20) - place(2) > 0.3 * place(500) && place(2) > 0.1 * place(500));
 });
 
 test("documents of a patch are told by their workloads, words left out", () => {

@@ -175,9 +175,10 @@ fn commands(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
     lines.collect()
 }
 
-/// How upgrades and reboots of pools began and ended.
+/// How upgrades and reboots of pools began and ended, and what cluster-autoscaler did.
 fn procedures(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
-    let of_pools = observed.events.iter().filter(|event| event.kind == InvolvedKind::NodePool.as_str());
+    let kinds = [InvolvedKind::NodePool.as_str(), InvolvedKind::ConfigMap.as_str()];
+    let of_pools = observed.events.iter().filter(|event| kinds.contains(&event.kind));
     let lines = of_pools.filter_map(|event| {
         let what = match event.reason {
             reason::ROLLING_UPGRADE_BEGAN => format!("pool {}: {} begins", event.name, event.message),
@@ -186,6 +187,8 @@ fn procedures(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
                 format!("pool {}: {} {}", event.name, paint.bad("the upgrade failed,"), event.message)
             }
             reason::REBOOT_REQUIRED | reason::REBOOTS_ENDED => format!("pool {}: {}", event.name, event.message),
+            // What it does comes in pairs: the size of a group, or the node that goes.
+            _ if event.component == "cluster-autoscaler" => format!("{}: {}", event.component, event.message),
             _ => return None,
         };
         Some((event.at, what))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::report::{RunTables, TableError, line, text, time, whole};
 use crate::units::SimTime;
@@ -21,6 +21,8 @@ pub(super) struct Effect {
 pub(super) struct Causes {
     pub(super) effects: Vec<Effect>,
     by_object: FxHashMap<String, Vec<usize>>,
+    /// Pods that were there at t=0, and not Ready.
+    pub(super) unready_at_start: FxHashSet<String>,
 }
 
 impl Causes {

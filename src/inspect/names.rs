@@ -24,7 +24,7 @@ pub(super) fn of_run(record: &Record, object: &str) -> Result<String, InspectErr
         return found;
     }
     let told = record.events.keys().filter(|name| TOLD.iter().any(|kind| name.starts_with(kind)));
-    let told = told.map(String::as_str).chain(record.trapped_budgets());
+    let told = told.map(String::as_str).chain(record.trapped_budgets()).chain(record.refusing_budgets());
     let told = told.map(|name| (name.to_ascii_lowercase(), name.to_owned()));
     resolve(&told.chain(record.causes.names()).chain(named).collect(), object)
 }

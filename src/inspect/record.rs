@@ -187,8 +187,10 @@ impl Record {
     pub(super) fn read(dir: &Path) -> Result<Self, InspectError> {
         let run = &super::open(dir)?;
         let summary = run.summary().clone();
-        let causes = Causes::read(run)?;
+        let mut causes = Causes::read(run)?;
         let pods = pods(run)?;
+        let unready = pods.iter().filter(|pod| pod.initial && pod.ready != Some(SimTime::ZERO));
+        causes.unready_at_start = unready.map(|pod| pod.name.clone()).collect();
         let mut in_order: Vec<usize> = (0..pods.len()).collect();
         in_order.sort_by_key(|index| pods[*index].created);
         let mut pods_by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
@@ -230,6 +232,12 @@ impl Record {
         let nodes = self.nodes.keys().map(|node| format!("node/{node}"));
         let all = pods.chain(nodes).chain(self.services.keys().cloned()).chain(self.workloads.keys().cloned());
         all.map(|name| (name.to_ascii_lowercase(), name)).collect()
+    }
+
+    /// Budgets for whose sake evictions were refused.
+    pub(super) fn refusing_budgets(&self) -> impl Iterator<Item = &str> {
+        let refusals = self.causes.effects.iter().filter(|effect| effect.what.contains(" eviction refused "));
+        refusals.filter_map(|effect| effect.what.rsplit_once(" by ").map(|(_, budget)| budget))
     }
 
     /// Budgets that traps name: they have a story, although nothing may have happened to them.

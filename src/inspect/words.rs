@@ -62,13 +62,14 @@ pub(super) fn clause(causes: &Causes, effect: usize) -> Sentence {
     }
 }
 
-fn was_ready(causes: &Causes, object: &str, effect: usize) -> bool {
+/// Whether the pod of that name had been Ready before.
+pub(super) fn was_ready(causes: &Causes, object: &str, effect: usize) -> bool {
     let rows = causes.about(object).iter().take_while(|index| **index < effect);
     let last_begin = rows.clone().filter(|index| causes.effects[**index].what.ends_with(" created")).last();
     // One that was there at t=0 has no row of its creation, and may have been Ready.
-    last_begin.is_none_or(|begin| {
-        rows.filter(|index| *index > begin).any(|index| causes.effects[*index].what.ends_with(" Ready=True"))
-    })
+    let from_start = last_begin.is_none() && !causes.unready_at_start.contains(object);
+    let mut since = rows.filter(|index| last_begin.is_none_or(|begin| *index > begin));
+    from_start || since.any(|index| causes.effects[*index].what.ends_with(" Ready=True"))
 }
 
 /// What the timeline or a component did of its own.

@@ -155,7 +155,7 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure(
         "machine_failures",
         "machines",
-        "machines that lost power, network, kubelet or existence, each time",
+        "machines that lost power, network, kubelet or existence, each time; not those that cluster-autoscaler gives back",
         "none",
     ),
     figure("pods_created", "pods", "pods created after t=0", "`pods.csv`: `initial`"),

@@ -35,8 +35,10 @@ impl FailedJob {
 /// Follows the conditions of Jobs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
-    /// Those that have failed; none for what failed before t=0.
-    seen: BTreeMap<JobId, Option<FailedJob>>,
+    /// Those that failed during the run.
+    seen: BTreeMap<JobId, FailedJob>,
+    /// Those that had failed when it began.
+    before: BTreeMap<JobId, FailedJob>,
 }
 
 impl Observer for Jobs {
@@ -44,29 +46,33 @@ impl Observer for Jobs {
 
     fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
         for (id, job) in seen.store.jobs.iter() {
-            if failure(&job.status).is_some() {
-                self.seen.insert(id, None);
+            let key = WorkloadKey::of(WorkloadId::Job(id), seen.store);
+            if let (Some(reason), Some(WorkloadKey { namespace, name, .. })) = (failure(&job.status), key) {
+                self.before.insert(id, FailedJob { namespace, name, failed_s: 0.0, reason });
             }
         }
     }
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        if let Changed::WorkloadRemoved(WorkloadId::Job(id)) = change.what {
+            self.before.remove(&id);
+        }
         let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
         let Some(reason) = seen.store.jobs.get(id).and_then(|job| failure(&job.status)) else { return };
-        if self.seen.contains_key(&id) {
+        if self.seen.contains_key(&id) || self.before.contains_key(&id) {
             return;
         }
         let Some(WorkloadKey { namespace, name, .. }) = WorkloadKey::of(workload, seen.store) else { return };
-        self.seen.insert(id, Some(FailedJob { namespace, name, failed_s: seconds(change.at), reason }));
+        self.seen.insert(id, FailedJob { namespace, name, failed_s: seconds(change.at), reason });
     }
 }
 
 impl Jobs {
-    /// Those that failed during the run, in the order in which they did.
-    pub(super) fn finish(self) -> Vec<FailedJob> {
-        let mut failed: Vec<FailedJob> = self.seen.into_values().flatten().collect();
+    /// Those that failed during the run, in the order in which they did; and those that had before, and are there at its end.
+    pub(super) fn finish(self) -> (Vec<FailedJob>, Vec<FailedJob>) {
+        let mut failed: Vec<FailedJob> = self.seen.into_values().collect();
         failed.sort_by(|a, b| a.failed_s.total_cmp(&b.failed_s));
-        failed
+        (failed, self.before.into_values().collect())
     }
 }
 

@@ -194,8 +194,11 @@ impl Observers {
     }
 
     /// The API server refused an eviction for a budget's sake; `pod` is none if the budget is only not counted yet.
-    pub fn refused(&mut self, now: SimTime, pod: Option<PodId>, store: &Store) {
+    pub fn refused(&mut self, now: SimTime, cause: CauseId, pod: Option<PodId>, store: &Store) {
         self.others_refused(now, pod, store);
+        if let Some(pod) = pod {
+            self.causes.refused(now, cause, pod, store);
+        }
     }
 
     /// A process of the control plane starts in the middle of the run, with empty memory.
@@ -258,6 +261,7 @@ impl Observers {
                 storms: storms::storms(pods),
                 workloads: &summary.workloads,
                 jobs: &summary.failed_jobs,
+                jobs_before: &summary.jobs_failed_before,
                 unfinished: &summary.unfinished_rollouts,
                 refused: &summary.refused_workloads,
                 commands: &orders.0,

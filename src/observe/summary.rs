@@ -1,6 +1,7 @@
 //! The run in numbers: what `summary.json` tells, and what `expect` and studies refer to by name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -19,8 +20,9 @@ use super::rollouts::{RefusedWorkload, UnfinishedRollout};
 use super::services::ServiceOutcome;
 use super::traps::Trap;
 use super::verdict::Sentence;
+use crate::arena::sym;
 use crate::component::Record;
-use crate::state::{Change, Changed, DeletionCause, MachineChange};
+use crate::state::{Change, Changed, DeletionCause, MachineChange, Node, NodeId, Store};
 use crate::units::SimDuration;
 
 /// Counts over the whole run.
@@ -104,6 +106,9 @@ pub struct Summary {
     /// Jobs that failed; absent if none did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_jobs: Vec<FailedJob>,
+    /// Jobs that had failed when the run began, and are there at its end; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs_failed_before: Vec<FailedJob>,
     /// Roll-outs that have not finished at the end; absent if all have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished_rollouts: Vec<UnfinishedRollout>,
@@ -141,22 +146,28 @@ impl Observer for Tallies {
         }
     }
 
-    fn machine_changed(&mut self, change: &MachineChange, _seen: &Seen<'_>) {
-        if matches!(
-            change,
-            MachineChange::PowerOff(_)
-                | MachineChange::LinkDown(_)
-                | MachineChange::KubeletStopped(_)
-                | MachineChange::InstanceGone(_)
-        ) {
+    fn machine_changed(&mut self, change: &MachineChange, seen: &Seen<'_>) {
+        let failed = match *change {
+            MachineChange::InstanceGone(node) => !is_given_back(node, seen.store),
+            MachineChange::PowerOff(_) | MachineChange::LinkDown(_) | MachineChange::KubeletStopped(_) => true,
+            _ => false,
+        };
+        if failed {
             self.counts.machine_failures += 1;
         }
     }
 }
 
+/// Whether cluster-autoscaler has taken the node out of service: its machine goes because nobody needs it.
+fn is_given_back(node: NodeId, store: &Store) -> bool {
+    let marked = |node: &Arc<Node>| node.taints.iter().any(|taint| taint.key == sym!("ToBeDeletedByClusterAutoscaler"));
+    store.node(node).is_some_and(marked)
+}
+
 impl Tallies {
     pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
         let Found { pods, disruptions, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
+        let (jobs, jobs_failed_before) = jobs;
         self.counts.simulation_events = event_count;
         self.counts.count_pods(pods);
         self.counts.count_orders(orders);
@@ -187,6 +198,7 @@ impl Tallies {
             metrics,
             workloads,
             failed_jobs: jobs,
+            jobs_failed_before,
             unfinished_rollouts,
             refused_workloads,
             services,
@@ -203,7 +215,8 @@ pub(super) struct Found<'a> {
     pub(super) disruptions: &'a [DisruptionRow],
     pub(super) workloads: Vec<WorkloadOutcome>,
     pub(super) services: Vec<ServiceOutcome>,
-    pub(super) jobs: Vec<FailedJob>,
+    /// Jobs that failed during the run, and before it.
+    pub(super) jobs: (Vec<FailedJob>, Vec<FailedJob>),
     /// The kubectl lines and the procedures that did not end well.
     pub(super) orders: &'a (Vec<Order>, Vec<Order>),
     pub(super) traps: Vec<Trap>,

@@ -117,6 +117,7 @@ pub(super) struct Evidence<'a> {
     pub(super) storms: Vec<Storm>,
     pub(super) workloads: &'a [WorkloadOutcome],
     pub(super) jobs: &'a [FailedJob],
+    pub(super) jobs_before: &'a [FailedJob],
     pub(super) unfinished: &'a [UnfinishedRollout],
     pub(super) refused: &'a [RefusedWorkload],
     pub(super) commands: &'a [Order],
@@ -442,6 +443,12 @@ fn lost(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
     if let Some(more @ 1..) = jobs.len().checked_sub(EACH_MAX) {
         let objects = jobs.iter().skip(EACH_MAX).map(FailedJob::object).collect();
         sentences.push(sentence(Matter::JobFailed, Tone::Bad, format!("FAILED: {more} more Jobs"), objects));
+    }
+    if !evidence.jobs_before.is_empty() {
+        let objects: Vec<String> = evidence.jobs_before.iter().map(FailedJob::object).collect();
+        let count = counted(objects.len(), "Job", "Jobs");
+        let text = format!("FAILED before the run began: {count}: {}", names(&objects));
+        sentences.push(sentence(Matter::JobFailed, Tone::Bad, text, objects));
     }
 }
 

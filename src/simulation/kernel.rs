@@ -351,7 +351,7 @@ impl Kernel {
                     && error.reason == ErrorReason::TooManyRequests
                 {
                     let pod = evicted.filter(|_| error.retry_after.is_none());
-                    self.observers.refused(self.now, pod, &self.store);
+                    self.observers.refused(self.now, self.cause, pod, &self.store);
                 }
                 self.answer(answer, caller, tag);
             }

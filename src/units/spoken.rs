@@ -21,7 +21,7 @@ pub fn length(seconds: f64) -> String {
     }
 }
 
-/// A moment of a run, in seconds after its start: `5m43.9s`, `2d03h04m`.
+/// A moment of a run, in seconds after its start: `5m43.9s`, `2d03h04m05s`.
 pub fn moment(seconds: f64) -> String {
     let tenths = (seconds * 10.0).round() as u64;
     let (whole, tenth) = (tenths / 10, tenths % 10);
@@ -30,7 +30,7 @@ pub fn moment(seconds: f64) -> String {
         (0, 0, 0) => format!("{seconds}.{tenth}s"),
         (0, 0, _) => format!("{minutes}m{seconds:02}.{tenth}s"),
         (0, _, _) => format!("{hours}h{minutes:02}m{seconds:02}s"),
-        _ => format!("{days}d{hours:02}h{minutes:02}m"),
+        _ => format!("{days}d{hours:02}h{minutes:02}m{seconds:02}s"),
     }
 }
 
@@ -57,6 +57,6 @@ mod tests {
         check(0.0, "0.0s");
         check(343.909, "5m43.9s");
         check(3_600.0 * 2.0 + 61.0, "2h01m01s");
-        check(86_400.0 * 12.0 + 60.0, "12d00h01m");
+        check(86_400.0 * 12.0 + 60.0, "12d00h01m00s");
     }
 }

@@ -254,6 +254,81 @@ fn a_pod_that_waits_from_the_beginning_is_told_by_its_first_failed_try() {
     assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
 }
 
+/// The terms of the sums of a story, each with its seconds.
+fn terms(story: &Story) -> Vec<(&'static str, f64)> {
+    let terms = story.sums.iter().flat_map(|sum| &sum.terms);
+    terms.map(|term| (term.name, term.takes.as_secs_f64())).collect()
+}
+
+#[test]
+fn an_outage_of_the_controller_manager_is_no_limiter() {
+    let web = workload("Deployment", "web", 6, "");
+    let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}}}, {at: 70s, fault: {kind: ControlPlaneOutage, \
+                    components: [kube-controller-manager], for: 5m}}";
+    let dir = played("", timeline, &[&web]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "deployment/web").expect("a story");
+    let found = terms(&story);
+    let of = |name: &str| found.iter().filter(|(term, _)| *term == name).map(|(_, takes)| takes).sum::<f64>();
+    assert!(of("controller-manager down") > 200.0, "{found:?}");
+    assert!(of("limiter") < 60.0, "{found:?}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_budget_tells_whose_eviction_it_refused_and_the_pod_by_which_budget() {
+    let web = workload("Deployment", "web", 3, "");
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 3, \
+                  selector: {matchLabels: {app: web}}}}";
+    let dir = played("", "{at: 1m, kubectl: drain n-0 --timeout=60s}", &[&web, budget]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "poddisruptionbudget/web").expect("a story");
+    let said = format!("{:?}", story.facts);
+    assert!(said.contains("It refused the eviction of ") && said.contains(" times, the last at 1m5"), "{said}");
+    let refused = |object: &String| {
+        let steps = tell(&run, object).expect("a story").steps;
+        steps.iter().any(|step| {
+            format!("{:?}", step.says).contains("by poddisruptionbudget/default/web")
+                && step.origin == Some(Origin::Scenario)
+        })
+    };
+    let kept = objects(&run, |row, column| &row[column("node")] == "n-0");
+    assert!(kept.len() == 1 && kept.iter().all(refused), "{kept:?}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_node_that_is_deleted_is_not_unknown_ever_after_nor_for_the_sake_of_another() {
+    let web = workload("Deployment", "web", 3, "");
+    let timeline = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0, n-1]}}}";
+    let dir = played("", timeline, &[&web]);
+    let run = dir.path().join("run");
+    for (node, other) in [("n-0", "node/n-1"), ("n-1", "node/n-0")] {
+        let story = tell(&run, &format!("node/{node}")).expect("a story");
+        let said = format!("{:?}", story.facts);
+        assert!(said.contains(" until its object was deleted at "), "{said}");
+        assert!(said.contains("Not there from ") && !said.contains("Not Ready (Unknown) to the end"), "{said}");
+        let causes: Vec<String> = story.steps.iter().map(|step| format!("{:?}", step.because)).collect();
+        assert!(!causes.concat().contains(other), "{causes:#?}");
+        assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_workload_whose_containers_crash_says_what_they_wait_for() {
+    let web = workload("Deployment", "web", 1, "").replace(
+        "labels: {app: web}}, spec",
+        "labels: {app: web}, annotations: {kubesquall.sim/run-for: 10s, kubesquall.sim/exit-code: '1'}}, spec",
+    );
+    let scaled = web.replace("replicas: 1", "replicas: 0");
+    let dir = played("", "{at: 1m, kubectl: scale deploy web --replicas=1}", &[&scaled]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "deployment/web").expect("a story");
+    let said = format!("{:?}", story.facts);
+    assert!(said.contains("Containers of 1 pod waited, CrashLoopBackOff (c)"), "{said}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
 #[test]
 fn a_workload_that_a_quota_refuses_its_pods_is_told_why() {
     let late = workload("Deployment", "late", 2, "");

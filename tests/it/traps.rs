@@ -246,6 +246,17 @@ fn a_stateful_set_waits_for_a_node_that_cannot_answer() {
 }
 
 #[test]
+fn every_stateful_set_that_waits_for_the_node_is_named() {
+    let mut objects = db();
+    objects.push(workload("StatefulSet", "zookeeper", 3, ""));
+    let observed = super::figures::play("20m", CRASH, &objects.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut traps = observed.summary.traps.iter();
+    let trap = traps.find(|trap| trap.trap == TrapKind::StatefulPodOnDeadNode).expect("the trap");
+    let waits = |set: &str| trap.text.contains(&format!("statefulset/default/{set} "));
+    assert!(waits("db") && waits("zookeeper"), "{}", trap.text);
+}
+
+#[test]
 fn a_node_declared_out_of_service_holds_no_stateful_set() {
     let taint = "{at: 200s, kubectl: 'taint nodes n-1 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute'}";
     let timeline = format!("{CRASH}, {taint}");

@@ -129,7 +129,7 @@ pub(super) fn first(
     let Some(first) = first else { return Ok(None) };
     let why = match only_in_one(tables, by_more.as_ref().unwrap_or(&first), end)? {
         Some(why) => why,
-        None => of_inputs(inputs, runs, by_more.as_ref().unwrap_or(&first)),
+        None => of_inputs(inputs, runs, by_more.as_ref().unwrap_or(&first), &owners(tables)?),
     };
     Ok(Some(Divergence { first, by_more, why }))
 }
@@ -221,7 +221,7 @@ fn only_in_one(tables: [&RunTables; 2], apart: &Apart, end: SimTime) -> Result<O
 const ACTION: &str = "scenario: ";
 
 /// What of the inputs drives the runs apart.
-fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart) -> Why {
+fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart, owners: &Owners) -> Why {
     // Whatever a setting may do, another seed may have done as well.
     let why = |kind, text: String| match (kind, &inputs.seeds) {
         (WhyKind::Settings, Some(_)) => {
@@ -230,7 +230,7 @@ fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart) -> Why {
         _ => Why { kind, text, at_s: None },
     };
     let deciding: Vec<&Setting> = inputs.settings.iter().filter(|setting| setting.decides).collect();
-    let named: Vec<&&Setting> = deciding.iter().filter(|setting| is_about(setting, apart)).collect();
+    let named: Vec<&&Setting> = deciding.iter().filter(|setting| is_about(setting, apart, owners)).collect();
     match (&deciding[..], &named[..]) {
         ([only], _) if inputs.settings.len() == 1 => {
             why(WhyKind::Settings, format!("the only setting that differs, {}", only.place()))
@@ -265,17 +265,41 @@ fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart) -> Why {
 }
 
 /// Whether a setting is of the object, or of the workload of the pod, that a row tells of.
-fn is_about(setting: &Setting, apart: &Apart) -> bool {
+fn is_about(setting: &Setting, apart: &Apart, owners: &Owners) -> bool {
     let Some((kind, name)) = setting.object.as_ref().and_then(|object| object.split_once(' ')) else { return false };
+    let named = format!("{}/{name}", kind.to_ascii_lowercase());
     let rows = apart.before.iter().chain(&apart.after);
     rows.filter_map(|row| object_of(&row.what)).any(|object| {
-        let Some((of, rest)) = object.split_once('/') else { return false };
-        if of == kind.to_ascii_lowercase() {
-            rest == name
-        } else {
-            rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'))
-        }
+        object == named || owners.get(object).is_some_and(|owners| owners.contains(&named))
     })
+}
+
+/// Of each pod, and of each owner of pods, what it belongs to, as `pods.csv` of either run has it.
+type Owners = FxHashMap<String, Vec<String>>;
+
+fn owners(tables: [&RunTables; 2]) -> Result<Owners, TableError> {
+    const COLUMNS: [&str; 6] = ["namespace", "name", "owner_kind", "owner_name", "workload_kind", "workload_name"];
+    let mut found = Owners::default();
+    for run in tables {
+        if !run.has_written("pods.csv") {
+            continue;
+        }
+        let table = run.read_columns("pods.csv", &COLUMNS)?;
+        let places = COLUMNS.map(|name| table.column(name));
+        for row in table.rows() {
+            let [namespace, name, owner_kind, owner_name, kind, workload] = places.map(|place| text(row, place));
+            let owner = object_name(owner_kind, namespace, owner_name);
+            let workload = object_name(kind, namespace, workload);
+            found.entry(object_name("pod", namespace, name)).or_default().extend([owner.clone(), workload.clone()]);
+            if owner != workload {
+                let of_owner = found.entry(owner).or_default();
+                if !of_owner.contains(&workload) {
+                    of_owner.push(workload);
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Lines made from the cells of these columns, the first of which has the time.

@@ -8,13 +8,64 @@ use super::{Sum, Term};
 use crate::units::{SimDuration, SimTime};
 
 /// Terms that are being laid end to end.
-struct Terms {
+struct Terms<'a> {
+    record: &'a Record,
     begin: SimTime,
     last: SimTime,
     terms: Vec<Term>,
 }
 
-impl Terms {
+/// A process of the control plane, and the name of a term in which it was down.
+#[derive(Copy, Clone)]
+enum Process {
+    ControllerManager,
+    Scheduler,
+}
+
+impl Process {
+    fn object(self) -> &'static str {
+        match self {
+            Self::ControllerManager => "process/kube-controller-manager",
+            Self::Scheduler => "process/kube-scheduler",
+        }
+    }
+
+    fn term(self) -> &'static str {
+        match self {
+            Self::ControllerManager => "controller-manager down",
+            Self::Scheduler => "scheduler down",
+        }
+    }
+}
+
+impl<'a> Terms<'a> {
+    fn new(record: &'a Record, begin: SimTime) -> Self {
+        Self { record, begin, last: begin, terms: Vec::new() }
+    }
+
+    /// A term that a process has to end: as long as that is down, its outage is to blame.
+    fn until_by(&mut self, process: Process, name: &'static str, until: SimTime, why: &Sentence) {
+        let (object, record) = (process.object(), self.record);
+        for fault in record.faults.iter().filter(|fault| fault.object == object) {
+            let (from, to) = (fault.began, fault.ended.unwrap_or(record.end));
+            if to <= self.last || from >= until {
+                continue;
+            }
+            if from > self.last {
+                self.until(name, from, why.clone());
+            }
+            let said = Sentence::new(format!("nobody did it: {} of {object} from ", fault.kind)).at(from).text(" to ");
+            let said = match fault.ended {
+                Some(ended) => said.at(ended),
+                None => said.text("the end of the run"),
+            };
+            self.until(process.term(), to.min(until), said);
+        }
+        if until > self.last || !self.terms.last().is_some_and(|term| term.name == process.term()) {
+            self.until(name, until, why.clone());
+        }
+    }
+
     fn until(&mut self, name: &'static str, until: SimTime, why: Sentence) {
         let until = until.max(self.last);
         self.terms.push(Term { name, takes: until.saturating_since(self.last), until: Some(until), why });
@@ -92,16 +143,16 @@ impl Eviction<'_> {
         }
     }
 
-    fn terms(&self, lost: SimTime) -> Terms {
+    fn terms<'r>(&self, record: &'r Record, lost: SimTime) -> Terms<'r> {
         let node = format!("node/{}", self.node);
         let begin = self.silence.map_or(self.not_ready.unwrap_or(self.tainted), |silence| silence.set);
-        let mut terms = Terms { begin, last: begin, terms: Vec::new() };
+        let mut terms = Terms::new(record, begin);
         if let (Some(silence), Some(unknown)) = (self.silence, self.not_ready) {
             detection(&mut terms, silence, unknown, &node);
         }
         let limiter = "until the NoExecute taint: the node lifecycle controller takes one node of a zone after another";
         if self.by_controller {
-            terms.until("limiter", self.tainted, Sentence::new(limiter));
+            terms.until_by(Process::ControllerManager, "limiter", self.tainted, &Sentence::new(limiter));
         } else {
             terms.until(
                 "taint",
@@ -112,14 +163,14 @@ impl Eviction<'_> {
         if let Some(timer) = self.toleration {
             if timer.set > self.tainted {
                 let why = "until the taint eviction controller counts: it has seen the taint, or has begun anew";
-                terms.until("notice", timer.set, Sentence::new(why));
+                terms.until_by(Process::ControllerManager, "notice", timer.set, &Sentence::new(why));
             }
             let why =
                 Sentence::default().lasting(timer.length).text(format!(" for {}, {}", timer.taint, said_by(&timer.by)));
             terms.until("toleration", timer.due, why);
         }
         let why = "until the deletion was through: workers and requests of the controller wait their turn";
-        terms.until("client rate limit", lost, Sentence::new(why));
+        terms.until_by(Process::ControllerManager, "client rate limit", lost, &Sentence::new(why));
         terms
     }
 }
@@ -129,7 +180,7 @@ fn said_by(by: &str) -> String {
 }
 
 /// From the last sign of life of a node to Ready=Unknown.
-fn detection(terms: &mut Terms, silence: &Timer, unknown: SimTime, node: &str) {
+fn detection(terms: &mut Terms<'_>, silence: &Timer, unknown: SimTime, node: &str) {
     let heard = Sentence::new("the last sign of life of ").object(node);
     terms.until("last heartbeat", silence.set, heard);
     let put_up =
@@ -138,7 +189,7 @@ fn detection(terms: &mut Terms, silence: &Timer, unknown: SimTime, node: &str) {
     if silence.set + silence.length <= unknown {
         terms.lasting("grace", silence.length, put_up);
         let why = "counted from the pass that saw that heartbeat, until the pass that finds the time is over and writes Ready=Unknown";
-        terms.until("monitor pass", unknown, Sentence::new(why));
+        terms.until_by(Process::ControllerManager, "monitor pass", unknown, &Sentence::new(why));
     } else {
         terms.until("grace and monitor pass", unknown, put_up);
     }
@@ -165,12 +216,15 @@ pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> 
     }
     let eviction = eviction(record, pod);
     let mut terms = match &eviction {
-        Some(eviction) => eviction.terms(lost),
-        None => Terms { begin: lost, last: lost, terms: Vec::new() },
+        Some(eviction) => eviction.terms(record, lost),
+        None => Terms::new(record, lost),
     };
     let mut is_over = false;
     match next {
-        None => terms.until("recreate", record.end, Sentence::new("nothing came in its place by the end of the run")),
+        None => {
+            let why = Sentence::new("nothing came in its place by the end of the run");
+            terms.until_by(Process::ControllerManager, "recreate", record.end, &why);
+        }
         Some(next) => is_over = began_anew(&mut terms, pod, next, record.end),
     }
     let from = if eviction.is_some() { "From the last sign of life" } else { "From its end" };
@@ -179,7 +233,7 @@ pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> 
 }
 
 /// How a pod came for another; whether it was Ready.
-fn began_anew(terms: &mut Terms, pod: &Pod, next: &Pod, end: SimTime) -> bool {
+fn began_anew(terms: &mut Terms<'_>, pod: &Pod, next: &Pod, end: SimTime) -> bool {
     let recreate = match pod.gone.filter(|_| next.name == pod.name) {
         Some(gone) => Sentence::new("until its controller had made it again: the name was taken until ").at(gone),
         None => Sentence::new("until its controller had made ").object(next.name.clone()),
@@ -197,7 +251,11 @@ fn began_anew(terms: &mut Terms, pod: &Pod, next: &Pod, end: SimTime) -> bool {
     ];
     for (name, unfinished, at, why) in rest {
         match at {
-            Some(at) => terms.until(name, at, why),
+            Some(at) => match name {
+                "recreate" => terms.until_by(Process::ControllerManager, name, at, &why),
+                "schedule" => terms.until_by(Process::Scheduler, name, at, &why),
+                _ => terms.until(name, at, why),
+            },
             None => {
                 let ended = if next.ended().is_some() { why.text("; it was lost before") } else { why };
                 terms.until(unfinished, over, ended);
@@ -221,7 +279,7 @@ pub(super) fn detections(record: &Record, node: &str) -> Vec<Sum> {
                     .is_some_and(|at| at <= unknown && unknown.saturating_since(at) < SimDuration::from_secs(1))
         };
         let silence = record.timers_of(node).iter().find(found_by)?;
-        let mut terms = Terms { begin: silence.set, last: silence.set, terms: Vec::new() };
+        let mut terms = Terms::new(record, silence.set);
         detection(&mut terms, silence, unknown, node);
         let title = "From the last sign of life to Ready=Unknown".to_owned();
         Some(Sum { title, together: terms.last.saturating_since(terms.begin), terms: terms.terms })

@@ -46,12 +46,16 @@ fn count(record: &Record, object: &str, pods: &[&Pod]) -> Sentence {
     ))
 }
 
-/// That its condition Failed became true during the run.
+/// That its condition Failed became true, or was when the run began.
 fn failed(record: &Record, object: &str) -> Option<Sentence> {
-    let failed = record.summary["failed_jobs"].as_array().into_iter().flatten();
+    let list = |name: &str| record.summary[name].as_array().into_iter().flatten();
     let text = |job: &serde_json::Value, field: &str| job[field].as_str().unwrap_or_default().to_owned();
-    let it =
-        failed.into_iter().find(|job| format!("job/{}/{}", text(job, "namespace"), text(job, "name")) == object)?;
+    let is_it =
+        |job: &&serde_json::Value| format!("job/{}/{}", text(job, "namespace"), text(job, "name")) == object;
+    if let Some(it) = list("jobs_failed_before").find(is_it) {
+        return Some(Sentence::new(format!("It had failed when the run began: {}", text(it, "reason"))));
+    }
+    let it = list("failed_jobs").find(is_it)?;
     let reason = text(it, "reason");
     let event = record.events_about(object).iter().find(|event| event.reason == reason);
     let said = Sentence::new(format!("It failed: {reason}"));

@@ -2,6 +2,7 @@
 //! of them.
 
 mod arithmetic;
+mod budget;
 mod fates;
 mod job;
 mod node;
@@ -127,6 +128,7 @@ pub(super) fn story_of(record: &Record, object: &str) -> Story {
     let mut story = match kind {
         "node" => node::story(record, object),
         "service" => service::story(record, object),
+        "poddisruptionbudget" => budget::story(record, object),
         "pod" if record.pods_by_name.contains_key(object) => pod::story(record, object),
         "job" if record.workloads.contains_key(object) => job::story(record, object),
         _ if record.workloads.contains_key(object) => workload::story(record, object),

@@ -34,6 +34,8 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
 fn hit(fault: &Fault) -> Sentence {
     let said = Sentence::new(format!("{} hit it at ", fault.kind)).at(fault.began);
     match fault.ended {
+        // What is over at once leaves a machine that is gone, or that is on its way back.
+        Some(ended) if ended == fault.began => said,
         Some(ended) => said.text(", until ").at(ended),
         None => said.text(", to the end of the run"),
     }
@@ -43,6 +45,7 @@ fn hit(fault: &Fault) -> Sentence {
 fn spells(changes: &[NodeChange]) -> Vec<Sentence> {
     let mut facts = Vec::new();
     let mut since: Option<&NodeChange> = None;
+    let is_absent = |change: &NodeChange| change.ready == "Absent";
     let state = |change: &NodeChange| match change.ready.as_str() {
         "Absent" => "Not there".to_owned(),
         other => format!("Not Ready ({other})"),
@@ -58,6 +61,16 @@ fn spells(changes: &[NodeChange]) -> Vec<Sentence> {
                         .at(change.at),
                 );
                 since = None;
+            }
+            (Some(began), false) if !is_absent(began) && is_absent(change) => {
+                let said = Sentence::new(format!("{} from ", state(began))).at(began.at);
+                facts.push(said.text(" until its object was deleted at ").at(change.at));
+                since = Some(change);
+            }
+            (Some(began), false) if is_absent(began) && !is_absent(change) => {
+                let said = Sentence::new("Not there from ").at(began.at).text(" until it registered at ");
+                facts.push(said.at(change.at));
+                since = Some(change);
             }
             _ => {}
         }

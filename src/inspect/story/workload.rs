@@ -18,6 +18,8 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let replaced = fates::replacements(record, &members);
     let mut facts = shortages(record, object);
     facts.extend(without_nodes(record, &members));
+    facts.extend(waited(record, &members));
+    facts.extend(held_up(record, &members));
     facts.extend(refused(record, object));
     let mut steps = steps_of(record, [object]);
     steps.extend(losses(record, &members, &replaced));
@@ -94,6 +96,51 @@ fn without_nodes(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
     let names =
         Sentence::new(format!("{count} no node at the end: ")).list(waiting.iter().map(|pod| pod.name.as_str()));
     [names].into_iter().chain(pending::facts(record, first)).collect()
+}
+
+/// Its pods that have a node, and had to wait for it: who waited longest, and what stood in the way.
+fn waited(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
+    let wait = |pod: &Pod| Some(pod.scheduled?.saturating_since(pod.created));
+    let failed = |pod: &&Pod| {
+        let over = pod.scheduled.unwrap_or_default();
+        let mut events = record.events_about(&pod.name).iter();
+        events.any(|event| event.reason == "FailedScheduling" && (pod.created..=over).contains(&event.at))
+    };
+    let waited = members.iter().map(|pod| &record.pods[*pod]).filter(|pod| pod.scheduled.is_some());
+    let mut waited: Vec<&Pod> = waited.filter(failed).collect();
+    waited.sort_by_key(|pod| std::cmp::Reverse(wait(pod)));
+    let Some(longest) = waited.first() else { return Vec::new() };
+    let count = counted(waited.len(), "pod", "pods");
+    let names = Sentence::new(format!("{count} had to wait for a node, the longest first: "));
+    let names = names.list(waited.iter().map(|pod| pod.name.as_str()));
+    [names].into_iter().chain(pending::facts(record, longest)).collect()
+}
+
+/// What containers of its pods waited for, as often as a row says so: `CrashLoopBackOff (c)`.
+fn held_up(record: &Record, members: &BTreeSet<usize>) -> Vec<Sentence> {
+    let causes = &record.causes;
+    let names: BTreeSet<&str> = members.iter().map(|pod| record.pods[*pod].name.as_str()).collect();
+    let mut found: BTreeMap<&str, (SimTime, SimTime, BTreeSet<&str>)> = BTreeMap::new();
+    for name in names {
+        for effect in causes.about(name).iter().map(|row| &causes.effects[*row]) {
+            let Some(what) = waits(&effect.what) else { continue };
+            let (from, to, pods) = found.entry(what).or_insert((effect.at, effect.at, BTreeSet::new()));
+            (*from, *to) = ((*from).min(effect.at), (*to).max(effect.at));
+            pods.insert(name);
+        }
+    }
+    let said = |(what, (from, to, pods)): (&str, (SimTime, SimTime, BTreeSet<&str>))| {
+        let count = counted(pods.len(), "pod", "pods");
+        let said = Sentence::new(format!("Containers of {count} waited, {what}, ")).text("from ").at(from);
+        let said = if to > from { said.text(", last told at ").at(to) } else { said };
+        said.text(": ").list(pods.into_iter())
+    };
+    found.into_iter().map(said).collect()
+}
+
+/// What a row says that a container waits for.
+fn waits(what: &str) -> Option<&str> {
+    [" waits: ", ", its containers wait: "].iter().find_map(|verb| what.split_once(verb)).map(|(_, what)| what)
 }
 
 /// Pods that share a fate: what ended them, how, and where the chain begins.
@@ -174,18 +221,19 @@ fn in_their_place(mut says: Sentence, lost: usize, next: &[&Pod], missing: usize
     says.text(", become Ready ").lasting(become_ready).text(")")
 }
 
-/// Pods that were not Ready for a time and came back by themselves, those with one root together: by what brought them back.
+/// Pods that were not Ready for a time and came back by themselves, or did not, those with one root together: by what brought them back.
 fn returns(record: &Record, members: &BTreeSet<usize>) -> Vec<Step> {
     let causes = &record.causes;
     let names: BTreeSet<&str> = members.iter().map(|pod| record.pods[*pod].name.as_str()).collect();
     let mut found: BTreeMap<(usize, usize), (SimTime, SimTime, Vec<&str>)> = BTreeMap::new();
+    let mut stay: BTreeMap<usize, Vec<(usize, &str)>> = BTreeMap::new();
     for name in names {
         let mut unready: Option<usize> = None;
         for &row in causes.about(name) {
             let what = causes.effects[row].what.as_str();
             if what.ends_with(" created") || what.ends_with(" gone") || what.contains(" marked for deletion") {
                 unready = None;
-            } else if what.ends_with(" Ready=False") && words::says(causes, row).is_some() {
+            } else if (what.ends_with(" Ready=False") || waits(what).is_some()) && words::was_ready(causes, name, row) {
                 unready.get_or_insert(row);
             } else if what.ends_with(" Ready=True")
                 && let Some(began) = unready.take()
@@ -197,7 +245,19 @@ fn returns(record: &Record, members: &BTreeSet<usize>) -> Vec<Step> {
                 pods.push(name);
             }
         }
+        if let Some(began) = unready {
+            stay.entry(causes.root(began)).or_default().push((began, name));
+        }
     }
+    let stays = |(_, mut pods): (usize, Vec<(usize, &str)>)| {
+        pods.sort_unstable();
+        let lost = pods[0].0;
+        let names: Vec<&str> = pods.into_iter().map(|(_, name)| name).collect();
+        let says = Sentence::default().list(names.into_iter()).text(": not Ready, and not back by the end of the run");
+        let (because, origin) = chain(causes, lost);
+        Step { at: causes.effects[lost].at, says, because, origin }
+    };
+    let stay: Vec<Step> = stay.into_iter().map(stays).collect();
     let step = |((lost, back), (from, to, pods)): ((usize, usize), (SimTime, SimTime, Vec<&str>))| {
         let says = Sentence::default().list(pods.into_iter()).text(": not Ready, and back by itself at ").at(to);
         let link = |row: usize, before: &str| {
@@ -210,5 +270,5 @@ fn returns(record: &Record, members: &BTreeSet<usize>) -> Vec<Step> {
         }
         Step { at: from, says, because, origin: Some(super::origin(causes, lost)) }
     };
-    found.into_iter().map(step).collect()
+    found.into_iter().map(step).chain(stay).collect()
 }

@@ -11,13 +11,14 @@ use super::rollouts::{essence, root};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
 use crate::component::{
-    EventDraft, InvolvedKind, ObjectRef, Record, SCENARIO, TypedCommand, pod_name, reason, workload_name,
+    EventDraft, InvolvedKind, ObjectRef, Record, SCENARIO, TypedCommand, name_of_pod, pod_name, reason, workload_name,
 };
 use crate::model::ObjectKind;
 use crate::state::{
-    CauseId, Changed, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
+    CauseId, Changed, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudget, PodDisruptionBudgetId, PodId, ServiceId, Store,
+    WorkloadId,
 };
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 use words::{Said, describe, not_scheduled};
 
@@ -65,6 +66,10 @@ enum Nature {
     Own,
     /// A pod that its controller replaces as it is.
     Loss,
+    /// A change of a node.
+    Node(NodeId),
+    /// What cluster-autoscaler decides at one of its looks.
+    Decision,
 }
 
 impl Nature {
@@ -87,7 +92,23 @@ pub(super) struct Causes {
     refused: FxHashMap<ObjectRef, (Vec<String>, String)>,
     /// The last change to a quota, by namespace.
     quotas: FxHashMap<Symbol, CauseId>,
+    /// The last change of each node.
+    nodes: FxHashMap<NodeId, CauseId>,
+    /// Pods whose eviction was refused, and the last time that it was.
+    kept: FxHashMap<PodId, KeptPod>,
 }
+
+/// A pod whose eviction was refused again and again: all that is one row.
+#[derive(Clone, Debug)]
+struct KeptPod {
+    row: CauseId,
+    budget: String,
+    times: u32,
+    last_at: SimTime,
+}
+
+/// Who wants to evict a pod tries again sooner than this, or has given up.
+const TRIED_AGAIN_WITHIN: SimDuration = SimDuration::from_secs(120);
 
 /// An object whose removal leaves nothing but its id.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -242,9 +263,15 @@ impl Causes {
             }
         }
         let effect = match describe(what, store) {
-            Some(Said { nature, text }) => self.push_of(at, parent, nature, text),
+            Some(Said { nature, text }) => {
+                let parent = self.node_history(what, parent);
+                self.push_of(at, parent, nature, text)
+            }
             None => parent,
         };
+        if let Some((_, Nature::Node(node))) = self.row(effect) {
+            self.nodes.insert(node, effect);
+        }
         match what {
             Changed::QuotaChanged((namespace, _)) => {
                 self.quotas.insert(*namespace, effect);
@@ -258,6 +285,47 @@ impl Causes {
             _ => {}
         }
         effect
+    }
+
+    /// What the deletion of a node follows from. A pass over all nodes is led to by a change of one of them: the others go for what had
+    /// befallen themselves.
+    fn node_history(&self, what: &Changed, parent: CauseId) -> CauseId {
+        match (what, self.row(parent)) {
+            (Changed::NodeRemoved { node, .. }, Some((_, Nature::Node(other)))) if other != *node => {
+                self.nodes.get(node).copied().unwrap_or(parent)
+            }
+            _ => parent,
+        }
+    }
+
+    /// The API server refuses to evict a pod, for a budget's sake.
+    pub(super) fn refused(&mut self, at: SimTime, cause: CauseId, pod: PodId, store: &Store) {
+        if !self.keeps {
+            return;
+        }
+        let Some(object) = store.pod(pod) else { return };
+        let selects = |budget: &PodDisruptionBudget| {
+            budget.meta.namespace == object.namespace
+                && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&object.labels))
+        };
+        let Some((_, budget)) = store.budgets.iter().find(|(_, budget)| selects(budget)) else { return };
+        let budget = format!("poddisruptionbudget/{}/{}", budget.meta.namespace, budget.meta.name);
+        let name = name_of_pod(object);
+        if let Some(kept) = self.kept.get_mut(&pod)
+            && kept.budget == budget
+            && at.saturating_since(kept.last_at) <= TRIED_AGAIN_WITHIN
+        {
+            kept.times += 1;
+            kept.last_at = at;
+            let times = kept.times;
+            let text = format!("{name} eviction refused {times} times, the last at {}, by {budget}", at.moment());
+            if let Some(row) = self.rows.get_mut((kept.row.0 as usize).wrapping_sub(1)) {
+                row.what = text;
+            }
+            return;
+        }
+        let row = self.push(at, cause, format!("{name} eviction refused by {budget}"));
+        self.kept.insert(pod, KeptPod { row, budget, times: 1, last_at: at });
     }
 
     /// Tells, once, that a workload is refused what it wants, and that it is not any longer; then it follows from the last change
@@ -312,6 +380,16 @@ impl Causes {
             self.push(at, cause, what);
         }
         let place = (cause.0 as usize).wrapping_sub(1);
+        if let Record::Event { component, event } = record
+            && matches!(event.about.kind, InvolvedKind::ConfigMap | InvolvedKind::NodePool)
+            && let Some(row) = self.rows.get_mut(place)
+            && row.cause == CauseId::NONE
+            && self.natures[place] == Nature::Plain
+        {
+            // The first thing that it decides at a look names the look.
+            row.what = format!("{component}: {}", event.message);
+            self.natures[place] = Nature::Decision;
+        }
         if let Record::Event { component: SCENARIO, event } = record
             && let Some(row) = self.rows.get_mut(place)
             && row.cause == CauseId::NONE
@@ -347,7 +425,12 @@ impl Causes {
             Nature::Line => what,
             // Of a fault, its kind is enough: events.csv says what it hit.
             Nature::Action if !ended_by_itself => what.split(' ').next().unwrap_or(what),
-            Nature::Action | Nature::Plain | Nature::Own | Nature::Loss => return None,
+            Nature::Action
+            | Nature::Plain
+            | Nature::Own
+            | Nature::Loss
+            | Nature::Node(_)
+            | Nature::Decision => return None,
         };
         Some(format!("{what} of {}", root.at.moment()))
     }

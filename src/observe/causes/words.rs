@@ -20,6 +20,10 @@ fn plain(text: String) -> Option<Said> {
     Some(Said { nature: Nature::Plain, text })
 }
 
+fn of_a_node(node: NodeId, text: String) -> Option<Said> {
+    Some(Said { nature: Nature::Node(node), text })
+}
+
 /// A change in words; none for those that explain nothing.
 pub(super) fn describe(what: &Changed, store: &Store) -> Option<Said> {
     match what {
@@ -28,9 +32,9 @@ pub(super) fn describe(what: &Changed, store: &Store) -> Option<Said> {
         Changed::PodRemoved { last, .. } => {
             Some(Said { nature: Nature::Loss, text: format!("pod/{}/{} gone", last.namespace, last.name) })
         }
-        Changed::NodeAdded(id) => plain(format!("{} registered", node_name(store, *id))),
-        Changed::NodeRemoved { node, .. } => plain(format!("{} deleted", node_name(store, *node))),
-        Changed::NodeUpdated { node, delta, before } => of_node(*node, *delta, before, store).and_then(plain),
+        Changed::NodeAdded(id) => of_a_node(*id, format!("{} registered", node_name(store, *id))),
+        Changed::NodeRemoved { node, .. } => of_a_node(*node, format!("{} deleted", node_name(store, *node))),
+        Changed::NodeUpdated { node, delta, before } => of_a_node(*node, of_node(*node, *delta, before, store)?),
         Changed::WorkloadUpdated(id, delta) => of_workload(*id, *delta, store).and_then(plain),
         Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) => of_budget(*id, store).and_then(plain),
         Changed::EndpointsChanged(id) => of_endpoints(*id, store).and_then(plain),

@@ -7,7 +7,7 @@ use super::nodes::{NodeFacts, Turn};
 use super::{Mechanism, Trap, TrapKind};
 use crate::component::{Config, name_of_pod, node_name};
 use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, Store, WorkloadId};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted};
 
 /// A kubelet that lives takes a few seconds after the grace period.
 const SLACK: SimDuration = SimDuration::from_secs(10);
@@ -17,8 +17,18 @@ pub(super) struct DeadNode {
     /// Pods of StatefulSets that are being deleted, and since when.
     leaving: BTreeMap<PodId, SimTime>,
     pods: Names,
+    /// How many pods each StatefulSet waited for.
+    sets: BTreeMap<String, usize>,
     first_at: Option<SimTime>,
-    worst: Option<(SimDuration, String)>,
+    worst: Option<Worst>,
+}
+
+/// The longest wait.
+#[derive(Clone, Debug)]
+struct Worst {
+    cost: SimDuration,
+    set: String,
+    text: String,
 }
 
 impl Mechanism for DeadNode {
@@ -54,10 +64,20 @@ impl Mechanism for DeadNode {
                 self.judge(end, since, pod, true, nodes, store);
             }
         }
-        let (cost, text) = self.worst?;
-        let text = format!("{text}{}", and_more(self.pods.count() - 1, "pod", "pods"));
+        let Worst { cost, set, text } = self.worst?;
+        let of_set = self.sets.remove(&set).unwrap_or(1);
+        let text = format!("{text}{}{}", and_more(of_set - 1, "pod", "pods"), likewise(&self.sets));
         Some(self.pods.trap(TrapKind::StatefulPodOnDeadNode, self.first_at?, text, Some(cost)))
     }
+}
+
+/// The other StatefulSets, the first few by name.
+fn likewise(sets: &BTreeMap<String, usize>) -> String {
+    let mut names = Names::default();
+    for (set, pods) in sets {
+        names.add(|| format!("{set} for {}", counted(*pods, "pod", "pods")));
+    }
+    if sets.is_empty() { String::new() } else { format!("; so did {names}") }
 }
 
 impl DeadNode {
@@ -79,9 +99,10 @@ impl DeadNode {
             return;
         }
         self.pods.add(|| name_of_pod(pod));
+        *self.sets.entry(set.clone()).or_default() += 1;
         self.first_at = Some(self.first_at.map_or(since, |first| first.min(since)));
         let cost = at.saturating_since(since);
-        if self.worst.as_ref().is_none_or(|worst| cost > worst.0) {
+        if self.worst.as_ref().is_none_or(|worst| cost > worst.cost) {
             let end = if is_end { ", until the end of the run" } else { "" };
             let text = format!(
                 "{set} waited for {}: Terminating from {} on, and {} was not there to confirm its end for {}{end}",
@@ -90,7 +111,7 @@ impl DeadNode {
                 node_name(store, node),
                 length(cost)
             );
-            self.worst = Some((cost, text));
+            self.worst = Some(Worst { cost, set, text });
         }
     }
 }

@@ -229,6 +229,11 @@ impl Component for ClusterAutoscaler {
         self.plan.autoscaler.is_some()
     }
 
+    /// What it does at a look is its own decision, and not that of whatever changed first since the look before.
+    fn begins_anew(timer: &AutoscalerTimer) -> bool {
+        matches!(timer, AutoscalerTimer::Scan)
+    }
+
     fn words(timer: &AutoscalerTimer, store: &Store) -> String {
         match *timer {
             AutoscalerTimer::Scan => "the regular look at the cluster".to_owned(),

@@ -1,0 +1,57 @@
+//! The story of a budget: whose eviction it refused, until when, and when it allowed one again.
+
+use super::super::record::Record;
+use super::super::sentence::Sentence;
+use super::super::words;
+use super::{Step, Story, chain};
+use crate::units::counted;
+
+/// Refusals that are told one by one.
+const TOLD_MAX: usize = 12;
+
+pub(super) fn story(record: &Record, object: &str) -> Story {
+    let effects = record.causes.effects.iter();
+    let refused = effects.filter_map(|effect| {
+        let (what, budget) = effect.what.rsplit_once(" by ")?;
+        let (pod, how) = what.split_once(" eviction refused").filter(|_| budget == object)?;
+        Some(Sentence::new("It refused the eviction of ").object(pod).text(" at ").at(effect.at).text(times(how)))
+    });
+    let mut facts: Vec<Sentence> = refused.collect();
+    if facts.len() > TOLD_MAX {
+        let more = counted(facts.len() - TOLD_MAX, "more pod", "more pods");
+        facts.truncate(TOLD_MAX);
+        facts.push(Sentence::new(format!("and of {more}, in causes.csv")));
+    }
+    let (steps, folded) = turns(record, object);
+    if folded > 0 {
+        let count = counted(folded, "change", "changes");
+        facts.push(Sentence::new(format!("{count} of how many it allows above 0 are not told: causes.csv has them")));
+    }
+    Story { facts, steps, ..Story::default() }
+}
+
+/// ` 37 times, the last at 12m5s,` as the end of a sentence.
+fn times(how: &str) -> String {
+    let how = how.trim_end_matches(',');
+    if how.is_empty() { String::new() } else { format!(", and again:{how}") }
+}
+
+/// When it began to refuse, and when no longer; how many changes say neither.
+fn turns(record: &Record, object: &str) -> (Vec<Step>, usize) {
+    let causes = &record.causes;
+    let (mut steps, mut folded) = (Vec::new(), 0);
+    let mut allowed: Option<bool> = None;
+    for &row in causes.about(object) {
+        let effect = &causes.effects[row];
+        let allows = effect.what.rsplit_once(" allows ").map(|(_, count)| count != "0");
+        if allows.is_some() && allows == allowed {
+            folded += 1;
+            continue;
+        }
+        allowed = allows.or(allowed);
+        let Some(says) = words::says(causes, row) else { continue };
+        let (because, origin) = chain(causes, row);
+        steps.push(Step { at: effect.at, says, because, origin });
+    }
+    (steps, folded)
+}

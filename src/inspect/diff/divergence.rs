@@ -269,9 +269,8 @@ fn is_about(setting: &Setting, apart: &Apart, owners: &Owners) -> bool {
     let Some((kind, name)) = setting.object.as_ref().and_then(|object| object.split_once(' ')) else { return false };
     let named = format!("{}/{name}", kind.to_ascii_lowercase());
     let rows = apart.before.iter().chain(&apart.after);
-    rows.filter_map(|row| object_of(&row.what)).any(|object| {
-        object == named || owners.get(object).is_some_and(|owners| owners.contains(&named))
-    })
+    rows.filter_map(|row| object_of(&row.what))
+        .any(|object| object == named || owners.get(object).is_some_and(|owners| owners.contains(&named)))
 }
 
 /// Of each pod, and of each owner of pods, what it belongs to, as `pods.csv` of either run has it.

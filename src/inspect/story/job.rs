@@ -50,8 +50,7 @@ fn count(record: &Record, object: &str, pods: &[&Pod]) -> Sentence {
 fn failed(record: &Record, object: &str) -> Option<Sentence> {
     let list = |name: &str| record.summary[name].as_array().into_iter().flatten();
     let text = |job: &serde_json::Value, field: &str| job[field].as_str().unwrap_or_default().to_owned();
-    let is_it =
-        |job: &&serde_json::Value| format!("job/{}/{}", text(job, "namespace"), text(job, "name")) == object;
+    let is_it = |job: &&serde_json::Value| format!("job/{}/{}", text(job, "namespace"), text(job, "name")) == object;
     if let Some(it) = list("jobs_failed_before").find(is_it) {
         return Some(Sentence::new(format!("It had failed when the run began: {}", text(it, "reason"))));
     }

@@ -15,8 +15,8 @@ use crate::component::{
 };
 use crate::model::ObjectKind;
 use crate::state::{
-    CauseId, Changed, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudget, PodDisruptionBudgetId, PodId, ServiceId, Store,
-    WorkloadId,
+    CauseId, Changed, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudget, PodDisruptionBudgetId, PodId,
+    ServiceId, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -425,12 +425,9 @@ impl Causes {
             Nature::Line => what,
             // Of a fault, its kind is enough: events.csv says what it hit.
             Nature::Action if !ended_by_itself => what.split(' ').next().unwrap_or(what),
-            Nature::Action
-            | Nature::Plain
-            | Nature::Own
-            | Nature::Loss
-            | Nature::Node(_)
-            | Nature::Decision => return None,
+            Nature::Action | Nature::Plain | Nature::Own | Nature::Loss | Nature::Node(_) | Nature::Decision => {
+                return None;
+            }
         };
         Some(format!("{what} of {}", root.at.moment()))
     }

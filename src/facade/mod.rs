@@ -26,7 +26,6 @@ mod write_options;
 pub use cluster::{Cluster, ClusterOptions};
 pub use comparison::Comparison;
 #[cfg(feature = "cli")]
-#[cfg(feature = "cli")]
 pub(crate) use comparison::expect_place_of_page;
 #[cfg(feature = "cli")]
 pub(crate) use decisions::path_of;
@@ -38,6 +37,7 @@ pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
 pub use report::Report;
+#[cfg(feature = "cli")]
 pub(crate) use report::expect_place_of_trace;
 pub use rows::{Cell, Row, Rows};
 pub use scenario::Scenario;

@@ -227,6 +227,32 @@ macro_rules! api_opaque_parts {
     };
 }
 
+/// What all sets of API words have: nothing that could be opaque, and their text by `as_str`.
+macro_rules! api_words {
+    ($name:ident) => {
+        impl crate::model::api_type::OpaqueParts for $name {
+            fn opaque_parts(
+                &self,
+                _path: &mut crate::model::field_path::FieldPath,
+                _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
+            ) {
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
 /// Writes closed sets of API words. `or Variant` after the name makes that variant the default and the meaning of the
 /// empty text.
 macro_rules! api_enums {
@@ -253,26 +279,7 @@ macro_rules! api_enums {
             }
         }
 
-        impl crate::model::api_type::OpaqueParts for $name {
-            fn opaque_parts(
-                &self,
-                _path: &mut crate::model::field_path::FieldPath,
-                _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
-            ) {
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.pad(self.as_str())
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
+        crate::model::api_type::api_words! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -323,26 +330,7 @@ macro_rules! api_open_enums {
             }
         }
 
-        impl crate::model::api_type::OpaqueParts for $name {
-            fn opaque_parts(
-                &self,
-                _path: &mut crate::model::field_path::FieldPath,
-                _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
-            ) {
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.pad(self.as_str())
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
+        crate::model::api_type::api_words! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -352,4 +340,4 @@ macro_rules! api_open_enums {
     )* };
 }
 
-pub(crate) use {api_enums, api_fields, api_opaque_parts, api_open_enums, api_structs};
+pub(crate) use {api_enums, api_fields, api_opaque_parts, api_open_enums, api_structs, api_words};

@@ -179,6 +179,6 @@ mod tests {
         check(|store| store.unfinished_by_node[0] = PodSet::default(), "listed wrongly among the unfinished ones");
         check(|store| store.pod_names.clear(), "leads elsewhere");
         check(|store| store.pods_by_namespace.clear(), "not among those of its namespace");
-        check(|store| store.ownerless_pods.clear(), "");
+        check(|store| store.ownerless_pods.clear(), "not among the ownerless");
     }
 }

@@ -12,6 +12,7 @@ use super::tuning::Tuning;
 pub use crate::diagnostics::Remark;
 use crate::diagnostics::Tone;
 use crate::units::counted;
+#[cfg(feature = "cli")]
 pub(crate) use words::spread;
 
 /// Names that a sentence of `summary.json` has; the terminal prints them all.

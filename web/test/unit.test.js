@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { decodeTable } from "../data.js";
 import { documentsOf } from "../choices.js";
 import { axisOf, figure, spread, ticks } from "../figures.js";
-import { argument, clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
+import { argument, clock, count, countdown, exactly, lasting, tickLabel, tickStep } from "../format.js";
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
 import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
@@ -34,6 +34,10 @@ test("times are cut, never rounded up", () => {
 
 test("lengths are said in the two largest units", () => {
   for (const [ms, text] of /** @type {const} */ ([[16, "0.016 s"], [12_345, "12.3 s"], [300_000, "5 min"], [1_292_555, "21 min 33 s"], [17_880_000, "4 h 58 min"], [273_600_000, "3 d 4 h"], [Infinity, "–"]])) assert.equal(lasting(ms), text);
+});
+
+test("lengths on tiles are as exact as in the verdict", () => {
+  for (const [ms, text] of /** @type {const} */ ([[536_461, "8 min 56 s"], [10_943_147, "3 h 2 min 23 s"], [86_400_000, "1 d"], [400, "0.4 s"], [12_600, "13 s"], [59_700, "1 min"]])) assert.equal(exactly(ms), text);
 });
 
 test("figures of studies are as the terminal has them", () => {

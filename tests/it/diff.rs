@@ -89,4 +89,11 @@ fn two_runs_are_told_apart_by_what_went_in() {
     assert_eq!((&found["divergence"], &found["alike"]), (&Value::Null, &Value::Bool(false)));
     assert!(text.contains("The same happened in both, up to 20m00.0s"), "{text}");
     assert!(text.contains("They are not equally long: 40m0s and 20m0s"), "{text}");
+    // What a run did not see it has not spared anybody.
+    let shorter =
+        found["workloads"].as_array().expect("a list").iter().filter(|of| of["worse_s"].as_f64() < Some(-1.0));
+    assert!(shorter.count() > 0 && !text.contains(" better,") && !text.contains(" better\n"), "{text}");
+    assert!(text.contains("0 workloads fared worse in the second run, though it was shorter"), "{text}");
+    let (_, text) = compared(&dir, "shorter", "base");
+    assert!(text.contains("0 workloads fared better in the second run, though it was longer"), "{text}");
 }

@@ -35,8 +35,9 @@ pub(super) fn of(diff: &Diff) -> Vec<Remark> {
     }
     if short != long {
         let (short, long) = (lasting(*short), lasting(*long));
-        let text = format!("They are not equally long: {short} and {long}. Figures are of the whole of each.");
-        said.push(neutral(text));
+        said.push(neutral(format!(
+            "They are not equally long: {short} and {long}. Figures are of the whole of each; nobody counts as better off in the shorter one."
+        )));
     }
     said
 }
@@ -53,18 +54,31 @@ fn of_inputs(inputs: &Inputs) -> String {
     format!("What went in differs in {}{seed}.", counted(settings.len() + more, "setting", "settings"))
 }
 
-/// How many workloads fared worse, and how many better; none if no run has one of the other's.
+/// How many workloads fared worse, and how many better; none if no run has one of the other's. What a shorter run did not see it
+/// cannot have spared anybody: it counts as worse where it was worse in less time, and never as better.
 fn fates(diff: &Diff) -> Option<Remark> {
     let in_both = diff.workloads.iter().filter(|of| of.worse_s.is_some());
-    let worse = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse >= FELT_S)).count();
-    let better = in_both.clone().filter(|of| of.worse_s.is_some_and(|worse| worse <= -FELT_S)).count();
+    let [first, second] = diff.runs.each_ref().map(|run| run.duration_s);
+    let is_worse = |worse: f64| worse >= FELT_S && first >= second;
+    let is_better = |worse: f64| worse <= -FELT_S && second >= first;
+    let worse = in_both.clone().filter(|of| of.worse_s.is_some_and(is_worse)).count();
+    let better = in_both.clone().filter(|of| of.worse_s.is_some_and(is_better)).count();
+    let is_felt = in_both.clone().any(|of| of.worse_s.is_some_and(|worse| worse.abs() >= FELT_S));
     let only = |side: usize| {
         in_both.clone().filter(move |of| of.short_end.is_some_and(|ends| ends[side] && !ends[1 - side])).count()
     };
     let (broken, whole) = (only(1), only(0));
     in_both.clone().next()?;
     let mut text = match (worse, better) {
-        (0, 0) => "No workload was short for a second longer in one run than in the other".to_owned(),
+        (0, 0) if !is_felt => "No workload was short for a second longer in one run than in the other".to_owned(),
+        _ if first > second => {
+            let fared = counted(worse, "workload fared", "workloads fared");
+            format!("{fared} worse in the second run, though it was shorter")
+        }
+        _ if first < second => {
+            let fared = counted(better, "workload fared", "workloads fared");
+            format!("{fared} better in the second run, though it was longer")
+        }
         _ => {
             format!("{} worse in the second run, {better} better", counted(worse, "workload fared", "workloads fared"))
         }

@@ -33,7 +33,7 @@ pub struct FaultRow {
     pub pods: Option<i64>,
     /// When it began.
     pub began_at: SimTime,
-    /// When it was over, or the machine was gone; none if neither was by the end of the run.
+    /// When it was over, of a reboot the machine up again, or the machine was gone; none if nothing of that was by the end of the run.
     pub ended_at: Option<SimTime>,
     /// When a node that it hit first went from Ready to not Ready, or was deleted.
     pub not_ready_at: Option<SimTime>,
@@ -71,8 +71,8 @@ impl Row for FaultRow {
             ),
             Column::maybe_time(
                 "ended_s",
-                "when it was over: the object is not whole at once; when the machine that it hits was gone, if that was before; empty if it \
-                 lasts to the end of the run",
+                "when it was over: the object is not whole at once; of a reboot when the machine was up again, or off once more; when the \
+                 machine that it hits was gone, if that was before; empty if it lasts to the end of the run",
                 |row| row.ended_at,
             ),
             Column::maybe_time(
@@ -99,6 +99,8 @@ struct Watched {
     up_at: Option<SimTime>,
     /// Whether the fault ends machines for good.
     ends_machines: bool,
+    /// Whether the fault has turned the machine off at one instant, and lasts until it is up by itself.
+    is_away: bool,
     /// Whether the node was Ready at the last look.
     was_ready: bool,
 }
@@ -143,7 +145,7 @@ impl Faults {
             {
                 let was_ready = is_ready(node, seen.store);
                 let ends_machines = nature.ends_machines;
-                let watched = Watched { row: self.rows.len(), up_at: None, ends_machines, was_ready };
+                let watched = Watched { row: self.rows.len(), up_at: None, ends_machines, is_away: false, was_ready };
                 self.watched.entry(node).or_default().push(watched);
             }
             let row = self.row(name, nature, target, seen);
@@ -306,12 +308,30 @@ impl Observer for Faults {
             self.machine_gone(*node, seen.now);
         }
         for watched in self.watched.get_mut(node).into_iter().flatten() {
-            let is_over = self.rows[watched.row].ended_at.is_some();
+            let row = &mut self.rows[watched.row];
             match change {
-                MachineChange::Booted(_) if is_over && !watched.ends_machines => watched.up_at = Some(seen.now),
+                MachineChange::Booted(_) if !watched.ends_machines => {
+                    if std::mem::take(&mut watched.is_away) {
+                        row.ended_at.get_or_insert(seen.now);
+                    }
+                    if row.ended_at.is_some() {
+                        watched.up_at = Some(seen.now);
+                    }
+                }
                 MachineChange::Booted(_) => {}
-                // A reboot is over before its machine is off.
-                _ if watched.up_at == Some(seen.now) => watched.up_at = None,
+                // A reboot is over for who did it before its machine is off.
+                _ if watched.up_at == Some(seen.now) => {
+                    watched.up_at = None;
+                    if matches!(change, MachineChange::PowerOff(_)) && row.began_at == seen.now && row.stops == Stops::Machine {
+                        watched.is_away = true;
+                        row.ended_at = None;
+                    }
+                }
+                // It is gone while it boots, or is turned off once more, by which another fault begins.
+                _ if watched.is_away => {
+                    watched.is_away = false;
+                    row.ended_at.get_or_insert(seen.now);
+                }
                 _ => {}
             }
         }

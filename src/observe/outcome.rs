@@ -89,7 +89,7 @@ impl JudgedObjective {
 }
 
 /// Pods of a DaemonSet on machines that were off: they did not run, and soon Kubernetes does not want them there either, so that
-/// nothing is short.
+/// nothing is short then.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OffMachines {
     /// Most at once.
@@ -98,6 +98,8 @@ pub struct OffMachines {
     pub pods: usize,
     /// Seconds in which there was one.
     pub total_s: f64,
+    /// Of them, those in which the DaemonSet did not count as short.
+    pub hidden_s: f64,
 }
 
 impl WorkloadOutcome {

@@ -365,6 +365,11 @@ impl Slo {
         self.by_key.get(&key).map(|&index| self.tracked[index].desired)
     }
 
+    /// Whether a workload of that name has fewer ready pods than wanted.
+    pub(super) fn is_short(&self, key: WorkloadKey) -> bool {
+        self.by_key.get(&key).is_some_and(|&index| self.tracked[index].ready < self.tracked[index].desired)
+    }
+
     /// Rows of `workloads.csv` for what the last change touched of pods that nothing modelled controls.
     pub(super) fn loose_rows(&mut self, at: SimTime) -> impl Iterator<Item = WorkloadRow> {
         let Self { touched, tracked, .. } = self;

@@ -28,7 +28,7 @@ const REASONS_MAX: usize = 3;
 const EACH_MAX: usize = 5;
 /// A kubelet that lives takes a few seconds after the grace period.
 const SLACK: SimDuration = SimDuration::from_secs(10);
-/// Seconds for which daemons may be off, besides those that count as short, until it is worth a sentence: it takes the control plane
+/// Seconds for which daemons may be off without counting as short until it is worth a sentence: it takes the control plane
 /// this long to notice that a machine is off, and as long for pods of what is gone to be collected.
 const HIDDEN_S: f64 = 120.0;
 /// Seconds without progress after which a roll-out is said to hang.
@@ -368,9 +368,7 @@ fn waiting(sentences: &mut Vec<Sentence>, standing: &[Standing<'_>]) {
 
 /// DaemonSets whose pods did not run where Kubernetes does not want them meanwhile, for longer than the figures show.
 fn daemons_off(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
-    let is_hidden = |of: &&WorkloadOutcome| {
-        of.off_machines.is_some_and(|off| off.pods > 0 || off.total_s > of.below_desired_s + HIDDEN_S)
-    };
+    let is_hidden = |of: &&WorkloadOutcome| of.off_machines.is_some_and(|off| off.pods > 0 || off.hidden_s > HIDDEN_S);
     let hidden: Vec<&WorkloadOutcome> = workloads.iter().filter(is_hidden).collect();
     if hidden.is_empty() {
         return;
@@ -378,12 +376,13 @@ fn daemons_off(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
     let state = |of: &&WorkloadOutcome| {
         let off = of.off_machines.unwrap_or_default();
         let now = if off.pods > 0 { format!(", {} at the end", off.pods) } else { String::new() };
-        let total = SimDuration::from_secs(off.total_s.round() as u64);
-        format!("{} (up to {} at once, {total} in all{now})", of.object(), off.pods_max)
+        let [total, hidden] = [off.total_s, off.hidden_s].map(|s| SimDuration::from_secs(s.round() as u64));
+        let counted = if hidden < total { format!(", of which {hidden} without") } else { ", without".to_owned() };
+        format!("{} (up to {} at once, {total} in all{counted} counting as short{now})", of.object(), off.pods_max)
     };
     let states: Vec<String> = hidden.iter().map(state).collect();
     let text = format!(
-        "Pods of {} did not run as their machines were off, which does not count as short: {}",
+        "Pods of {} did not run as their machines were off, where Kubernetes soon does not want them: {}",
         counted(hidden.len(), "DaemonSet", "DaemonSets"),
         names(&states)
     );

@@ -322,7 +322,10 @@ impl Observer for Faults {
                 // A reboot is over for who did it before its machine is off.
                 _ if watched.up_at == Some(seen.now) => {
                     watched.up_at = None;
-                    if matches!(change, MachineChange::PowerOff(_)) && row.began_at == seen.now && row.stops == Stops::Machine {
+                    if matches!(change, MachineChange::PowerOff(_))
+                        && row.began_at == seen.now
+                        && row.stops == Stops::Machine
+                    {
                         watched.is_away = true;
                         row.ended_at = None;
                     }

@@ -92,7 +92,10 @@ export function causesOf(table) {
   const what = texts(table, "what");
   /** @type {Map<string, number[]>} */
   const byObject = new Map();
+  /** @type {number[]} */
+  const refusals = [];
   for (let row = 0; row < table.rows; row++) {
+    if (what(row).includes(" eviction refused ")) refusals.push(row);
     const key = objectOf(what(row));
     if (key === "") continue;
     const rows = byObject.get(key);
@@ -112,6 +115,8 @@ export function causesOf(table) {
     at: (/** @type {number} */ row) => at[row],
     what,
     objects: byObject,
+    /** The rows of evictions that budgets refused. */
+    refusals: () => refusals,
     about: (/** @type {string} */ key) => byObject.get(key) ?? [],
     /** The row that a row follows from, or -1. @param {number} row */
     causeOf: (row) => (Number.isNaN(cause[row]) ? -1 : rowOf(cause[row])),
@@ -248,6 +253,7 @@ function filled(template, texts) {
     const [, kind, name] = /** @type {RegExpExecArray} */ (/^(?:(.*)[:/])?([^:/]*)$/.exec(told));
     const text = texts.get(name) ?? "";
     if (kind === "object:node") parts.push({ key: `node/${text}` });
+    else if (kind === "key") parts.push({ key: text });
     else add(kind === "deletion" ? endedBy(text) : kind === "obstacle" ? obstacle(text) : text);
   }
   return parts;
@@ -449,7 +455,36 @@ export function recoveryTerms(teller, first) {
     if (!next) break;
     last = next;
   }
-  return { terms, isOver: last.replacement >= 0 && Number.isFinite(model.pods.ready[last.replacement]), last };
+  const blamed = terms.flatMap((term) => withOutages(teller, term));
+  return { terms: blamed, isOver: last.replacement >= 0 && Number.isFinite(model.pods.ready[last.replacement]), last };
+}
+
+/** The process of the control plane that has to end a term, by the term's name. @type {Record<string, string>} */
+const ENDED_BY = { "monitor pass": "controller-manager", limiter: "controller-manager", notice: "controller-manager", "client rate limit": "controller-manager", recreate: "controller-manager", schedule: "scheduler" };
+
+/**
+ * A term in parts: as long as the process that has to end it is down, its outage is to blame.
+ * @param {{tables: Record<string, Table>, model: {end: number}}} teller @param {Term} term
+ * @returns {Term[]}
+ */
+export function withOutages({ tables, model }, term) {
+  const process = ENDED_BY[term.name.split(":", 1)[0]];
+  if (process === undefined) return [term];
+  const [kind, object] = [texts(tables.faults, "kind"), texts(tables.faults, "object")];
+  const [began, ended] = [numbers(tables.faults, "began_s"), numbers(tables.faults, "ended_s")];
+  /** @type {Term[]} */
+  const parts = [];
+  let last = term.from;
+  for (let row = 0; row < tables.faults.rows; row++) {
+    const to = Number.isNaN(ended[row]) ? model.end : ended[row];
+    if (object(row) !== `process/kube-${process}` || to <= last || began[row] >= term.to) continue;
+    if (began[row] > last) parts.push({ ...term, from: last, to: began[row] });
+    last = Math.max(last, began[row]);
+    parts.push({ name: `${process} down`, from: last, to: Math.min(to, term.to), why: [`nobody did it: ${kind(row)} of ${object(row)} from `, { at: began[row] }, " to ", Number.isNaN(ended[row]) ? "the end of the run" : { at: to }] });
+    last = Math.min(to, term.to);
+  }
+  if (last < term.to || parts.length === 0) parts.push({ ...term, from: last });
+  return parts;
 }
 
 /** From when a pod stopped to serve until its owner lost it. @param {Teller} teller @param {Fate} fate @returns {Term[]} */
@@ -505,7 +540,7 @@ function evictionTerms(teller, pod, lost) {
   const node = pods.node[pod];
   if (node < 0) return [];
   const toleration = timers.about(pods.key(pod)).findLast((timer) => timer.timer === "toleration" && timer.end === "fired" && timer.ended <= lost);
-  const tainted = toleration ? toleration.set : noExecuteAt(teller, nodes.names[node], lost);
+  const tainted = noExecuteAt(teller, nodes.names[node], toleration ? toleration.set : lost) ?? toleration?.set;
   if (tainted === undefined) return [];
   const unknown = isOfSilence(toleration) ? lastChangeTo(nodes, node, tainted) : undefined;
   const outage = unknown === undefined ? undefined : outageAt(nodes, node, unknown - 1);
@@ -523,7 +558,8 @@ function evictionTerms(teller, pod, lost) {
   }
   if (unknown !== undefined) terms.push({ name: "limiter", from: unknown, to: tainted, why: ["until the NoExecute taint: the node lifecycle controller takes one node of a zone after another"] });
   if (toleration) {
-    terms.push({ name: "toleration", from: tainted, to: toleration.due, why: [`${lasting(toleration.length)} for ${toleration.taint}, by ${toleration.by}`] });
+    if (toleration.set > tainted) terms.push({ name: "notice", from: tainted, to: toleration.set, why: ["until the taint eviction controller counts: it has seen the taint, or has begun anew"] });
+    terms.push({ name: "toleration", from: toleration.set, to: toleration.due, why: [`${lasting(toleration.length)} for ${toleration.taint}, by ${toleration.by}`] });
     terms.push({ name: "client rate limit", from: toleration.due, to: lost, why: ["until the deletion was through: workers and requests of the controller wait their turn"] });
   } else {
     terms.push({ name: "toleration and client rate limit", from: tainted, to: lost, why: ["until the taint eviction controller had deleted it"] });
@@ -566,7 +602,7 @@ function evictionProse({ model, timers, tables }, { pod, lost }) {
   const node = pods.node[pod];
   const name = nodes.names[node];
   const toleration = timers.about(pods.key(pod)).findLast((timer) => timer.timer === "toleration" && timer.ended <= lost);
-  const tainted = toleration ? toleration.set : noExecuteAt({ tables }, name, lost);
+  const tainted = noExecuteAt({ tables }, name, toleration ? toleration.set : lost) ?? toleration?.set;
   /** @type {Part[]} */
   const parts = ["Evicted at ", { at: lost }, " by the taint eviction controller"];
   if (tainted === undefined) return parts;
@@ -739,8 +775,22 @@ function jobFacts({ model, summary, notes }, key, members) {
   return facts;
 }
 
-/** Stretches of a budget that are told one by one. */
+/** Stretches of a budget, and pods whose eviction it refused, that are told one by one. */
 const STRETCHES_TOLD = 12;
+
+/** Whose eviction a budget refused, and when. @param {Causes} causes @param {string} budget @returns {Part[][]} */
+function refusalsBy(causes, budget) {
+  /** @type {Part[][]} */
+  const facts = [];
+  for (const row of causes.refusals()) {
+    const texts = captured("eviction refused{how} by {budget}", behind(causes.what(row)));
+    if (texts?.get("budget") !== budget) continue;
+    const how = (texts.get("how") ?? "").replace(/,$/, "");
+    facts.push(["It refused the eviction of ", { key: objectOf(causes.what(row)) }, " at ", { at: causes.at(row) }, how === "" ? "" : `, and again:${how}`]);
+  }
+  const more = facts.length - STRETCHES_TOLD;
+  return more > 0 ? [...facts.slice(0, STRETCHES_TOLD), [`and of ${counted(more, "more pod")}, in causes.csv`]] : facts;
+}
 
 /** When a budget allowed how many disruptions. @param {Teller} teller @param {string} key @returns {Story} */
 function budgetStory(teller, key) {
@@ -760,6 +810,7 @@ function budgetStory(teller, key) {
   const long = [...closed].sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, STRETCHES_TOLD).sort((a, b) => a.from - b.from);
   for (const { from, to } of long) facts.push(["No disruption from ", { at: from }, " to ", { at: to }, to >= model.end ? ", the end of the run" : "", ` (${lasting(to - from)})`]);
   if (closed.length > long.length) facts.push([`and ${counted(closed.length - long.length, "shorter stretch", "shorter stretches")}`]);
+  facts.push(...refusalsBy(causes, key));
   return { key, facts, sums: [], steps: stepsOf(teller, key) };
 }
 

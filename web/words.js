@@ -40,6 +40,8 @@ export const WORDS = {
     { "row": "had a container that {how}", "says": "Its container {how}" },
     { "row": "had an init container that {how}", "says": "Its init container {how}" },
     { "row": "has 1 ready endpoints", "says": "Has 1 ready endpoint" },
+    { "row": "eviction refused by {budget}", "says": "Its eviction was refused by {key:budget}" },
+    { "row": "eviction refused {times} times, the last at {last}, by {budget}", "says": "Its eviction was refused {times} times, the last at {last}, by {key:budget}" },
     { "row": "gone", "says": "Its object left the API" },
     { "row": "deleted", "says": "Its object was deleted" }
   ]

@@ -31,6 +31,7 @@ pub(super) fn says(causes: &Causes, effect: usize) -> Option<Sentence> {
     let told = form.says(is_news).into_iter().fold(Sentence::default(), |said, part| match part {
         Told::Text(text) => said.text(text),
         Told::Node(node) => said.object(format!("node/{node}")),
+        Told::Object(object) => said.object(object.to_owned()),
         Told::Deletion(cause) => said.text(deletion(cause, false)),
         Told::Obstacle(message) => said.text(first_half(message)),
     });

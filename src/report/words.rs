@@ -44,6 +44,8 @@ pub(crate) enum Told<'a> {
     Text(&'a str),
     /// A node, by its name.
     Node(&'a str),
+    /// An object, by its kind and name.
+    Object(&'a str),
     /// A cause of deletion.
     Deletion(&'a str),
     /// What the scheduler says stands in the way.
@@ -104,6 +106,7 @@ impl<'a> Fitting<'a> {
             let text = self.texts.iter().find(|(of, _)| *of == name).map_or("", |(_, text)| text);
             told.push(match kind {
                 "object:node" => Told::Node(text),
+                "key" => Told::Object(text),
                 "deletion" => Told::Deletion(text),
                 "obstacle" => Told::Obstacle(text),
                 _ => Told::Text(text),

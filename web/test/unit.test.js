@@ -10,7 +10,7 @@ import { argument, clock, count, countdown, exactly, lasting, tickLabel, tickSte
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
 import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
-import { causesOf, chain, clause, objectOf } from "../story.js";
+import { causesOf, chain, clause, objectOf, withOutages } from "../story.js";
 import { visible } from "../dom.js";
 
 /** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
@@ -273,4 +273,18 @@ test("text stands out from the paper", () => {
       }
     }
   }
+});
+
+test("a term that a process had to end is its outage's as long as that lasts", () => {
+  const faults = table({
+    kind: ["text", ["ControlPlaneOutage", "ControlPlaneOutage", "Crash"]], object: ["text", ["process/kube-scheduler", "process/kube-controller-manager", "node/n"]],
+    began_s: ["number", [10, 40, 0]], ended_s: ["number", [20, null, 90]],
+  });
+  const parts = (/** @type {string} */ name, /** @type {number} */ from, /** @type {number} */ to) => withOutages({ tables: { faults }, model: { end: 100 } }, { name, from, to, why: [] }).map((term) => [term.name, term.from, term.to]);
+  assert.deepEqual(parts("schedule", 5, 30), [["schedule", 5, 10], ["scheduler down", 10, 20], ["schedule", 20, 30]]);
+  assert.deepEqual(parts("schedule", 12, 18), [["scheduler down", 12, 18]]);
+  assert.deepEqual(parts("recreate: not by the end", 30, 100), [["recreate: not by the end", 30, 40], ["controller-manager down", 40, 100]]);
+  assert.deepEqual(parts("limiter", 20, 30), [["limiter", 20, 30]]);
+  assert.deepEqual(parts("toleration", 5, 30), [["toleration", 5, 30]]);
+  assert.deepEqual(parts("schedule", 7, 7), [["schedule", 7, 7]]);
 });

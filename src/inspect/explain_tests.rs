@@ -19,6 +19,10 @@ fn run() -> tempfile::TempDir {
         "time_s,namespace,kind,name,desired,ready\n0.000,shop,Deployment,web,1,1\n50.010,shop,Deployment,web,1,0\n352.500,shop,Deployment,web,1,1\n",
     );
     write(
+        "readiness.csv",
+        "time_s,namespace,name,ready\n0.000,shop,web-5d-a,True\n50.010,shop,web-5d-a,False\n352.500,shop,web-5d-b,True\n",
+    );
+    write(
         "pods.csv",
         "namespace,name,owner_kind,owner_name,initial,node,created_s,scheduled_s,started_s,ready_s,deletion_s,deletion_cause,finished_s,\
          gone_s,phase,reason,restarts,workload_kind,workload_name,taken_away,unready_s,priority\n\
@@ -115,4 +119,37 @@ fn what_no_table_names_is_known_by_its_events_and_by_what_happened_to_it() {
     assert_eq!(found.chapters[0].led_to[0].what, "deployment/shop/web changed");
     // What a table names comes first.
     assert_eq!(tell(dir.path(), "deployment/web").expect("a workload").object, "deployment/shop/web");
+}
+
+#[test]
+fn a_workload_is_short_from_when_its_pod_is_deleted_whatever_its_status_says() {
+    let dir = run();
+    let facts = || {
+        let story = tell(dir.path(), "deployment/web").expect("a workload");
+        story.facts.iter().map(|fact| serde_json::to_string(fact).expect("data")).collect::<Vec<_>>()
+    };
+    assert!(
+        facts()
+            .iter()
+            .any(|fact| fact.starts_with(r#"["Short of up to 1 from ",{"at_s":50.01}," to ",{"at_s":352.5}"#)),
+        "{:?}",
+        facts()
+    );
+    // It goes on to serve while it is being deleted, and its Deployment counts it.
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
+    write(
+        "readiness.csv",
+        "time_s,namespace,name,ready\n0.000,shop,web-5d-a,True\n351.200,shop,web-5d-a,False\n352.500,shop,web-5d-b,True\n",
+    );
+    write(
+        "workloads.csv",
+        "time_s,namespace,kind,name,desired,ready\n0.000,shop,Deployment,web,1,1\n351.210,shop,Deployment,web,1,0\n352.500,shop,Deployment,web,1,1\n",
+    );
+    assert!(
+        facts()
+            .iter()
+            .any(|fact| fact.starts_with(r#"["Short of up to 1 from ",{"at_s":350.12}," to ",{"at_s":352.5}"#)),
+        "{:?}",
+        facts()
+    );
 }

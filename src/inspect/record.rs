@@ -26,7 +26,9 @@ pub(super) struct Record {
     /// What came of the places of pods that were lost, by the position of the pod.
     pub(super) disruptions: BTreeMap<usize, Disruption>,
     pub(super) faults: Vec<Fault>,
-    /// The changes of each workload, by `deployment/NS/NAME`.
+    /// The changes of each workload, by `deployment/NS/NAME`: what is wanted as `workloads.csv` has it, and who is ready as the glossary
+    /// counts. Its status, which that table has, too, comes later, and that of a
+    /// StatefulSet counts a pod that is being deleted until its containers have ended.
     pub(super) workloads: BTreeMap<String, Vec<Counts>>,
     /// The changes of each service, by `service/NS/NAME`.
     pub(super) services: BTreeMap<String, Vec<Targets>>,
@@ -124,7 +126,7 @@ pub(super) struct Fault {
     pub(super) ended: Option<SimTime>,
 }
 
-/// A row of `workloads.csv`.
+/// How many pods a workload should have from an instant on, and how many it has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub(super) at: SimTime,
@@ -199,6 +201,7 @@ impl Record {
         }
         let end = SimTime::from_millis((summary["duration_s"].as_f64().unwrap_or(0.0) * 1000.0).round() as i64);
         let disruptions = disruptions(run, &pods, &pods_by_name)?;
+        let workloads = workloads(run, &pods, &pods_by_name)?;
         Ok(Self {
             causes,
             disruptions,
@@ -208,7 +211,7 @@ impl Record {
             taints: taints(run)?,
             timers: by_name(timers(run)?).into_iter().collect(),
             faults: faults(run)?,
-            workloads: workloads(run)?,
+            workloads,
             services: services(run)?,
             events: by_name(events(run)?).into_iter().collect(),
             summary,
@@ -355,14 +358,65 @@ fn faults(run: &RunTables) -> Result<Vec<Fault>, TableError> {
     })
 }
 
-fn workloads(run: &RunTables) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
-    let columns = ["time_s", "namespace", "kind", "name", "desired", "ready"];
-    let changes = rows(run, "workloads.csv", columns, |row, [at, namespace, kind, name, desired, ready]| {
-        let counts =
-            Counts { at: time(row, at).unwrap_or_default(), desired: count(row, desired), ready: count(row, ready) };
-        (object_name(text(row, kind), text(row, namespace), text(row, name)), counts)
+fn workloads(
+    run: &RunTables,
+    pods: &[Pod],
+    by_name: &FxHashMap<String, Vec<usize>>,
+) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
+    let columns = ["time_s", "namespace", "kind", "name", "desired"];
+    let wanted = rows(run, "workloads.csv", columns, |row, [at, namespace, kind, name, desired]| {
+        let name = object_name(text(row, kind), text(row, namespace), text(row, name));
+        (name, (time(row, at).unwrap_or_default(), count(row, desired)))
     })?;
-    Ok(by_name(changes))
+    let mut by_workload: BTreeMap<&str, Vec<(SimTime, i64)>> = BTreeMap::new();
+    for (pod, at, by) in ready_changes(run, pods, by_name)? {
+        by_workload.entry(&pods[pod].workload).or_default().push((at, by));
+    }
+    let counts = |(name, wanted): (String, Vec<(SimTime, i64)>)| {
+        let mut changes: BTreeMap<SimTime, (Option<i64>, i64)> = BTreeMap::new();
+        for (at, desired) in wanted {
+            changes.entry(at).or_default().0 = Some(desired);
+        }
+        for (at, by) in by_workload.get(name.as_str()).into_iter().flatten() {
+            changes.entry(*at).or_default().1 += by;
+        }
+        let (mut desired, mut ready) = (0, 0);
+        let told = changes.into_iter().map(|(at, (wants, by))| {
+            desired = wants.unwrap_or(desired);
+            ready += by;
+            Counts { at, desired, ready }
+        });
+        let told = told.collect();
+        (name, told)
+    };
+    Ok(self::by_name(wanted).into_iter().map(counts).collect())
+}
+
+/// When a pod began to count as ready (1) and when it ceased to (-1): it is Ready, and has neither finished nor is it being deleted.
+fn ready_changes(
+    run: &RunTables,
+    pods: &[Pod],
+    by_name: &FxHashMap<String, Vec<usize>>,
+) -> Result<Vec<(usize, SimTime, i64)>, TableError> {
+    let columns = ["time_s", "namespace", "name", "ready"];
+    let flips = rows(run, "readiness.csv", columns, |row, [at, namespace, name, ready]| {
+        let name = object_name("pod", text(row, namespace), text(row, name));
+        (name, time(row, at).unwrap_or_default(), text(row, ready) == "True")
+    })?;
+    let over = |pod: &Pod| pod.deletion.into_iter().chain(pod.finished).chain(pod.gone).min();
+    let mut is_ready = vec![false; pods.len()];
+    let mut changes = Vec::new();
+    for (name, at, ready) in flips {
+        let of_name = by_name.get(&name).into_iter().flatten().copied();
+        let Some(pod) = of_name.filter(|pod| pods[*pod].created <= at).last() else { continue };
+        if is_ready[pod] != ready && over(&pods[pod]).is_none_or(|over| at < over) {
+            is_ready[pod] = ready;
+            changes.push((pod, at, if ready { 1 } else { -1 }));
+        }
+    }
+    let left = (0..pods.len()).filter(|pod| is_ready[*pod]);
+    changes.extend(left.filter_map(|pod| Some((pod, over(&pods[pod])?, -1))));
+    Ok(changes)
 }
 
 fn services(run: &RunTables) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {

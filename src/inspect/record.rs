@@ -27,8 +27,7 @@ pub(super) struct Record {
     pub(super) disruptions: BTreeMap<usize, Disruption>,
     pub(super) faults: Vec<Fault>,
     /// The changes of each workload, by `deployment/NS/NAME`: what is wanted as `workloads.csv` has it, and who is ready as the glossary
-    /// counts. Its status, which that table has, too, comes later, and that of a
-    /// StatefulSet counts a pod that is being deleted until its containers have ended.
+    /// counts. Its status, which that table has, too, comes later, and that of a StatefulSet counts a pod that is being deleted until its containers have ended.
     pub(super) workloads: BTreeMap<String, Vec<Counts>>,
     /// The changes of each service, by `service/NS/NAME`.
     pub(super) services: BTreeMap<String, Vec<Targets>>,

@@ -288,7 +288,9 @@ fn a_budget_tells_whose_eviction_it_refused_and_the_pod_by_which_budget() {
     let refused = |object: &String| {
         let steps = tell(&run, object).expect("a story").steps;
         steps.iter().any(|step| {
-            format!("{:?}", step.says).contains("by poddisruptionbudget/default/web")
+            let said = format!("{:?}", step.says);
+            said.contains("Its eviction was refused ")
+                && said.contains(r#"by "), Object("poddisruptionbudget/default/web")"#)
                 && step.origin == Some(Origin::Scenario)
         })
     };

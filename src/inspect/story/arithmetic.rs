@@ -61,7 +61,7 @@ impl<'a> Terms<'a> {
             };
             self.until(process.term(), to.min(until), said);
         }
-        if until > self.last || !self.terms.last().is_some_and(|term| term.name == process.term()) {
+        if until > self.last || self.terms.last().is_none_or(|term| term.name != process.term()) {
             self.until(name, until, why.clone());
         }
     }

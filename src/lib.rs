@@ -204,9 +204,10 @@ pub mod verify;
 #[doc(inline)]
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
-    Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, LoadOptions, NodeView, Outcome,
-    Plan, PlanOutcome, PlayOptions, PodCounts, PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation,
-    SolveOptions, Study, StudyOutcome, SweepOptions, WriteOptions,
+    Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, Forecast, ForecastInputs,
+    ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Outcome, Plan, PlanOutcome, PlayOptions, PodCounts,
+    PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome,
+    SweepOptions, WriteOptions,
 };
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};

@@ -43,7 +43,8 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status:
   0  done
-  1  the run finished, but an `expect` of the scenario does not hold, or nothing survives a plan
+  1  the run finished, but an `expect` of the scenario does not hold, nothing survives a plan,
+     or a condition of `forecast --fail-on` holds
   2  the input or the arguments cannot be used
   3  an internal invariant broke, which is a bug of kubesquall";
 
@@ -99,6 +100,7 @@ macro_rules! commands {
 // One line a subcommand, `file::function` with its name and arguments, in the order of the help.
 commands! {
     run::run: Run(RunArgs)
+    forecast::forecast: Forecast(ForecastArgs)
     check::check: Check(CheckArgs)
     schedule::schedule: Schedule(ScheduleArgs)
     explain::explain: Explain(ExplainArgs)

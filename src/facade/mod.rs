@@ -5,6 +5,7 @@ mod cluster;
 mod comparison;
 mod decisions;
 mod error;
+mod forecast;
 mod load;
 mod outcome;
 mod place;
@@ -33,6 +34,7 @@ pub use decisions::{Decision, Decisions, Rejected};
 #[cfg(feature = "cli")]
 pub(crate) use error::{Advice, Reason};
 pub use error::{Error, ErrorKind};
+pub use forecast::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome};
 pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};

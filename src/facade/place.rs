@@ -17,6 +17,8 @@ pub(super) enum Of<'a> {
     Run,
     /// A plan of that name.
     Plan(&'a str),
+    /// A forecast of a cluster of that name.
+    Forecast(&'a str),
     /// A study of that name, or a part of it.
     Study(&'a str, Shard),
 }
@@ -31,6 +33,9 @@ impl Of<'_> {
             }
             Self::Plan(name) => {
                 (there["plan"] != name).then(|| format!("holds other results than those of the plan {name}"))
+            }
+            Self::Forecast(name) => {
+                (there["forecast"] != name).then(|| format!("holds something else than a forecast of {name}"))
             }
             Self::Study(name, shard) => match (study, serde_json::from_value::<Shard>(there["study"]["shard"].clone()))
             {

@@ -406,8 +406,8 @@ fn ready_changes(
     let mut is_ready = vec![false; pods.len()];
     let mut changes = Vec::new();
     for (name, at, ready) in flips {
-        let of_name = by_name.get(&name).into_iter().flatten().copied();
-        let Some(pod) = of_name.rev().find(|pod| pods[*pod].created <= at) else { continue };
+        let mut of_name = by_name.get(&name).into_iter().flatten().copied();
+        let Some(pod) = of_name.rfind(|pod| pods[*pod].created <= at) else { continue };
         if is_ready[pod] != ready && over(&pods[pod]).is_none_or(|over| at < over) {
             is_ready[pod] = ready;
             changes.push((pod, at, if ready { 1 } else { -1 }));

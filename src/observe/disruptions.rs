@@ -128,6 +128,20 @@ impl Phase {
     /// All, in their order.
     pub const ALL: [Self; 7] =
         [Self::Detect, Self::Wait, Self::Recreate, Self::Schedule, Self::DeadNode, Self::Start, Self::BecomeReady];
+
+    /// Its name, as columns have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Detect => "detect",
+            Self::Wait => "wait",
+            Self::Recreate => "recreate",
+            Self::Schedule => "schedule",
+            Self::DeadNode => "dead_node",
+            Self::Start => "start",
+            Self::BecomeReady => "become_ready",
+        }
+    }
 }
 
 impl DisruptionRow {

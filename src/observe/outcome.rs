@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
+use super::disruptions::Phase;
 use super::objective::MinReady;
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
@@ -50,6 +51,9 @@ pub struct WorkloadOutcome {
     pub preemptions: u32,
     /// Pods that are gone, or will be, and that nothing makes anew.
     pub lost: u32,
+    /// Seconds that its lost pods were missed for, by phase, in the order of [`Phase::ALL`].
+    #[serde(skip)]
+    pub phases_s: [f64; Phase::ALL.len()],
     /// Of a DaemonSet, its pods on machines that were off; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off_machines: Option<OffMachines>,

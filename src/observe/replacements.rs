@@ -87,6 +87,12 @@ pub(super) fn attribute(
         }
         of.lost += u32::from(pod.is_lost());
     }
+    for row in disruptions {
+        let Some(&index) = position.get(&row.workload) else { continue };
+        for (sum, phase) in workloads[index].phases_s.iter_mut().zip(&row.phases) {
+            *sum += phase.as_secs_f64();
+        }
+    }
     let end_of_time = SimTime::from_nanos(i64::MAX);
     let mut count = 0;
     for row in disruptions.iter().filter(|row| row.by == Some(DeletionCause::TaintManagerEviction)) {

@@ -479,6 +479,7 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         needless_evictions: 0,
         preemptions: 0,
         lost: 0,
+        phases_s: Default::default(),
         off_machines: None,
         availability: worst.availability(lived),
         min_ready: objective.map(|of| of.min_ready),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::exports::{Format, renamed};
 
 /// Every file that a result can have, besides tables and charts.
-const NAMES: [&str; 6] = ["patch.sh", "patch.yaml", "report.html", "scenario.lock.yaml", "summary.json", LOCK];
+const NAMES: [&str; 7] =
+    ["forecast.json", "patch.sh", "patch.yaml", "report.html", "scenario.lock.yaml", "summary.json", LOCK];
 
 /// The file that a run in progress keeps locked.
 pub(super) const LOCK: &str = "lock.tmp";
@@ -15,12 +16,28 @@ pub(super) const LOCK: &str = "lock.tmp";
 /// Where the pictures are.
 const CHARTS: &str = "charts";
 
+/// Where the changes are that a forecast proposes.
+const PATCHES: &str = "patches";
+
+/// Whether a forecast's change can be called so: `01-replicas.sh`.
+fn is_patch(name: &Path) -> bool {
+    let is_ours = |extension: &std::ffi::OsStr| extension == "sh" || extension == "yaml";
+    let stem = name.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_numbered = stem
+        .split_once('-')
+        .is_some_and(|(number, _)| number.len() >= 2 && number.bytes().all(|byte| byte.is_ascii_digit()));
+    is_numbered && name.extension().is_some_and(is_ours)
+}
+
 /// Whether a result can have a file of that name, relative to its directory.
 pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(CHARTS)) {
         // Other charts may be of another version; pictures in that form are made by others, too.
         let is_png = |chart: &str| name.file_name() == Some(renamed(chart, Format::Png).as_ref());
         return name.extension().is_some_and(|extension| extension == "svg") || super::charts::files().any(is_png);
+    }
+    if name.parent() == Some(Path::new(PATCHES)) {
+        return is_patch(name);
     }
     let tables = [crate::observe::tables(), super::tables_of_studies(), super::tables_of_plans()].concat();
     let is_table = |file: &str| name == Path::new(file) || name == Path::new(&renamed(file, Format::Parquet));
@@ -31,7 +48,10 @@ pub(super) fn is_name(name: &Path) -> bool {
 pub(super) fn is_result(place: &Path) -> bool {
     let text = fs::read(place.join("summary.json")).unwrap_or_default();
     let summary: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    summary["scenario"].is_string() || summary["plan"].is_string() || summary["study"]["study"].is_string()
+    summary["scenario"].is_string()
+        || summary["plan"].is_string()
+        || summary["forecast"].is_string()
+        || summary["study"]["study"].is_string()
 }
 
 /// Whether a file of a result stands there, or would: its directory, or the one above that of charts, holds one.
@@ -86,6 +106,7 @@ mod tests {
         check("{\"study\": \"mine\"}", false);
         check("{\"version\": \"1\", \"total\": 3}", false);
         check("{\"scenario\": \"a\", \"version\": \"0.1.0\"}", true);
+        check("{\"forecast\": \"a\"}", true);
         check("{\"plan\": \"a\", \"version\": \"0.1.0\"}", true);
         check("{\"study\": {\"study\": \"a\", \"version\": \"0.1.0\"}}", true);
     }
@@ -103,11 +124,18 @@ mod tests {
     #[test]
     fn files_of_others_are_told_from_ours() {
         let root = tempfile::tempdir().expect("a temporary directory");
-        for directory in ["charts", "notes", "empty"] {
+        for directory in ["charts", "notes", "empty", "patches"] {
             fs::create_dir(root.path().join(directory)).expect("a directory");
         }
-        let ours = ["events.csv", "events.parquet", "transcript.parquet", "charts/nodes.svg", "charts/node-states.png"];
-        let theirs = ["charts/mine.png", "mine.parquet", "notes/events.csv", "thesis.txt"];
+        let ours = [
+            "patches/01-replicas.sh",
+            "events.csv",
+            "events.parquet",
+            "transcript.parquet",
+            "charts/nodes.svg",
+            "charts/node-states.png",
+        ];
+        let theirs = ["charts/mine.png", "mine.parquet", "notes/events.csv", "patches/mine.sh", "thesis.txt"];
         for name in ours.iter().chain(&theirs) {
             fs::write(root.path().join(name), "x").expect("a file");
         }

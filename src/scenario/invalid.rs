@@ -21,7 +21,7 @@ impl std::fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 impl Invalid {
-    pub(super) fn of(diagnostic: Diagnostic) -> Self {
+    pub(crate) fn of(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: diagnostic.into(), sources: Sources::new() }
     }
 }

@@ -163,6 +163,12 @@ impl Reader {
         Self { name: name.to_owned(), text, folder, overrides: Overrides::none(), kept }
     }
 
+    /// The same with values that all of its variants have.
+    #[must_use]
+    pub(crate) fn with(self, overrides: &Overrides) -> Self {
+        Self { overrides: self.overrides.and(overrides), ..self }
+    }
+
     /// The same, but nothing of what is read is kept.
     #[must_use]
     pub(crate) fn once(self) -> Self {

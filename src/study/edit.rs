@@ -8,13 +8,13 @@ use crate::observe::workload_matches;
 use crate::scenario::{ResolvedScenario, pod_template, pod_template_mut};
 
 /// `deployment/shop/web`, as patterns name it.
-pub(super) fn path_of(object: &Object) -> String {
+pub(in crate::study) fn path_of(object: &Object) -> String {
     let metadata = object.metadata();
     format!("{}/{}/{}", object.kind().as_str().to_ascii_lowercase(), metadata.namespace, metadata.name)
 }
 
 /// The path of an object's controlling owner.
-fn owner_of(object: &Object) -> Option<String> {
+pub(super) fn owner_of(object: &Object) -> Option<String> {
     let metadata = object.metadata();
     let owner = metadata.owner_references.iter().find(|owner| owner.controller)?;
     Some(format!("{}/{}/{}", owner.kind.as_str().to_ascii_lowercase(), metadata.namespace, owner.name))

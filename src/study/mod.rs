@@ -9,6 +9,7 @@ mod confirmation;
 mod document;
 mod edit;
 mod estimate;
+pub mod forecast;
 mod grid;
 mod journal;
 mod metrics;

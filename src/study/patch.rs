@@ -1,6 +1,6 @@
 //! What makes a real cluster that of a variant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -32,6 +32,29 @@ pub(super) fn patches(today: &[ManifestObject], wanted: &[ManifestObject], setti
     }
     if patches.yaml.is_empty() && patches.shell.lines().count() == 2 {
         patches.tell("nothing is to be changed");
+    }
+    patches
+}
+
+/// What turns the objects of today into others, among which some may be new or gone.
+pub(super) fn of_change(today: &[ManifestObject], wanted: &[ManifestObject]) -> Patches {
+    let mut patches = Patches { shell: "#!/bin/sh\nset -e\n".to_owned(), yaml: String::new() };
+    let by_path = |objects: &[ManifestObject]| -> BTreeMap<String, usize> {
+        objects.iter().enumerate().map(|(index, object)| (path_of(&object.object), index)).collect()
+    };
+    let (old, new) = (by_path(today), by_path(wanted));
+    for (path, index) in &new {
+        match old.get(path) {
+            Some(before) => patches.compare(&today[*before].object, &wanted[*index].object),
+            None => patches.create(&wanted[*index].object),
+        }
+    }
+    // What a controller owns follows its owner.
+    let is_own = |index: &usize| today[*index].object.metadata().owner_references.is_empty();
+    for (path, index) in old.iter().filter(|(path, index)| !new.contains_key(*path) && is_own(index)) {
+        let metadata = today[*index].object.metadata();
+        let kind = path.split('/').next().unwrap_or_default();
+        let _ = writeln!(patches.shell, "kubectl delete {kind} {} -n {}", metadata.name, metadata.namespace);
     }
     patches
 }
@@ -70,6 +93,19 @@ impl Patches {
     fn tell(&mut self, what: &str) {
         let _ = writeln!(self.shell, "# {what}");
         let _ = writeln!(self.yaml, "# {what}");
+    }
+
+    /// A change that no document can make.
+    pub(super) fn told(what: &str) -> Self {
+        let mut patches = Self { shell: "#!/bin/sh\nset -e\n".to_owned(), yaml: String::new() };
+        patches.tell(what);
+        patches
+    }
+
+    fn create(&mut self, object: &Object) {
+        let document = object.to_value();
+        let _ = writeln!(self.shell, "kubectl apply -f - <<'EOF'\n{document:#}\nEOF");
+        let _ = writeln!(self.yaml, "---\n{document:#}");
     }
 
     fn compare(&mut self, old: &Object, new: &Object) {

@@ -16,6 +16,7 @@ mod explain;
 mod exports;
 mod faults;
 mod figures;
+mod forecast;
 mod hostile;
 mod intake;
 mod invalid;

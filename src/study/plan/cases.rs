@@ -38,7 +38,7 @@ pub(super) fn zones(store: &Store) -> Vec<LostSet> {
 }
 
 /// The values of a label, each with the nodes that have it.
-pub(super) fn domains(store: &Store, label: &str, called: &str) -> Vec<LostSet> {
+pub(in crate::study) fn domains(store: &Store, label: &str, called: &str) -> Vec<LostSet> {
     let mut domains: BTreeMap<Symbol, Vec<Symbol>> = BTreeMap::new();
     for (id, node) in store.nodes() {
         if let Some(value) = domain_of(&node.labels, label) {
@@ -87,7 +87,7 @@ fn choose(kinds: &[Vec<Symbol>], missing: usize, taken: &mut Vec<Symbol>, alike:
 }
 
 /// In how many ways `count` of `all` can be chosen.
-fn ways(all: usize, count: usize) -> u64 {
+pub(in crate::study) fn ways(all: usize, count: usize) -> u64 {
     (0..count as u64).fold(1, |ways: u64, taken| ways.saturating_mul(all as u64 - taken) / (taken + 1))
 }
 
@@ -99,13 +99,13 @@ fn in_order(store: &Store) -> Vec<(NodeId, Symbol)> {
 }
 
 /// A sort key under which numbers at the end of names count as numbers.
-fn natural(name: &str) -> (String, u64) {
+pub(in crate::study) fn natural(name: &str) -> (String, u64) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(u64::MAX))
 }
 
 /// Nodes that are alike, together; by the name of the first.
-fn kinds(store: &Store, mentioned: &FxHashSet<Symbol>) -> Vec<Vec<Symbol>> {
+pub(in crate::study) fn kinds(store: &Store, mentioned: &FxHashSet<Symbol>) -> Vec<Vec<Symbol>> {
     let mut kinds: Vec<(String, Vec<Symbol>)> = Vec::new();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
     for (id, name) in in_order(store) {
@@ -160,7 +160,7 @@ fn kind_of(pod: &Pod, store: &Store) -> String {
 
 /// Names of nodes that objects other than nodes mention, as in node affinity or the node affinity of a volume. On which node
 /// a pod stands is no mention.
-pub(super) fn mentioned(objects: &[ManifestObject]) -> FxHashSet<Symbol> {
+pub(in crate::study) fn mentioned(objects: &[ManifestObject]) -> FxHashSet<Symbol> {
     let hostname = Symbol::new(HOSTNAME);
     let mut names: FxHashMap<&str, Symbol> = FxHashMap::default();
     for object in objects {

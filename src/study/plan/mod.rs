@@ -7,7 +7,7 @@ mod amount;
 mod blast;
 mod capacity;
 mod case;
-mod cases;
+pub(in crate::study) mod cases;
 mod checker;
 mod definition;
 mod document;

@@ -1,0 +1,206 @@
+//! What a cluster, as it is or changed, costs in the years and incidents of a forecast.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::budget::{Play, Player};
+use super::fix::Fix;
+use super::incident::Incident;
+use super::intake::Forecast;
+use super::toll::Toll;
+use super::units::Loss;
+use crate::arena::Symbol;
+use crate::scenario::ResolvedScenario;
+use crate::simulation::{Prepared, Script};
+use crate::state::Store;
+use crate::study::statistics::{Interval, Sample};
+
+const CONFIDENCE: f64 = 0.95;
+
+/// How long a drain waits in vain before people give up, in seconds: the patience of the catalogue's drains.
+pub(super) const PATIENCE_S: f64 = 1800.0;
+
+/// A cluster that is to be played.
+pub(super) struct Variant {
+    pub(super) settled: Prepared,
+}
+
+impl Variant {
+    /// The cluster of a forecast with these changes.
+    pub(super) fn of(forecast: &Forecast, changes: &[(Fix, BTreeSet<String>)]) -> Self {
+        Self { settled: Prepared::new(&Self::unsettled(forecast, changes)) }
+    }
+
+    /// The same, as its objects are written.
+    pub(super) fn unsettled(forecast: &Forecast, changes: &[(Fix, BTreeSet<String>)]) -> ResolvedScenario {
+        let mut scenario = forecast.scenario.clone();
+        for (fix, workloads) in changes {
+            fix.apply(&mut scenario, workloads);
+        }
+        scenario
+    }
+}
+
+/// What plays of a cluster cost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Evaluation {
+    /// Of each year played, in their order.
+    pub(super) years: Vec<Toll>,
+    /// Of each incident played, by its position in the catalogue.
+    pub(super) incidents: BTreeMap<usize, Toll>,
+}
+
+/// Plays a number of years of random failures, with all processes or one of them.
+pub(super) fn years(
+    forecast: &Forecast,
+    player: &Player<'_>,
+    settled: &Prepared,
+    seeds: std::ops::Range<u64>,
+    only: Option<usize>,
+    what: &str,
+) -> Vec<Toll> {
+    let script = match only {
+        None => forecast.random.clone(),
+        Some(index) => {
+            let mut chaos = (*forecast.random.chaos).clone();
+            chaos.processes = vec![chaos.processes[index].clone()];
+            Script { chaos: chaos.into(), ..forecast.random.clone() }
+        }
+    };
+    let base = forecast.scenario.seed;
+    let play =
+        |seed: u64| Play { settled, script: script.clone(), seed: base.wrapping_add(seed), length: forecast.year };
+    player.play(what, &seeds.map(play).collect::<Vec<_>>())
+}
+
+/// Plays incidents, by their positions.
+pub(super) fn incidents(
+    forecast: &Forecast,
+    player: &Player<'_>,
+    settled: &Prepared,
+    which: &[usize],
+    what: &str,
+) -> BTreeMap<usize, Toll> {
+    let play = |&index: &usize| {
+        let incident = &forecast.incidents[index];
+        Play {
+            settled,
+            script: incident.script(&forecast.script),
+            seed: forecast.scenario.seed,
+            length: incident.length,
+        }
+    };
+    let tolls = player.play(what, &which.iter().map(play).collect::<Vec<_>>());
+    let blockers = Blockers::of(forecast, settled.store());
+    which
+        .iter()
+        .copied()
+        .zip(tolls)
+        .map(|(index, mut toll)| {
+            blockers.charge(&forecast.incidents[index], &mut toll);
+            (index, toll)
+        })
+        .collect()
+}
+
+impl Evaluation {
+    /// What planned work costs each unit in a year.
+    fn planned(&self, forecast: &Forecast) -> Vec<Loss> {
+        let mut sum = vec![Loss::default(); forecast.units.all.len()];
+        for (&index, toll) in &self.incidents {
+            let incident = &forecast.incidents[index];
+            let times = incident.per_year * incident.alike as f64;
+            if times > 0.0 {
+                sum.iter_mut().zip(&toll.losses).for_each(|(sum, loss)| sum.add_times(times, loss));
+            }
+        }
+        sum
+    }
+
+    /// What each year costs each unit, planned work included: a year's losses, one a unit, for each year played.
+    pub(super) fn yearly(&self, forecast: &Forecast) -> Vec<Vec<Loss>> {
+        let planned = self.planned(forecast);
+        let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64();
+        let of_year = |toll: &Toll| {
+            let mut losses = planned.clone();
+            losses.iter_mut().zip(&toll.losses).for_each(|(sum, loss)| sum.add_times(scale, loss));
+            losses
+        };
+        self.years.iter().map(of_year).collect()
+    }
+
+    /// Planned work that is blocked, times a year.
+    pub(super) fn blocked_per_year(&self, forecast: &Forecast) -> f64 {
+        let times = |(index, toll): (&usize, &Toll)| {
+            let incident = &forecast.incidents[*index];
+            if toll.blocked > 0 { incident.per_year * incident.alike as f64 } else { 0.0 }
+        };
+        self.incidents.iter().map(times).fold(0.0, |sum, times| sum + times)
+    }
+
+    /// Mean evictions a year by random failures, and needless ones.
+    pub(super) fn evictions_per_year(&self, forecast: &Forecast) -> (f64, f64) {
+        let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64() / self.years.len().max(1) as f64;
+        let sum = |of: fn(&Toll) -> u64| self.years.iter().map(of).sum::<u64>() as f64 * scale;
+        (sum(|toll| toll.evictions), sum(|toll| toll.needless_evictions))
+    }
+}
+
+/// The mean of a figure, in minutes, with its interval.
+pub(super) fn minutes(seconds: impl Iterator<Item = f64>) -> Interval {
+    Sample::new(seconds.map(|seconds| seconds / 60.0).collect()).interval(CONFIDENCE)
+}
+
+/// By how much a figure of paired years is lower, in minutes.
+pub(super) fn saving(before: &[f64], after: &[f64]) -> Interval {
+    minutes(before.iter().zip(after).map(|(before, after)| before - after))
+}
+
+/// Whom planned work waits for in vain: units whose budgets spare no pod, by the nodes of their pods; and those whose pods take
+/// longer to stop than a drain waits.
+struct Blockers {
+    by_node: BTreeMap<Symbol, BTreeSet<usize>>,
+}
+
+impl Blockers {
+    fn of(forecast: &Forecast, store: &Store) -> Self {
+        let mut by_node: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
+        let units = &forecast.units;
+        for (_, pod) in store.pods() {
+            let Some(node) = pod.node else { continue };
+            let is_spared = store.budgets.iter().any(|(_, budget)| {
+                budget.meta.namespace == pod.namespace
+                    && budget.status.expected_pods > 0
+                    && budget.status.disruptions_allowed == 0
+                    && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&pod.labels))
+            });
+            let is_slow = pod.spec.termination_grace_period_seconds.unwrap_or(30) as f64 >= PATIENCE_S;
+            if !is_spared && !is_slow {
+                continue;
+            }
+            let path = super::catalogue::workload_path(pod, store);
+            let of = units.of_workload.get(&path).into_iter().flatten().copied();
+            by_node.entry(store.node_name(node)).or_default().extend(of);
+        }
+        Self { by_node }
+    }
+
+    /// Charges an incident that was blocked to those it waited for.
+    fn charge(&self, incident: &Incident, toll: &mut Toll) {
+        if toll.blocked == 0 || !incident.kind.is_planned() {
+            return;
+        }
+        let mut guilty: BTreeSet<usize> = BTreeSet::new();
+        for (node, units) in &self.by_node {
+            let is_drained = incident.timeline.iter().any(|entry| {
+                let line = entry["kubectl"].as_str().unwrap_or_default();
+                line.starts_with("drain ") && line.split(' ').nth(1) == Some(node.as_str())
+            });
+            if is_drained {
+                guilty.extend(units);
+            }
+        }
+        for unit in guilty {
+            toll.losses[unit].blocked_s += PATIENCE_S;
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Reading a cluster: dumps, manifests or a scenario, with everything that is going to happen to it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::catalogue::Catalogue;
+use super::changes::Changes;
+use super::incident::{Incident, IncidentKind};
+use super::rates;
+use super::toll::Observing;
+use super::units::{Loss, Units};
+use crate::chaos::ChaosPlan;
+use crate::diagnostics::Diagnostic;
+use crate::model::manifest::Folder;
+use crate::observe::Objective;
+use crate::scenario::{self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario};
+use crate::simulation::{Prepared, Script};
+use crate::study::plan::cases::mentioned;
+use crate::units::SimDuration;
+
+/// How places in the document made here are named; nobody else sees it.
+const DOCUMENT: &str = "arguments";
+
+/// The longest play of random failures.
+const YEAR: SimDuration = SimDuration::from_secs(365 * 24 * 3600);
+
+/// A play of random failures has at most about so many.
+const FAILURES_MAX: f64 = 3000.0;
+
+/// What is asked besides the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Random processes in place of the usual ones: the text of a file, as `import faults` writes it, and how it is called.
+    pub rates: Option<(String, String)>,
+    /// What the catalogue is to have besides or not to have: the text of a file, and how it is called.
+    pub catalogue: Option<(String, String)>,
+}
+
+/// A cluster, and everything that is going to happen to it.
+#[derive(Debug)]
+pub struct Forecast {
+    /// How it is called.
+    pub name: String,
+    /// The cluster, in which nothing happens.
+    pub scenario: ResolvedScenario,
+    /// What happens, one at a time.
+    pub incidents: Vec<Incident>,
+    /// What the catalogue would have besides.
+    pub left_out: Vec<String>,
+    /// What is taken for granted about failures.
+    pub assumed: Vec<Assumption>,
+    /// How long a play of random failures is.
+    pub year: SimDuration,
+    /// Names of the random processes, in their order.
+    pub faults: Vec<String>,
+    pub(super) units: Units,
+    pub(super) objectives: Vec<Objective>,
+    pub(super) settled: Prepared,
+    /// Every incident in one script.
+    pub(super) script: Script,
+    /// The random processes.
+    pub(super) random: Script,
+}
+
+/// Reads a cluster: files, directories and globs of manifests and dumps, or one scenario, whose own timeline is an incident more.
+///
+/// # Errors
+///
+/// Everything that is wrong with them.
+pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &Asked) -> Result<Forecast, Invalid> {
+    let named: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let (reader, is_scenario) = match scenario_of(paths, folder)? {
+        Some(path) => (Reader::open(folder, path, overrides)?, true),
+        None => {
+            let document = json!({
+                "apiVersion": API_VERSION,
+                "kind": "Scenario",
+                "metadata": {"name": name_of(paths)},
+                "spec": {"duration": "1h", "cluster": {"manifests": named}},
+            });
+            let reader = Reader::of_text(DOCUMENT, document.to_string(), folder.clone());
+            (reader.with(overrides), false)
+        }
+    };
+    let own = if is_scenario { Some(reader.load(&Overrides::none())?) } else { None };
+    let mut nothing = Overrides::none();
+    nothing.set("spec.timeline", "[]");
+    nothing.set("spec.faults", "[]");
+    nothing.set("spec.expect", "[]");
+    let base = reader.load(&nothing)?;
+    let settled = Prepared::new(&base);
+    let mut units = Units::of(&base.objects);
+    units.down = down(&units, &base, &settled);
+    let Catalogue { mut incidents, left_out } =
+        Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
+    let mut left_out = left_out;
+    if let Some((name, text)) = &asked.catalogue {
+        Changes::read(name, text)?.apply(name, &mut incidents, &mut left_out)?;
+    }
+    let (processes, mut assumed) = match &asked.rates {
+        Some((name, text)) => (processes_of_file(name, text)?, Vec::new()),
+        None => rates::processes(settled.store()),
+    };
+    if own.is_none() {
+        assumed.push(drains_assumed());
+    }
+    let mut everything = nothing.clone();
+    let mut timeline: Vec<&Value> = Vec::new();
+    for incident in &mut incidents {
+        incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
+        timeline.extend(&incident.timeline);
+    }
+    everything.set("spec.timeline", &json!(timeline).to_string());
+    everything.set("spec.faults", &json!(processes).to_string());
+    everything.set("spec.duration", "365d");
+    let all = reader.load(&everything)?;
+    debug_assert_eq!(all.timeline.len(), timeline.len(), "each entry is one action");
+    let script = script_of(&all);
+    let random = Script { chaos: all.chaos.clone(), timeline: Vec::new(), ..script.clone() };
+    let faults = all.chaos.processes.iter().map(|process| process.name.clone()).collect();
+    if let Some(own) = own.filter(|own| !own.timeline.is_empty() || !own.chaos.processes.is_empty()) {
+        let label = format!("what happens in {}", own.name);
+        let mut incident = Incident::new(IncidentKind::Own, &own.name, label, own.duration, Vec::new());
+        incident.own = Some(whole_script(&own));
+        incidents.push(incident);
+    }
+    let year = length_of_years(&all, settled.store().nodes().count());
+    let objectives = units.objectives(&base.objectives);
+    let name = base.name.clone();
+    Ok(Forecast {
+        name,
+        scenario: base,
+        incidents,
+        left_out,
+        assumed,
+        year,
+        faults,
+        units,
+        objectives,
+        settled,
+        script,
+        random,
+    })
+}
+
+/// The units that do not serve though nothing happens: for half of an hour or more.
+fn down(units: &Units, scenario: &ResolvedScenario, settled: &Prepared) -> Vec<usize> {
+    const CALM: SimDuration = SimDuration::from_secs(3600);
+    let objectives = units.objectives(&scenario.objectives);
+    let observing = Observing { units, objectives: &objectives };
+    let calm = ChaosPlan { pools: scenario.chaos.pools.clone(), ..ChaosPlan::default() };
+    let script = Script { chaos: calm.into(), procedures: scenario.procedures.clone(), ..Script::default() };
+    let toll = observing.play(settled, script, scenario.seed, CALM);
+    let is_down = |(_, loss): &(usize, &Loss)| loss.lost_s >= CALM.as_secs_f64() / 2.0;
+    toll.losses.iter().enumerate().filter(is_down).map(|(unit, _)| unit).collect()
+}
+
+/// Everything that a scenario lets happen.
+fn whole_script(scenario: &ResolvedScenario) -> Script {
+    Script {
+        chaos: scenario.chaos.clone(),
+        kubectl: scenario.kubectl.clone(),
+        procedures: scenario.procedures.clone(),
+        timeline: scenario.timeline.clone(),
+    }
+}
+
+/// The same, without what comes at random.
+fn script_of(scenario: &ResolvedScenario) -> Script {
+    let chaos = ChaosPlan { processes: Vec::new(), ..(*scenario.chaos).clone() };
+    Script { chaos: chaos.into(), ..whole_script(scenario) }
+}
+
+/// So long that a play has about as many failures as are bearable: a year, if that has no more.
+fn length_of_years(scenario: &ResolvedScenario, nodes: usize) -> SimDuration {
+    let day = SimDuration::from_secs(24 * 3600);
+    let of_process = |process: &crate::chaos::FaultProcessSpec| {
+        let entities = if process.domain.is_some() { 1.0 } else { nodes as f64 };
+        entities * YEAR.as_secs_f64()
+            / process.time_to_failure.mean().map_or(f64::INFINITY, |mean| mean.as_secs_f64().max(1.0))
+    };
+    let failures: f64 = scenario.chaos.processes.iter().map(of_process).sum();
+    if failures <= FAILURES_MAX {
+        return YEAR;
+    }
+    let days = (365.0 * FAILURES_MAX / failures).floor().max(7.0);
+    day * (days as u64)
+}
+
+/// The scenario, if the input is one.
+fn scenario_of<'a>(paths: &'a [PathBuf], folder: &Folder) -> Result<Option<&'a Path>, Invalid> {
+    let [path] = paths else { return Ok(None) };
+    let name = path.to_string_lossy();
+    if !folder.is_file(path) || folder.is_standard_input(path) {
+        return Ok(None);
+    }
+    let text = folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?;
+    match scenario::recognize(&name, &text)? {
+        DocumentKind::Scenario => Ok(Some(path)),
+        DocumentKind::Manifest => Ok(None),
+        kind @ (DocumentKind::Study | DocumentKind::Plan) => {
+            let message = format!("{name} is a {}, not a cluster", kind.as_str());
+            let help = "give what `kubectl get -o json` saves, manifests, or a Scenario";
+            Err(Invalid::of(Diagnostic::error("scenario::another_kind", message).help(help)))
+        }
+    }
+}
+
+/// What a forecast of these files is called.
+fn name_of(paths: &[PathBuf]) -> String {
+    let is_document =
+        |path: &&PathBuf| path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json");
+    let first = paths.first();
+    let stem =
+        first.filter(is_document).and_then(|path| path.file_stem()).or_else(|| first.and_then(|path| path.file_name()));
+    let stem = stem.unwrap_or_default().to_string_lossy();
+    let is_fine = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+    let name: String = stem.to_ascii_lowercase().chars().map(|c| if is_fine(&c) { c } else { '-' }).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "cluster".to_owned() } else { name.to_owned() }
+}
+
+fn drains_assumed() -> Assumption {
+    Assumption::new(
+        "drains a year",
+        format!("each node is drained {} times a year, and patience lasts 30 min", super::catalogue::DRAINS_PER_YEAR),
+        "what planned work costs a year",
+        "--catalog FILE",
+    )
+}
+
+/// The processes of a file that `import faults` writes.
+fn processes_of_file(name: &str, text: &str) -> Result<Vec<Value>, Invalid> {
+    let refused = |message: String| {
+        let help = "write `faults:` with a list of random processes, as `import faults` does";
+        Invalid::of(Diagnostic::error("scenario::bad_value", message).help(help))
+    };
+    let read: BTreeMap<String, Value> =
+        serde_saphyr::from_str(text).map_err(|error| refused(format!("{name} cannot be read: {error}")))?;
+    let faults = read.get("faults").or_else(|| read.get("spec").and_then(|spec| spec.get("faults")));
+    match faults.and_then(Value::as_array) {
+        Some(processes) if !processes.is_empty() => Ok(processes.clone()),
+        _ => Err(refused(format!("{name} has no `faults`"))),
+    }
+}

@@ -1,0 +1,33 @@
+//! Forecasts: what is likely to happen to a cluster, whom it hurts most, what would help, and the proof.
+//!
+//! Single incidents of a catalogue and years of random failures are played from one settled state. What they cost is measured for
+//! each service, and for each workload that no service leads to. Changes that may help are made and played on the same incidents
+//! and the same years; those that help become findings, ranked by what they save.
+
+mod budget;
+mod catalogue;
+mod changes;
+mod evaluation;
+mod finding;
+mod fix;
+mod gate;
+mod incident;
+mod intake;
+mod rates;
+mod results;
+mod told;
+mod toll;
+mod units;
+mod work_out;
+
+pub use budget::Budget;
+pub use finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
+pub use fix::Fix;
+pub use gate::{Baseline, Condition};
+pub use incident::{Incident, IncidentKind};
+pub use intake::{Asked, Forecast, load};
+pub use results::{ForecastResults, IncidentRow, StandsOn};
+pub use toll::Toll;
+pub use units::{Loss, Unit};
+pub use work_out::Options;
+pub(crate) use work_out::work_out;

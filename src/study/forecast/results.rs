@@ -1,0 +1,259 @@
+//! What a forecast says: `forecast.json`, tables, patches.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::evaluation::Variant;
+use super::finding::{Dropped, Finding, Front, UnitCost};
+use super::fix::Fix;
+use super::intake::Forecast;
+use super::toll::Toll;
+use crate::scenario::Assumption;
+use crate::study::patch::{Patches, of_change};
+use crate::study::statistics::Interval;
+use crate::units::SimDuration;
+
+/// What a forecast stands on.
+#[derive(Clone, Debug, Serialize)]
+pub struct StandsOn {
+    /// Objects that were read, by kind.
+    pub objects: BTreeMap<&'static str, usize>,
+    /// Zones that labels name.
+    pub zones: usize,
+    /// Pods that have no node before anything happens.
+    pub unscheduled: usize,
+    /// Services and workloads that do not serve before anything happens, and of which nothing is counted.
+    pub down: Vec<String>,
+    /// What could not be read.
+    pub unread: Vec<String>,
+    /// What the input does not say, and what says otherwise.
+    pub assumed: Vec<Assumption>,
+}
+
+impl StandsOn {
+    pub(super) fn of(forecast: &Forecast) -> Self {
+        let mut objects: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for object in &forecast.scenario.objects {
+            *objects.entry(object.object.kind().as_str()).or_default() += 1;
+        }
+        let store = forecast.settled.store();
+        let unread = forecast.scenario.input.unread();
+        Self {
+            objects,
+            zones: super::catalogue::zone_count(store),
+            unscheduled: store.pods().filter(|(_, pod)| pod.node.is_none() && pod.is_active()).count(),
+            down: forecast.units.down.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
+            unread: unread.map(|skipped| format!("{} {} ({})", skipped.count, skipped.kind, skipped.reason)).collect(),
+            assumed: forecast.scenario.assumed.iter().chain(&forecast.assumed).cloned().collect(),
+        }
+    }
+}
+
+/// What an incident costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct IncidentRow {
+    /// Its name in the catalogue.
+    pub incident: String,
+    /// What kind of thing happens.
+    pub kind: &'static str,
+    /// The same for people.
+    pub label: String,
+    /// How many incidents it stands for.
+    pub alike: u64,
+    /// How often one of them is expected a year; 0 for what comes at random or is not expected.
+    pub per_year: f64,
+    /// Lost minutes of all services and workloads together.
+    pub lost_min: f64,
+    /// How many lose anything.
+    pub hurt: usize,
+    /// Whom it costs most.
+    pub worst: Option<String>,
+    /// Lost minutes of that one.
+    pub worst_min: f64,
+    /// Pods evicted.
+    pub evictions: u64,
+    /// Pods without a node at the end.
+    pub unscheduled: u64,
+    /// Pods that nothing makes anew.
+    pub pods_lost: u64,
+    /// Whether planned work waited in vain.
+    pub is_blocked: bool,
+}
+
+/// Rows of the incidents that were played, the worst first.
+pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) -> Vec<IncidentRow> {
+    let row = |(index, toll): (&usize, &Toll)| {
+        let incident = &forecast.incidents[*index];
+        let losses = toll.losses.iter().enumerate().map(|(unit, loss)| (loss.lost_s, unit));
+        let worst =
+            losses.clone().filter(|(lost, _)| *lost > 0.0).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        IncidentRow {
+            incident: incident.id.clone(),
+            kind: incident.kind.as_str(),
+            label: incident.label.clone(),
+            alike: incident.alike,
+            per_year: incident.per_year,
+            lost_min: toll.lost_min(),
+            hurt: losses.filter(|(lost, _)| *lost > 0.0).count(),
+            worst: worst.map(|(_, unit)| forecast.units.all[unit].object.clone()),
+            worst_min: worst.map_or(0.0, |(lost, _)| lost / 60.0),
+            evictions: toll.evictions,
+            unscheduled: toll.unscheduled,
+            pods_lost: toll.pods_lost,
+            is_blocked: toll.blocked > 0,
+        }
+    };
+    let mut rows: Vec<IncidentRow> = tolls.iter().map(row).collect();
+    rows.sort_by(|a, b| b.lost_min.total_cmp(&a.lost_min).then_with(|| a.incident.cmp(&b.incident)));
+    rows
+}
+
+/// What a forecast says.
+#[derive(Clone, Debug)]
+pub struct ForecastResults {
+    /// Of what.
+    pub name: String,
+    /// What chance was drawn from.
+    pub seed: u64,
+    /// What it stands on.
+    pub stands_on: StandsOn,
+    /// How many plays of random failures.
+    pub years: usize,
+    /// How long each of them is.
+    pub year: SimDuration,
+    /// Lost traffic of all services and workloads together, in minutes a year.
+    pub lost: Interval,
+    /// Time with fewer Ready pods than wanted, likewise.
+    pub short: Interval,
+    /// Planned work that waits in vain, likewise.
+    pub blocked: Interval,
+    /// How often planned work waits in vain a year.
+    pub blocked_per_year: f64,
+    /// The worst first.
+    pub units: Vec<UnitCost>,
+    /// The worst first.
+    pub incidents: Vec<IncidentRow>,
+    /// What to change, the most saving first.
+    pub findings: Vec<Finding>,
+    /// What was tried and is not recommended.
+    pub dropped: Vec<Dropped>,
+    /// Changes together, step by step.
+    pub front: Vec<Front>,
+    /// How many plays were made.
+    pub plays: u64,
+    /// How many the budget left out.
+    pub plays_left_out: u64,
+    /// Incidents that the catalogue leaves out.
+    pub left_out: Vec<String>,
+}
+
+impl ForecastResults {
+    /// The content of `forecast.json`.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "forecast": self.name,
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": self.seed,
+            "stands_on": self.stands_on,
+            "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0},
+            "plays": self.plays,
+            "plays_left_out": self.plays_left_out,
+            "left_out": self.left_out,
+            "metrics": self.metrics(),
+            "lost_min_per_year": self.lost,
+            "short_min_per_year": self.short,
+            "blocked_min_per_year": self.blocked,
+            "findings": self.findings.iter().enumerate().map(|(index, finding)| finding_json(index, finding)).collect::<Vec<_>>(),
+            "dropped": self.dropped,
+            "together": self.front,
+            "units": self.units.iter().map(unit_json).collect::<Vec<_>>(),
+            "incidents": self.incidents,
+        })
+    }
+
+    /// The text of `forecast.json`.
+    #[must_use]
+    pub fn json_text(&self) -> String {
+        format!("{:#}\n", self.json())
+    }
+
+    /// The figures that `--fail-on` can compare, by name.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<&'static str, f64> {
+        let worst = |kinds: &[&str]| {
+            let rows = self.incidents.iter().filter(|row| kinds.contains(&row.kind));
+            rows.map(|row| row.worst_min).fold(0.0, f64::max)
+        };
+        BTreeMap::from([
+            ("lost_traffic_min_per_year", self.lost.mean),
+            ("short_min_per_year", self.short.mean),
+            ("blocked_per_year", self.blocked_per_year),
+            ("worst_unit_lost_min_per_year", self.units.iter().map(|unit| unit.lost.mean).fold(0.0, f64::max)),
+            ("findings", self.findings.len() as f64),
+            ("node_worst_min", worst(&["nodeLost"])),
+            ("zone_worst_min", worst(&["zoneLost"])),
+            ("pair_worst_min", worst(&["pairLost"])),
+        ])
+    }
+}
+
+impl ForecastResults {
+    /// What each finding changes, as files: their names, and kubectl lines and documents.
+    #[must_use]
+    pub fn patches(&self, forecast: &Forecast) -> Vec<(String, Patches)> {
+        let of_finding = |(index, finding): (usize, &Finding)| {
+            let changes = [(finding.fix, finding.workloads.iter().cloned().collect())];
+            let changed = Variant::unsettled(forecast, &changes);
+            let mut patches = of_change(&forecast.scenario.objects, &changed.objects);
+            if finding.fix == Fix::Node {
+                patches = Patches::told("add a node like the largest that takes ordinary pods");
+            }
+            (patch_name(index, finding.fix), patches)
+        };
+        self.findings.iter().enumerate().map(of_finding).collect()
+    }
+}
+
+/// `01-replicas`.
+fn patch_name(index: usize, fix: Fix) -> String {
+    format!("{:02}-{}", index + 1, fix.as_str())
+}
+
+fn finding_json(index: usize, finding: &Finding) -> Value {
+    json!({
+        "rank": index + 1,
+        "finding": finding.sentence(),
+        "fix": finding.fix,
+        "words": finding.fix.words(),
+        "patch": format!("patches/{}.sh", patch_name(index, finding.fix)),
+        "units": finding.units,
+        "workloads": finding.workloads,
+        "cost_min_per_year": finding.cost,
+        "saved_min_per_year": finding.saved,
+        "worst": finding.worst,
+        "worst_after_min": finding.worst_after_min,
+        "price": finding.price,
+        "alternatives": finding.alternatives,
+        "is_confirmed": finding.is_confirmed,
+    })
+}
+
+fn unit_json(unit: &UnitCost) -> Value {
+    let by_phase: BTreeMap<&str, f64> = unit.by_phase.iter().map(|(phase, share)| (phase.as_str(), *share)).collect();
+    let by_fault: BTreeMap<&str, f64> = unit.by_fault.iter().map(|(name, minutes)| (name.as_str(), *minutes)).collect();
+    json!({
+        "unit": unit.object,
+        "workloads": unit.workloads,
+        "lost_min_per_year": unit.lost,
+        "short_min_per_year": unit.short,
+        "blocked_min_per_year": unit.blocked,
+        "availability": unit.availability(),
+        "worst_year_min": unit.worst_year_min,
+        "lost_min_per_year_by_fault": by_fault,
+        "share_by_phase": by_phase,
+        "worst": unit.worst,
+    })
+}

@@ -1,0 +1,215 @@
+//! What a forecast has found, in words: the terminal prints them, `summary.json` has them as its verdict.
+
+use super::finding::{Finding, Price};
+use super::results::ForecastResults;
+use crate::observe::Tone;
+use crate::study::Remark;
+use crate::study::statistics::Interval;
+use crate::units::{Quantity, QuantityFormat, counted, grouped};
+
+/// Findings that the terminal tells; the others are in the files.
+const FINDINGS_TOLD: usize = 5;
+
+/// Assumptions that the terminal tells.
+const ASSUMED_TOLD: usize = 3;
+
+/// What a drain that is blocked and lasts as long as people wait costs, and lost traffic: minutes with their interval.
+fn spread(interval: Interval) -> String {
+    let number = |value: f64| {
+        let rounded = value.round();
+        if value.abs() < 10.0 {
+            format!("{:.1}", if value.abs() < 0.05 { 0.0 } else { value })
+        } else {
+            signed(rounded)
+        }
+    };
+    if interval.mean.is_nan() {
+        return "unknown".to_owned();
+    }
+    if !interval.is_known() {
+        return number(interval.mean);
+    }
+    format!("{} [{}, {}]", number(interval.mean), number(interval.low), number(interval.high))
+}
+
+fn signed(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped(value.abs() as u64))
+}
+
+fn minutes(value: f64) -> String {
+    if value < 10.0 { format!("{value:.1} min") } else { format!("{} min", grouped(value.round() as u64)) }
+}
+
+impl Price {
+    /// What a change takes, in words; none if it takes nothing.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.nodes > 0 {
+            parts.push(counted(self.nodes as usize, "node more", "nodes more"));
+        }
+        if self.pods > 0 {
+            let memory = Quantity::from_value(self.memory).with_format(QuantityFormat::BinarySi);
+            let asked = match (self.cpu_milli, self.memory) {
+                (0, 0) => "which ask for nothing".to_owned(),
+                (cpu, _) => format!("{} cores, {memory} of memory", cpu as f64 / 1000.0),
+            };
+            parts.push(format!("{} ({asked})", counted(self.pods as usize, "pod more", "pods more")));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+impl ForecastResults {
+    /// The verdict: what it stands on, what hurts, what to change, what that brings together.
+    #[must_use]
+    pub fn told(&self) -> Vec<Remark> {
+        let mut told = vec![self.costs()];
+        let findings = self.findings.iter().take(FINDINGS_TOLD).enumerate();
+        told.extend(findings.map(|(index, finding)| finding_told(index, finding)));
+        if let Some(more) = self.findings.len().checked_sub(FINDINGS_TOLD).filter(|more| *more > 0) {
+            told.push(Remark::new(
+                Tone::Neutral,
+                format!("and {} in forecast.json", counted(more, "finding more", "findings more")),
+            ));
+        }
+        if self.findings.is_empty() {
+            let text = "Nothing was found that a change would mend";
+            told.push(Remark::new(Tone::Good, text));
+        }
+        told.extend(self.together());
+        told.push(self.stands());
+        told
+    }
+
+    fn costs(&self) -> Remark {
+        let tone = if self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 { Tone::Bad } else { Tone::Good };
+        let who = counted(self.units.len(), "service or workload", "services and workloads");
+        let text = format!("{}: {who}, {} min of lost traffic a year in all", self.name, spread(self.lost));
+        let mut remark = Remark::new(tone, text);
+        if let Some(worst) = self.units.first().filter(|unit| unit.lost.mean > 0.0) {
+            let availability = worst.availability() * 100.0;
+            remark = remark.with(format!(
+                "most of {}: {} min a year, {availability:.3} % available; the worst year played had {}",
+                worst.object,
+                spread(worst.lost),
+                minutes(worst.worst_year_min)
+            ));
+        }
+        if let Some(worst) = self.incidents.first().filter(|row| row.lost_min > 0.0) {
+            remark = remark.with(format!(
+                "worst incident: {}, {} lost by {}",
+                worst.label,
+                minutes(worst.lost_min),
+                worst.hurt
+            ));
+        }
+        if self.blocked_per_year > 0.0 {
+            let times = self.blocked_per_year.round() as usize;
+            remark = remark.with(format!(
+                "{} a year in vain for budgets or slow pods",
+                counted(times, "drain waits", "drains wait")
+            ));
+        }
+        remark
+    }
+
+    /// What all changes together bring.
+    fn together(&self) -> Option<Remark> {
+        let last = self.front.last().filter(|_| self.front.len() > 1)?;
+        let before = self.lost.mean + self.blocked.mean;
+        let mut text = format!(
+            "{} together: {} -> {} min a year",
+            counted(self.front.len(), "change", "changes"),
+            signed(before.round()),
+            spread(last.cost)
+        );
+        if let Some(price) = last.price.words() {
+            text.push_str(&format!(", for {price}"));
+        }
+        Some(Remark::new(Tone::Neutral, text))
+    }
+
+    fn stands(&self) -> Remark {
+        let years =
+            format!("{} of {} d", counted(self.years, "play", "plays"), (self.year.as_secs_f64() / 86400.0).round());
+        let mut remark = Remark::new(
+            Tone::Neutral,
+            format!(
+                "It stands on {years} of random failures and {}",
+                counted(self.incidents.len(), "incident", "incidents")
+            ),
+        );
+        if self.plays_left_out > 0 {
+            remark = remark.with(format!(
+                "{} were left out: the budget was used up",
+                counted(self.plays_left_out as usize, "play", "plays")
+            ));
+        }
+        for left in self.left_out.iter().take(ASSUMED_TOLD) {
+            remark = remark.with(left.clone());
+        }
+        for unread in &self.stands_on.unread {
+            remark = remark.with(format!("not read: {unread}"));
+        }
+        if let Some(first) = self.stands_on.down.first() {
+            let down = counted(self.stands_on.down.len(), "service or workload does", "services and workloads do");
+            remark = remark
+                .with(format!("{down} not serve before anything happens, and nothing is counted there: first {first}"));
+        }
+        if self.stands_on.unscheduled > 0 {
+            let waiting = counted(self.stands_on.unscheduled, "pod has", "pods have");
+            remark = remark.with(format!("{waiting} no node before anything happens"));
+        }
+        let assumed = &self.stands_on.assumed;
+        for assumption in assumed.iter().rev().take(ASSUMED_TOLD) {
+            remark = remark.with(format!("assumed: {} ({})", assumption.text, assumption.change));
+        }
+        if assumed.len() > ASSUMED_TOLD {
+            remark = remark.with(format!(
+                "and {} in forecast.json",
+                counted(assumed.len() - ASSUMED_TOLD, "assumption more", "assumptions more")
+            ));
+        }
+        remark
+    }
+}
+
+fn finding_told(index: usize, finding: &Finding) -> Remark {
+    let mut remark = Remark::new(Tone::Bad, format!("{}. {}", index + 1, finding.sentence()));
+    let saved = &finding.saved;
+    let mut fix =
+        format!("{}: saves {} of {} min a year", finding.fix.words(), spread(saved.cost), spread(finding.cost));
+    if let Some(price) = finding.price.words() {
+        fix.push_str(&format!("; takes {price}"));
+    }
+    remark = remark.with(fix);
+    if let Some(worst) = &finding.worst {
+        remark = remark.with(format!(
+            "{}: {} -> {}",
+            worst.label,
+            minutes(worst.lost_min),
+            minutes(finding.worst_after_min)
+        ));
+    }
+    let (blocked, after) = saved.blocked_per_year;
+    if (blocked - after).abs() >= 0.5 {
+        remark = remark.with(format!("drains that wait in vain: {} -> {} a year", blocked.round(), after.round()));
+    }
+    let (needless, more) = saved.needless_evictions_per_year;
+    if more - needless >= 1.0 {
+        remark = remark.with(format!("it makes needless evictions more: {needless:.0} -> {more:.0} a year"));
+    }
+    if saved.others.high < 0.0 {
+        remark = remark.with(format!("it costs others {} min a year", spread(negated(saved.others))));
+    }
+    if !finding.is_confirmed {
+        remark = remark.with("not confirmed on new seeds: the budget was used up");
+    }
+    remark
+}
+
+fn negated(interval: Interval) -> Interval {
+    Interval { mean: -interval.mean, low: -interval.high, high: -interval.low, ..interval }
+}

@@ -1,0 +1,576 @@
+//! A forecast is worked out: what it costs as it is, what each change saves, what they save together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::budget::{Budget, Player};
+use super::evaluation::{Evaluation, Variant, incidents, minutes, saving, years};
+use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
+use super::fix::{Circumstances, Fix};
+use super::intake::Forecast;
+use super::results::ForecastResults;
+use super::toll::Observing;
+use super::units::{Loss, is_worker};
+use crate::observe::Phase;
+use crate::parallel::Threads;
+use crate::study::edit::path_of;
+use crate::study::statistics::Sample;
+
+/// Years that are played if nothing else is asked for.
+const YEARS: u64 = 24;
+
+/// The most years that are played for the sake of a precision.
+const YEARS_MAX: u64 = 1000;
+
+/// Incidents that a change is played on besides planned work: those that cost its units most.
+const INCIDENTS_OF_A_FIX: usize = 12;
+
+/// What costs less than so many minutes a year and less than a minute in every incident is no finding.
+const COST_MIN: f64 = 0.5;
+
+/// A change has to save this share of what it is meant to save.
+const SHARE_MIN: f64 = 0.1;
+
+/// A change that saves at least this share of what the best one does is as good.
+const AS_GOOD: f64 = 0.9;
+
+/// How a forecast is worked out.
+#[derive(Debug, Default)]
+pub struct Options<'a> {
+    /// How much is played.
+    pub budget: Budget<'a>,
+    /// Years are added until the interval of the whole cost is at most this share of it wide on either side.
+    pub precision: Option<f64>,
+    /// Years that are played at first, and in all if no precision is asked for; 24 if nothing is said.
+    pub years: Option<u64>,
+}
+
+/// Works a forecast out.
+///
+/// # The order
+///
+/// What tells most comes first, so that a budget leaves out what tells least: the years as the cluster is, planned work and single
+/// incidents, then each change that may help, then the findings by themselves on new seeds, then all of them together.
+#[must_use]
+pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Threads) -> ForecastResults {
+    let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
+    let player = Player::new(observing, &options.budget, threads);
+    let search = Search { forecast, player: &player, years: options.years.unwrap_or(YEARS).max(2) };
+    let base = search.base(options.precision);
+    let chosen = search.choose(&base);
+    let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
+    dropped.extend(chosen.dropped);
+    let front = search.together(&base, &findings);
+    let by_fault = search.by_fault(&base);
+    search.results(&base, findings, dropped, front, by_fault)
+}
+
+struct Search<'a> {
+    forecast: &'a Forecast,
+    player: &'a Player<'a>,
+    years: u64,
+}
+
+/// The cluster as it is.
+struct Base {
+    evaluation: Evaluation,
+    /// Of each year, what it costs each unit.
+    yearly: Vec<Vec<Loss>>,
+}
+
+/// What changes seem to be worth, by the first seeds.
+struct Chosen {
+    proposals: BTreeMap<Fix, Proposal>,
+    dropped: Vec<Dropped>,
+}
+
+/// A change for those whom it helps most.
+#[derive(Default)]
+struct Proposal {
+    units: BTreeSet<usize>,
+    workloads: BTreeSet<String>,
+    /// What else helps some of them: how many, and what it saves them.
+    others: BTreeMap<Fix, (usize, f64)>,
+}
+
+/// What a change does for each unit.
+struct Tried {
+    fix: Fix,
+    workloads: BTreeSet<String>,
+    /// Minutes a year that each unit is better off, and the worst incident's minutes.
+    by_unit: BTreeMap<usize, Gain>,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+struct Gain {
+    /// Minutes a year, as the mean of paired years.
+    yearly: f64,
+    /// Whether these can be told from nothing.
+    is_certain: bool,
+    /// Minutes of all incidents that were compared, each once.
+    incidents: f64,
+    /// What these cost without the change.
+    incidents_before: f64,
+}
+
+impl Gain {
+    /// Whether the change is worth something to a unit that costs so many minutes a year.
+    fn pays(&self, cost: f64) -> bool {
+        let in_years = self.is_certain && self.yearly >= COST_MIN.max(SHARE_MIN * cost);
+        let in_incidents = self.incidents >= 1.0 && self.incidents >= 0.5 * self.incidents_before && self.yearly >= 0.0;
+        in_years || in_incidents
+    }
+
+    fn worth(&self) -> (f64, f64) {
+        (self.yearly, self.incidents)
+    }
+}
+
+impl Search<'_> {
+    fn base(&self, precision: Option<f64>) -> Base {
+        let forecast = self.forecast;
+        let settled = &forecast.settled;
+        let mut played = years(forecast, self.player, settled, 0..self.years, None, "years of random failures");
+        let mut order: Vec<usize> = (0..forecast.incidents.len()).collect();
+        order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
+        let tolls = incidents(forecast, self.player, settled, &order, "single incidents");
+        let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls };
+        let total = |losses: &Vec<Loss>| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost);
+        while let Some(goal) = precision {
+            let totals: Vec<f64> = evaluation.yearly(forecast).iter().map(total).collect();
+            let count = evaluation.years.len() as u64;
+            if Sample::new(totals).is_precise(goal, 0.95) || count >= YEARS_MAX || count < self.years {
+                break;
+            }
+            let more = (count + count / 2).min(YEARS_MAX);
+            let next = years(forecast, self.player, settled, count..more, None, "years, until the interval is narrow");
+            if next.is_empty() {
+                break;
+            }
+            evaluation.years.extend(next);
+        }
+        let yearly = evaluation.yearly(forecast);
+        Base { evaluation, yearly }
+    }
+
+    /// Tries each change on everybody it fits at once: services hardly touch each other, and what one of them gains is read off the
+    /// same plays.
+    fn choose(&self, base: &Base) -> Chosen {
+        let forecast = self.forecast;
+        let store = forecast.settled.store();
+        let calm = store.pods().filter(|(_, pod)| pod.node.is_none() && pod.is_active()).count() as u64;
+        let around = Circumstances {
+            zones: super::catalogue::zone_count(store),
+            nodes: store.nodes().count(),
+            lacks_room: base.evaluation.incidents.values().any(|toll| toll.unscheduled > calm),
+        };
+        let mut tried = Vec::new();
+        let mut dropped = Vec::new();
+        for fix in Fix::ALL {
+            let workloads = self.candidates(fix, base, &around);
+            if workloads.is_empty() {
+                continue;
+            }
+            match self.try_fix(fix, workloads, base) {
+                Some(found) => tried.push(found),
+                None => dropped.push(Dropped { fix, workloads: 0, why: "the budget was used up" }),
+            }
+        }
+        let mut proposals: BTreeMap<Fix, Proposal> = BTreeMap::new();
+        for unit in 0..forecast.units.all.len() {
+            let cost = mean_cost(&base.yearly, unit);
+            let gains = tried.iter().filter_map(|of| Some((of, *of.by_unit.get(&unit)?)));
+            let gains: Vec<(&Tried, Gain)> = gains.filter(|(_, gain)| gain.pays(cost)).collect();
+            let Some(most) =
+                gains.iter().map(|(_, gain)| gain.worth()).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
+            else {
+                continue;
+            };
+            let is_as_good = |gain: &Gain| gain.yearly >= AS_GOOD * most.0 && gain.incidents >= AS_GOOD * most.1;
+            let best = gains
+                .iter()
+                .find(|(_, gain)| is_as_good(gain))
+                .or_else(|| gains.iter().find(|(_, gain)| gain.worth() == most));
+            let Some((best, _)) = best else { continue };
+            let proposal = proposals.entry(best.fix).or_default();
+            proposal.units.insert(unit);
+            let of_unit = forecast.units.all[unit].workloads.iter();
+            proposal.workloads.extend(of_unit.filter(|path| best.workloads.contains(*path)).cloned());
+            for (other, gain) in gains.iter().filter(|(other, _)| other.fix != best.fix) {
+                let (count, sum) = proposal.others.entry(other.fix).or_default();
+                *count += 1;
+                *sum += gain.yearly;
+            }
+        }
+        for of in &tried {
+            let is_second = proposals.values().any(|proposal| proposal.others.contains_key(&of.fix));
+            if !proposals.contains_key(&of.fix) && !is_second {
+                dropped.push(Dropped {
+                    fix: of.fix,
+                    workloads: of.workloads.len(),
+                    why: "it saves nothing that can be told from nothing",
+                });
+            }
+        }
+        Chosen { proposals, dropped }
+    }
+
+    /// The workloads that a change fits and that work for somebody whom something costs.
+    fn candidates(&self, fix: Fix, base: &Base, around: &Circumstances) -> BTreeSet<String> {
+        let forecast = self.forecast;
+        let is_hurt = |path: &String| {
+            forecast.units.of_workload.get(path).into_iter().flatten().any(|&unit| {
+                let in_incident = || base.evaluation.incidents.values().any(|toll| toll.losses[unit].cost_s() >= 60.0);
+                mean_cost(&base.yearly, unit) >= COST_MIN || in_incident()
+            })
+        };
+        let objects = forecast.scenario.objects.iter().map(|object| &object.object).filter(|object| is_worker(object));
+        let fitting = objects.filter(|object| fix.fits(object, &forecast.scenario, around)).map(path_of);
+        fitting.filter(is_hurt).collect()
+    }
+
+    /// The incidents on which a change is tried for these units: planned work, and those that cost them most.
+    fn telling(&self, base: &Base, units: &BTreeSet<usize>) -> Vec<usize> {
+        let incidents = &self.forecast.incidents;
+        let cost = |index: &usize| -> f64 {
+            let toll = &base.evaluation.incidents[index];
+            units.iter().map(|&unit| toll.losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost)
+        };
+        let known: Vec<usize> = base.evaluation.incidents.keys().copied().collect();
+        let mut telling: Vec<usize> = known.iter().copied().filter(|index| incidents[*index].per_year > 0.0).collect();
+        let mut worst: Vec<(f64, usize)> = known
+            .iter()
+            .filter(|index| incidents[**index].per_year == 0.0)
+            .map(|index| (cost(index), *index))
+            .collect();
+        worst.retain(|(cost, _)| *cost > 0.0);
+        worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        telling.extend(worst.into_iter().take(INCIDENTS_OF_A_FIX).map(|(_, index)| index));
+        telling
+    }
+
+    /// The cost of a changed cluster, of the years `seeds` and the incidents; none if the budget does not allow for all years.
+    fn evaluate(
+        &self,
+        changes: &[(Fix, BTreeSet<String>)],
+        seeds: std::ops::Range<u64>,
+        which: &[usize],
+        what: &str,
+    ) -> Option<Evaluation> {
+        let wanted = (seeds.end - seeds.start) as usize;
+        let variant = Variant::of(self.forecast, changes);
+        let years = years(self.forecast, self.player, &variant.settled, seeds, None, what);
+        if years.len() < wanted {
+            return None;
+        }
+        let tolls = incidents(self.forecast, self.player, &variant.settled, which, what);
+        (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls })
+    }
+
+    /// What the same incidents cost as the cluster is, with these years.
+    fn same_of_base(&self, base: &Base, years: Vec<super::toll::Toll>, which: &[usize]) -> Evaluation {
+        let incidents = which.iter().map(|index| (*index, base.evaluation.incidents[index].clone())).collect();
+        Evaluation { years, incidents }
+    }
+
+    fn try_fix(&self, fix: Fix, workloads: BTreeSet<String>, base: &Base) -> Option<Tried> {
+        let forecast = self.forecast;
+        let units: BTreeSet<usize> = workloads
+            .iter()
+            .flat_map(|path| forecast.units.of_workload.get(path).into_iter().flatten().copied())
+            .collect();
+        let which = self.telling(base, &units);
+        let count = base.evaluation.years.len().min(self.years as usize);
+        let changes = [(fix, workloads.clone())];
+        let after = self.evaluate(&changes, 0..count as u64, &which, fix.words())?;
+        let before = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        let (yearly_before, yearly_after) = (before.yearly(forecast), after.yearly(forecast));
+        let gain = |unit: usize| {
+            let of = |yearly: &[Vec<Loss>]| yearly.iter().map(|losses| losses[unit].cost_s()).collect::<Vec<_>>();
+            let saved = saving(&of(&yearly_before), &of(&yearly_after));
+            let sum = |evaluation: &Evaluation| {
+                let costs = evaluation.incidents.values().map(|toll| toll.losses[unit].cost_s() / 60.0);
+                costs.fold(0.0, |sum, cost| sum + cost)
+            };
+            let (before, after) = (sum(&before), sum(&after));
+            Gain {
+                yearly: saved.mean,
+                is_certain: saved.low > 0.0,
+                incidents: before - after,
+                incidents_before: before,
+            }
+        };
+        let by_unit = units.iter().map(|&unit| (unit, gain(unit))).collect();
+        Some(Tried { fix, workloads, by_unit })
+    }
+
+    /// Plays each finding by itself on new seeds; those that do not hold are dropped. The most saving one comes first.
+    fn confirm(&self, base: &Base, proposals: BTreeMap<Fix, Proposal>) -> (Vec<Finding>, Vec<Dropped>) {
+        let forecast = self.forecast;
+        let count = base.evaluation.years.len() as u64;
+        let new = count..count + self.years.min(count);
+        let mut dropped = Vec::new();
+        if proposals.is_empty() {
+            return (Vec::new(), dropped);
+        }
+        let wanted = (new.end - new.start) as usize;
+        let as_it_is = years(forecast, self.player, &forecast.settled, new.clone(), None, "new years, to confirm");
+        let is_new = as_it_is.len() == wanted;
+        // Where the budget ends, the first seeds have to do, and that is said.
+        let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
+        let mut findings = Vec::new();
+        for (fix, Proposal { units, workloads, others }) in proposals {
+            let which = self.telling(base, &units);
+            let changes = [(fix, workloads.clone())];
+            let Some(after) = self.evaluate(&changes, seeds.clone(), &which, "each finding by itself") else {
+                dropped.push(Dropped {
+                    fix,
+                    workloads: workloads.len(),
+                    why: "the budget ended before it was confirmed",
+                });
+                continue;
+            };
+            let before = self.same_of_base(base, years_before.clone(), &which);
+            let saved = self.saved(&before, &after, &units);
+            let (worst, worst_after) = self.worst(&before, &after, &units);
+            let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
+            let in_incident = worst.as_ref().is_some_and(|worst| worst.lost_min - worst_after >= 0.5 * worst.lost_min);
+            if saved.cost.low <= 0.0 && !is_blocked && !(in_incident && saved.cost.mean >= 0.0) {
+                dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
+                continue;
+            }
+            let price = Price::of(forecast, &changes);
+            findings.push(Finding {
+                fix,
+                units: units.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
+                workloads: workloads.into_iter().collect(),
+                cost: self.cost_of(&before, &units),
+                saved,
+                worst,
+                worst_after_min: worst_after,
+                price,
+                alternatives: others
+                    .into_iter()
+                    .map(|(fix, (units, saved_min_per_year))| Alternative { fix, units, saved_min_per_year })
+                    .collect(),
+                is_confirmed: is_new,
+            });
+        }
+        findings.sort_by(|a: &Finding, b: &Finding| {
+            b.saved
+                .cost
+                .mean
+                .total_cmp(&a.saved.cost.mean)
+                .then_with(|| b.worst_saved().total_cmp(&a.worst_saved()))
+                .then(a.fix.cmp(&b.fix))
+        });
+        (findings, dropped)
+    }
+
+    fn cost_of(&self, evaluation: &Evaluation, units: &BTreeSet<usize>) -> crate::study::Interval {
+        let yearly = evaluation.yearly(self.forecast);
+        minutes(
+            yearly
+                .iter()
+                .map(|losses| units.iter().map(|&unit| losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost)),
+        )
+        .not_below_zero()
+    }
+
+    /// What a change saves its units, and what it does to everything else.
+    fn saved(&self, before: &Evaluation, after: &Evaluation, units: &BTreeSet<usize>) -> Saved {
+        let forecast = self.forecast;
+        let (yearly_before, yearly_after) = (before.yearly(forecast), after.yearly(forecast));
+        let sum = |yearly: &[Vec<Loss>], of: fn(&Loss) -> f64, counts: &dyn Fn(&usize) -> bool| {
+            let of_year = |losses: &Vec<Loss>| {
+                losses
+                    .iter()
+                    .enumerate()
+                    .filter(|(unit, _)| counts(unit))
+                    .map(|(_, loss)| of(loss))
+                    .fold(0.0, |sum, cost| sum + cost)
+            };
+            yearly.iter().map(of_year).collect::<Vec<f64>>()
+        };
+        let between = |of: fn(&Loss) -> f64, counts: &dyn Fn(&usize) -> bool| {
+            saving(&sum(&yearly_before, of, counts), &sum(&yearly_after, of, counts))
+        };
+        let is_ours = |unit: &usize| units.contains(unit);
+        let is_other = |unit: &usize| !units.contains(unit);
+        let (evictions, needless) = (before.evictions_per_year(forecast), after.evictions_per_year(forecast));
+        Saved {
+            cost: between(Loss::cost_s, &is_ours),
+            lost: between(|loss| loss.lost_s, &is_ours),
+            others: between(Loss::cost_s, &is_other),
+            evictions_per_year: (evictions.0, needless.0),
+            needless_evictions_per_year: (evictions.1, needless.1),
+            blocked_per_year: (before.blocked_per_year(forecast), after.blocked_per_year(forecast)),
+        }
+    }
+
+    /// The incident in which the change spares these units most, and what it costs with the change; where it spares them nothing, the
+    /// incident that costs them most.
+    fn worst(&self, before: &Evaluation, after: &Evaluation, units: &BTreeSet<usize>) -> (Option<Worst>, f64) {
+        let cost = |evaluation: &Evaluation, index: &usize| {
+            let toll = evaluation.incidents.get(index);
+            toll.map_or(0.0, |toll| {
+                units.iter().map(|&unit| toll.losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost) / 60.0
+            })
+        };
+        let all = before.incidents.keys().map(|index| (cost(before, index), *index));
+        let spared = |(before, index): &(f64, usize)| (before - cost(after, index)).max(0.0);
+        let by_spared = |a: &(f64, usize), b: &(f64, usize)| {
+            spared(a).total_cmp(&spared(b)).then_with(|| a.0.total_cmp(&b.0)).then(b.1.cmp(&a.1))
+        };
+        let most = all.filter(|(cost, _)| *cost > 0.0).max_by(by_spared);
+        let Some((lost_min, index)) = most else { return (None, 0.0) };
+        let incident = &self.forecast.incidents[index];
+        (Some(Worst { incident: incident.id.clone(), label: incident.label.clone(), lost_min }), cost(after, &index))
+    }
+
+    /// The findings' changes together, the cheapest minute first, until the next one saves nothing.
+    fn together(&self, base: &Base, findings: &[Finding]) -> Vec<Front> {
+        let forecast = self.forecast;
+        let mut order: Vec<&Finding> = findings.iter().collect();
+        order.sort_by(|a, b| b.saved_per_price().total_cmp(&a.saved_per_price()).then(a.fix.cmp(&b.fix)));
+        let count = base.evaluation.years.len().min(self.years as usize);
+        let everybody: BTreeSet<usize> = (0..forecast.units.all.len()).collect();
+        let mut changes: Vec<(Fix, BTreeSet<String>)> = Vec::new();
+        let mut front: Vec<Front> = Vec::new();
+        let mut last: Option<Vec<f64>> = None;
+        let total = |evaluation: &Evaluation| -> Vec<f64> {
+            let yearly = evaluation.yearly(forecast);
+            yearly.iter().map(|losses| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost)).collect()
+        };
+        let which = self.telling(base, &everybody);
+        let start = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        for finding in order {
+            let mut with = changes.clone();
+            let taken: BTreeSet<&String> =
+                changes.iter().filter(|(fix, _)| fix.replaces(finding.fix)).flat_map(|(_, of)| of).collect();
+            let workloads: BTreeSet<String> =
+                finding.workloads.iter().filter(|path| !taken.contains(path)).cloned().collect();
+            if workloads.is_empty() {
+                continue;
+            }
+            with.push((finding.fix, workloads));
+            let Some(after) = self.evaluate(&with, 0..count as u64, &which, "all findings together") else { break };
+            let now = total(&after);
+            let before = last.clone().unwrap_or_else(|| total(&start));
+            let gained = saving(&before, &now);
+            let blocked = after.blocked_per_year(forecast);
+            let less_blocked =
+                blocked < front.last().map_or(start.blocked_per_year(forecast), |last| last.blocked_per_year);
+            if gained.low <= 0.0 && !less_blocked {
+                continue;
+            }
+            changes = with;
+            front.push(Front {
+                fix: finding.fix,
+                cost: minutes(now.iter().copied()).not_below_zero(),
+                gained,
+                blocked_per_year: blocked,
+                price: Price::of(forecast, &changes),
+            });
+            last = Some(now);
+        }
+        front
+    }
+
+    /// What each kind of random failure costs by itself, with the same seeds: minutes a year of each unit.
+    fn by_fault(&self, base: &Base) -> Vec<(String, Vec<f64>)> {
+        let forecast = self.forecast;
+        let count = base.evaluation.years.len().min(self.years as usize) as u64;
+        let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64();
+        let mut found = Vec::new();
+        for (index, name) in forecast.faults.iter().enumerate() {
+            let played = years(
+                forecast,
+                self.player,
+                &forecast.settled,
+                0..count,
+                Some(index),
+                "each kind of failure by itself",
+            );
+            if (played.len() as u64) < count {
+                break;
+            }
+            let mean = |unit: usize| {
+                let sum = played.iter().map(|toll| toll.losses[unit].lost_s).fold(0.0, |sum, lost| sum + lost);
+                sum * scale / 60.0 / count.max(1) as f64
+            };
+            found.push((name.clone(), (0..forecast.units.all.len()).map(mean).collect()));
+        }
+        found
+    }
+
+    fn results(
+        &self,
+        base: &Base,
+        findings: Vec<Finding>,
+        dropped: Vec<Dropped>,
+        front: Vec<Front>,
+        by_fault: Vec<(String, Vec<f64>)>,
+    ) -> ForecastResults {
+        let forecast = self.forecast;
+        let of_unit = |unit: usize| {
+            let years = || base.yearly.iter().map(move |losses| losses[unit]);
+            let phases = |phase: usize| years().map(|loss| loss.phases_s[phase]).fold(0.0, |sum, of| sum + of);
+            let sums: Vec<f64> = (0..Phase::ALL.len()).map(phases).collect();
+            let all: f64 = sums.iter().fold(0.0, |sum, of| sum + of);
+            let share = |of: f64| if all > 0.0 { of / all } else { 0.0 };
+            let cost = |(index, toll): (&usize, &super::toll::Toll)| (toll.losses[unit].cost_s(), *index);
+            let worst = base.evaluation.incidents.iter().map(cost).filter(|(cost, _)| *cost > 0.0);
+            let worst = worst.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(cost, index)| Worst {
+                incident: forecast.incidents[index].id.clone(),
+                label: forecast.incidents[index].label.clone(),
+                lost_min: cost / 60.0,
+            });
+            UnitCost {
+                object: forecast.units.all[unit].object.clone(),
+                workloads: forecast.units.all[unit].workloads.clone(),
+                lost: minutes(years().map(|loss| loss.lost_s)).not_below_zero(),
+                short: minutes(years().map(|loss| loss.short_s)).not_below_zero(),
+                blocked: minutes(years().map(|loss| loss.blocked_s)).not_below_zero(),
+                worst_year_min: years().map(|loss| loss.lost_s / 60.0).fold(0.0, f64::max),
+                by_fault: by_fault.iter().map(|(name, of)| (name.clone(), of[unit])).collect(),
+                by_phase: Phase::ALL.iter().zip(sums).map(|(phase, of)| (*phase, share(of))).collect(),
+                worst,
+            }
+        };
+        let mut units: Vec<UnitCost> = (0..forecast.units.all.len()).map(of_unit).collect();
+        units.sort_by(|a, b| {
+            let cost = |unit: &UnitCost| unit.lost.mean + unit.blocked.mean;
+            cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object))
+        });
+        let sum = |of: fn(&Loss) -> f64| {
+            minutes(base.yearly.iter().map(|losses| losses.iter().map(of).fold(0.0, |sum, of| sum + of)))
+                .not_below_zero()
+        };
+        let (plays, wanted) = self.player.counts();
+        ForecastResults {
+            name: forecast.name.clone(),
+            seed: forecast.scenario.seed,
+            stands_on: super::results::StandsOn::of(forecast),
+            years: base.evaluation.years.len(),
+            year: forecast.year,
+            lost: sum(|loss| loss.lost_s),
+            short: sum(|loss| loss.short_s),
+            blocked: sum(|loss| loss.blocked_s),
+            blocked_per_year: base.evaluation.blocked_per_year(forecast),
+            units,
+            incidents: super::results::incident_rows(forecast, &base.evaluation.incidents),
+            findings,
+            dropped,
+            front,
+            plays,
+            plays_left_out: wanted - plays,
+            left_out: forecast.left_out.clone(),
+        }
+    }
+}
+
+/// What a unit costs a year, in minutes.
+fn mean_cost(yearly: &[Vec<Loss>], unit: usize) -> f64 {
+    let sum = yearly.iter().map(|losses| losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost);
+    sum / 60.0 / yearly.len().max(1) as f64
+}

@@ -1,0 +1,130 @@
+//! Forecasts: planted weaknesses come out first with what mends them, what only looks like one does not, and bytes are the same.
+
+use kubesquall::{Forecast, ForecastOptions, ForecastOutcome, LoadOptions};
+use serde_json::Value;
+
+/// Nodes in zones, in turn.
+fn nodes(count: usize, zones: &[&str]) -> String {
+    (0..count)
+        .map(|index| {
+            let zone = zones[index % zones.len()];
+            format!(
+                "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: node-{index}\n  labels: {{kubernetes.io/hostname: node-{index}, \
+                 topology.kubernetes.io/zone: {zone}}}\nstatus:\n  allocatable: {{cpu: \"2\", memory: 8Gi, pods: \"110\"}}\n  \
+                 conditions: [{{type: Ready, status: \"True\"}}]\n"
+            )
+        })
+        .collect()
+}
+
+/// A Deployment with a service; `more` is put into the pods' spec.
+fn served(name: &str, replicas: u32, more: &str) -> String {
+    format!(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec:\n  replicas: {replicas}\n  \
+         selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}}}}}\n    spec:\n      \
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: 100m}}}}}}]\n{more}{}",
+        service(name)
+    )
+}
+
+fn service(name: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{selector: {{app: {name}}}, ports: \
+         [{{port: 80}}]}}\n"
+    )
+}
+
+fn budget(name: &str, min_available: u32) -> String {
+    format!(
+        "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{minAvailable: \
+         {min_available}, selector: {{matchLabels: {{app: {name}}}}}}}\n"
+    )
+}
+
+fn worked_out(cluster: &str) -> (ForecastOutcome, Value) {
+    let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(4)).expect("a forecast");
+    let json = outcome.json();
+    (outcome, json)
+}
+
+/// The first finding's fix and what it is about.
+fn first(cluster: &str) -> (String, Vec<String>) {
+    let (_, json) = worked_out(cluster);
+    let finding = &json["findings"][0];
+    let workloads = finding["workloads"].as_array().into_iter().flatten();
+    let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (name(&finding["fix"]), workloads.map(name).collect())
+}
+
+/// Workloads that look weak to a linter and lose nothing.
+fn decoys() -> String {
+    served("many", 6, "")
+        + "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: shop}\nspec: {template: {spec: {restartPolicy: Never, \
+           containers: [{name: c, image: i}]}}}\n"
+}
+
+#[test]
+fn a_single_pod_wants_a_second_one() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "") + &decoys();
+    let (fix, workloads) = first(&cluster);
+    assert!(fix == "replicas" || fix == "replicasAcrossZones", "{fix}");
+    assert_eq!(workloads, ["deployment/shop/web"]);
+}
+
+#[test]
+fn a_pod_without_a_controller_wants_one() {
+    let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: lonely, namespace: shop, labels: {app: lonely}}\nspec: {containers: \
+               [{name: c, image: i}]}\n";
+    let cluster = nodes(4, &["a", "b"]) + pod + &service("lonely") + &decoys();
+    assert_eq!(first(&cluster), ("controller".to_owned(), vec!["pod/shop/lonely".to_owned()]));
+}
+
+#[test]
+fn a_budget_that_spares_nothing_is_found_by_the_drains_that_wait() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 2, "") + &budget("web", 2) + &decoys();
+    let (fix, workloads) = first(&cluster);
+    assert_eq!((fix.as_str(), workloads), ("budgetLoosen", vec!["deployment/shop/web".to_owned()]));
+}
+
+#[test]
+fn replicas_pinned_to_one_node_want_to_go_elsewhere() {
+    let pinned = "      nodeSelector: {kubernetes.io/hostname: node-0}\n";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 2, pinned) + &decoys();
+    let (fix, workloads) = first(&cluster);
+    assert_eq!((fix.as_str(), workloads), ("unpin", vec!["deployment/shop/web".to_owned()]));
+}
+
+#[test]
+fn a_grace_period_beyond_patience_blocks_drains() {
+    let slow = "      terminationGracePeriodSeconds: 7200\n";
+    let ready = served("web", 2, slow).replace(
+        "metadata: {labels: {app: web}}",
+        "metadata: {labels: {app: web}, annotations: {kubesquall.sim/stop: 3h}}",
+    );
+    let cluster = nodes(4, &["a", "b"]) + &ready + &decoys();
+    let (fix, workloads) = first(&cluster);
+    assert_eq!((fix.as_str(), workloads), ("grace", vec!["deployment/shop/web".to_owned()]));
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    let (_, json) = worked_out(&(nodes(6, &["a", "b", "c"]) + &decoys()));
+    assert_eq!(json["findings"].as_array().map(Vec::len), Some(0), "{:#}", json["findings"]);
+    assert!(json["incidents"].as_array().is_some_and(|rows| rows.len() > 20));
+}
+
+#[test]
+fn plays_in_number_and_any_threads_give_the_same_bytes() {
+    let cluster = nodes(3, &["a", "b"]) + &served("web", 1, "");
+    let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+    let with = |threads: usize| {
+        let options = ForecastOptions::new().years(3).plays(60).threads(threads.try_into().expect("some"));
+        forecast.work_out(&options).expect("a forecast").json_text()
+    };
+    let text = with(1);
+    assert_eq!(text, with(2));
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["plays"], 60);
+    assert!(json["plays_left_out"].as_u64() > Some(0));
+}

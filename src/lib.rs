@@ -115,7 +115,8 @@
 //! # Studies, plans and single decisions
 //!
 //! They have the same shape: a [`Study`] is swept or tuned and gives a [`StudyOutcome`], a [`Plan`] is solved and gives a
-//! [`PlanOutcome`], and a [`Cluster`], what `kubectl get` saves, gives [`Decisions`].
+//! [`PlanOutcome`], and a [`Cluster`], what `kubectl get` saves, gives [`Decisions`]. A [`Forecast`] takes a cluster, too, and finds what
+//! hurts it most and what helps.
 //!
 //! ```
 //! use kubesquall::Cluster;

@@ -429,16 +429,44 @@ export function silentOutageAt(nodes, node, time) {
 }
 
 /**
- * Stretches in which a workload has fewer ready pods than it wants.
- * @param {Workloads} workloads @param {number} workload @param {number} end
+ * When a pod began to count as ready (1) and when it ceased to (-1): it is Ready, and has neither finished nor is it being deleted.
+ * @param {Pods} pods @param {number} pod @returns {{at: number, by: number}[]}
+ */
+function readyChanges(pods, pod) {
+  const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod]);
+  const changes = [];
+  let isReady = 0;
+  for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1] && pods.flipAt[flip] < over; flip++) {
+    if (pods.flipReady[flip] === isReady) continue;
+    isReady = pods.flipReady[flip];
+    changes.push({ at: pods.flipAt[flip], by: isReady === 1 ? 1 : -1 });
+  }
+  if (isReady === 1 && Number.isFinite(over)) changes.push({ at: over, by: -1 });
+  return changes;
+}
+
+/**
+ * Stretches in which a workload has fewer ready pods than it wants: by who was ready, as in the summary, not by the status that its
+ * controller wrote later.
+ * @param {Model} model @param {number} workload @param {Int32Array} members Its pods
  * @returns {{from: number, to: number, missing: number}[]} `missing`: most at once
  */
-export function shortages(workloads, workload, end) {
+export function shortages({ pods, workloads, end }, workload, members) {
+  /** @type {{at: number, by: number, wants?: number}[]} */
+  const steps = [...members].flatMap((pod) => readyChanges(pods, pod));
+  for (let row = workloads.offsets[workload]; row < workloads.offsets[workload + 1]; row++) {
+    steps.push({ at: workloads.at[row], by: 0, wants: workloads.desired[row] });
+  }
+  steps.sort((a, b) => a.at - b.at);
   const found = [];
   let open = null;
-  for (let row = workloads.offsets[workload]; row < workloads.offsets[workload + 1]; row++) {
-    const missing = workloads.desired[row] - workloads.ready[row];
-    const at = workloads.at[row];
+  let [desired, ready] = [0, 0];
+  for (let step = 0; step < steps.length; step++) {
+    const { at, by, wants } = steps[step];
+    desired = wants ?? desired;
+    ready += by;
+    if (steps[step + 1]?.at === at) continue;
+    const missing = desired - ready;
     if (missing > 0 && open) open.missing = Math.max(open.missing, missing);
     else if (missing > 0) open = { from: at, to: end, missing };
     else if (open) {

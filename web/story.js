@@ -747,11 +747,11 @@ function workloadStory(teller, key, workload) {
 }
 
 /** When a workload was short. @param {Teller} teller @param {string} key @param {number} workload @returns {Part[][]} */
-function shortageFacts({ model, summary }, key, workload) {
+function shortageFacts({ model, summary, members }, key, workload) {
   const outcome = (summary.workloads ?? []).find((/** @type {any} */ of) => `${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}` === key);
   /** @type {Part[][]} */
   const facts = [];
-  const gaps = shortages(model.workloads, workload, model.end);
+  const gaps = shortages(model, workload, members(workload));
   if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, at least ${outcome.ready_min}; short for ${lasting(outcome.below_desired_s * 1000)} in all`]);
   if (outcome?.lost > 0) facts.push([`${counted(outcome.lost, "pod is", "pods are")} lost for good: nothing makes them anew`]);
   if (gaps.length === 0) facts.push(["It was never short"]);

@@ -153,10 +153,27 @@ impl Forecast {
         P: AsRef<Path>,
         T: Into<String>,
     {
+        Self::parse_with(texts, options, &ForecastInputs::new())
+    }
+
+    /// The same, with random processes and a catalogue of one's own.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them.
+    pub fn parse_with<P, T>(
+        texts: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+        asked: &ForecastInputs,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
         let texts: Vec<(PathBuf, String)> =
             texts.into_iter().map(|(path, text)| (path.as_ref().to_owned(), text.into())).collect();
         let paths: Vec<PathBuf> = texts.iter().map(|(path, _)| path.clone()).collect();
-        Self::read(&paths, &load::in_memory(texts)?, options, &Asked::default())
+        Self::read(&paths, &load::in_memory(texts)?, options, &asked.0)
     }
 
     fn read(paths: &[PathBuf], folder: &Folder, options: &LoadOptions, asked: &Asked) -> Result<Self, Error> {

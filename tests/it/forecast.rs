@@ -1,6 +1,6 @@
 //! Forecasts: planted weaknesses come out first with what mends them, what only looks like one does not, and bytes are the same.
 
-use kubesquall::{Forecast, ForecastOptions, ForecastOutcome, LoadOptions};
+use kubesquall::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, LoadOptions, PlayOptions, Scenario};
 use serde_json::Value;
 
 /// Nodes in zones, in turn.
@@ -127,4 +127,67 @@ fn plays_in_number_and_any_threads_give_the_same_bytes() {
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["plays"], 60);
     assert!(json["plays_left_out"].as_u64() > Some(0));
+}
+
+/// Machines that crash every thirty days for an hour, and nothing else that costs.
+const CRASHES: &str = "faults:\n- {name: machine, kind: Crash, nodes: {}, timeToFailure: {exponential: {mean: 30d}}, timeToRepair: {constant: \
+                       1h}}\n";
+
+fn crashing(cluster: &str, years: u64) -> Value {
+    let asked = ForecastInputs::new().rates("rates.yaml", CRASHES).catalogue("catalogue.yaml", "drainsPerYear: 0");
+    let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");
+    forecast.work_out(&ForecastOptions::new().years(years)).expect("a forecast").json()
+}
+
+#[test]
+fn a_year_costs_what_plain_replications_of_the_same_failures_cost() {
+    const YEARS: u64 = 3;
+    let cluster = nodes(3, &["a"]) + &served("web", 1, "") + &served("two", 2, "");
+    let json = crashing(&cluster, YEARS);
+    let scenario = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: plain}}\nspec:\n  duration: 365d\n  cluster: \
+         {{manifests: [cluster.yaml]}}\n  {}",
+        CRASHES.replace('\n', "\n  ")
+    );
+    let settled = Scenario::parse(&scenario, [("cluster.yaml", cluster)]).expect("a scenario").settle();
+    let options = PlayOptions::new().summary_only();
+    let plain = |name: &str| {
+        let lost = |seed: u64| {
+            let summary = settled.play_with(seed, &options).summary();
+            let services = summary["services"].as_array().expect("services").clone();
+            services.iter().find(|service| service["name"] == name).expect("it is there")["lost_traffic_s"]
+                .as_f64()
+                .expect("a number")
+        };
+        (0..YEARS).map(lost).sum::<f64>() / 60.0 / YEARS as f64
+    };
+    for name in ["web", "two"] {
+        let unit =
+            json["units"].as_array().expect("units").iter().find(|unit| unit["unit"] == format!("service/shop/{name}"));
+        let found = unit.expect("it is there")["lost_min_per_year"]["mean"].as_f64().expect("a number");
+        assert!((found - plain(name)).abs() < 1e-9 && found > 0.0, "{name}: {found} and {}", plain(name));
+    }
+}
+
+#[test]
+fn a_single_pod_loses_what_one_crash_costs_as_often_as_its_node_crashes() {
+    let json = crashing(&(nodes(3, &["a"]) + &served("web", 1, "")), 12);
+    let lost = &json["units"][0]["lost_min_per_year"];
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let rows = json["incidents"].as_array().expect("incidents").iter();
+    let of_one = rows.filter(|row| row["kind"] == "nodeLost").map(|row| number(&row["worst_min"])).fold(0.0, f64::max);
+    // Detection, five minutes of toleration and a start; repairs take longer.
+    assert!((5.5..7.0).contains(&of_one), "{of_one}");
+    // While a machine is away it does not crash again.
+    let expected = of_one * 365.0 / (30.0 + 1.0 / 24.0);
+    let (low, high) = (number(&lost["low"]), number(&lost["high"]));
+    let margin = (high - low) / 2.0;
+    assert!(low - margin < expected && expected < high + margin, "{expected} is not about [{low}, {high}]");
+}
+
+#[test]
+fn a_cluster_without_nodes_is_told_how_to_get_some() {
+    let error = Forecast::parse([("web.yaml", served("web", 1, ""))], &LoadOptions::new()).expect_err("no node");
+    assert!(error.to_string().contains("spec.cluster.nodePools=[{name: worker"), "{error}");
+    assert!(!error.to_string().contains("arguments"), "{error}");
 }

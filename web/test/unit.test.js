@@ -153,7 +153,7 @@ test("a loss is made of its phases", () => {
   assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 4, 6, 30, 0]);
   assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0, 0, 0]);
   assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0, 0, 0]);
-  assert.deepEqual(shortages(made.workloads, 0, made.end), [{ from: 200, to: 750, missing: 1 }]);
+  assert.deepEqual(shortages(made, 0, Int32Array.from([0, 1])), [{ from: 200, to: 750, missing: 1 }]);
 });
 
 test("what is short stays visible however long the span is", () => {

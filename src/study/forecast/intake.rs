@@ -12,7 +12,7 @@ use super::rates;
 use super::toll::Observing;
 use super::units::{Loss, Units};
 use crate::chaos::ChaosPlan;
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::manifest::Folder;
 use crate::observe::Objective;
 use crate::scenario::{self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario};
@@ -84,12 +84,18 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
             (reader.with(overrides), false)
         }
     };
-    let own = if is_scenario { Some(reader.load(&Overrides::none())?) } else { None };
+    let read = |overrides: &Overrides| {
+        reader.load(overrides).map_err(|invalid| if is_scenario { invalid } else { as_given(invalid) })
+    };
+    let own = if is_scenario { Some(read(&Overrides::none())?) } else { None };
     let mut nothing = Overrides::none();
     nothing.set("spec.timeline", "[]");
     nothing.set("spec.faults", "[]");
     nothing.set("spec.expect", "[]");
-    let base = reader.load(&nothing)?;
+    let mut base = read(&nothing)?;
+    if !is_scenario {
+        base.warnings = without_document(base.warnings);
+    }
     let settled = Prepared::new(&base);
     let mut units = Units::of(&base.objects);
     units.down = down(&units, &base, &settled);
@@ -115,7 +121,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     everything.set("spec.timeline", &json!(timeline).to_string());
     everything.set("spec.faults", &json!(processes).to_string());
     everything.set("spec.duration", "365d");
-    let all = reader.load(&everything)?;
+    let all = read(&everything)?;
     debug_assert_eq!(all.timeline.len(), timeline.len(), "each entry is one action");
     let script = script_of(&all);
     let random = Script { chaos: all.chaos.clone(), timeline: Vec::new(), ..script.clone() };
@@ -206,6 +212,24 @@ fn scenario_of<'a>(paths: &'a [PathBuf], folder: &Folder) -> Result<Option<&'a P
             Err(Invalid::of(Diagnostic::error("scenario::another_kind", message).help(help)))
         }
     }
+}
+
+/// Problems of a cluster without a document, as its user knows their places.
+fn as_given(invalid: Invalid) -> Invalid {
+    Invalid { diagnostics: without_document(invalid.diagnostics), ..invalid }
+}
+
+fn without_document(diagnostics: Diagnostics) -> Diagnostics {
+    let in_words = |mut diagnostic: Diagnostic| {
+        diagnostic.labels.retain(|label| &*label.location.file != DOCUMENT);
+        if diagnostic.code == "scenario::no_nodes" {
+            let help = "nodes that no file has: `--set 'spec.cluster.nodePools=[{name: worker, count: 6, zones: [a, b, c], template: {status: \
+                        {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}}}}]'`";
+            diagnostic = diagnostic.help(help);
+        }
+        diagnostic
+    };
+    diagnostics.into_iter().map(in_words).collect()
 }
 
 /// What a forecast of these files is called.

@@ -89,6 +89,22 @@ fn difference(old: &Value, new: &Value) -> Option<Value> {
     }
 }
 
+/// Writes what the API server wants to be said, though it is what our types take for granted and leave out.
+fn say_what_is_required(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(constraints)) = fields.get_mut("topologySpreadConstraints") {
+                for constraint in constraints.iter_mut().filter_map(Value::as_object_mut) {
+                    constraint.entry("whenUnsatisfiable").or_insert_with(|| json!("DoNotSchedule"));
+                }
+            }
+            fields.values_mut().for_each(say_what_is_required);
+        }
+        Value::Array(items) => items.iter_mut().for_each(say_what_is_required),
+        _ => {}
+    }
+}
+
 impl Patches {
     fn tell(&mut self, what: &str) {
         let _ = writeln!(self.shell, "# {what}");
@@ -103,7 +119,8 @@ impl Patches {
     }
 
     fn create(&mut self, object: &Object) {
-        let document = object.to_value();
+        let mut document = object.to_value();
+        say_what_is_required(&mut document);
         let _ = writeln!(self.shell, "kubectl apply -f - <<'EOF'\n{document:#}\nEOF");
         let _ = writeln!(self.yaml, "---\n{document:#}");
     }
@@ -116,7 +133,8 @@ impl Patches {
         {
             return;
         }
-        let Some(spec) = difference(&old.to_value()["spec"], &new.to_value()["spec"]) else { return };
+        let Some(mut spec) = difference(&old.to_value()["spec"], &new.to_value()["spec"]) else { return };
+        say_what_is_required(&mut spec);
         let kind = new.kind();
         if matches!(new, Object::Job(_)) {
             self.tell(&format!("{} cannot be changed: create it anew with what patch.yaml says of it", path_of(new)));
@@ -174,6 +192,27 @@ mod tests {
             found.shell.contains("kubectl patch cronjob nightly -n shop --type=merge -p '{\"spec\":{\"jobTemplate\":")
         );
         assert!(found.shell.contains("# job/shop/once cannot be changed") && !found.shell.contains("patch job "));
+    }
+
+    #[test]
+    fn what_is_new_is_applied_what_is_gone_is_deleted_and_nothing_required_is_left_out() {
+        let today = manifest::load_text("shop.yaml", edit::tests::SHOP).objects;
+        let mut wanted = today.clone();
+        wanted.retain(|object| !matches!(object.object, Object::Pod(_)));
+        let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\nspec: {maxUnavailable: 1, \
+                      selector: {matchLabels: {app: web}}}\n";
+        wanted.extend(manifest::load_text("budget.yaml", budget).objects);
+        if let Some(template) = crate::scenario::pod_template_mut(&mut wanted[0].object) {
+            template.spec.topology_spread_constraints.push(crate::model::TopologySpreadConstraint {
+                max_skew: 1,
+                topology_key: crate::arena::Symbol::new("kubernetes.io/hostname"),
+                ..Default::default()
+            });
+        }
+        let found = of_change(&today, &wanted);
+        assert!(found.shell.contains("kubectl apply -f - <<'EOF'") && found.shell.contains("\"PodDisruptionBudget\""));
+        assert!(found.shell.contains("kubectl delete pod other -n shop"));
+        assert!(found.shell.contains("\"whenUnsatisfiable\":\"DoNotSchedule\""), "{}", found.shell);
     }
 
     #[test]

@@ -22,7 +22,8 @@ impl WorkloadKey {
     }
 
     /// The workload that a user would name: a pod's owner, or that owner's Deployment; the pod itself if it has none.
-    pub(super) fn of_pod(pod: &Pod, store: &Store) -> Self {
+    #[must_use]
+    pub fn of_pod(pod: &Pod, store: &Store) -> Self {
         let of_owner = root_of(pod, store).and_then(|root| Self::of(root, store));
         of_owner.unwrap_or_else(|| Self::of_loose_pod(pod))
     }

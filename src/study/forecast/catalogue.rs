@@ -11,8 +11,9 @@ use super::units::{Units, is_worker};
 use crate::arena::Symbol;
 use crate::engine::Streams;
 use crate::model::{Object, ZONE_LABEL, zone_of};
+use crate::observe::WorkloadKey;
 use crate::scenario::ResolvedScenario;
-use crate::state::{Store, WorkloadId};
+use crate::state::Store;
 use crate::study::edit::path_of;
 use crate::study::plan::cases::{domains, kinds, ways};
 use crate::units::SimDuration;
@@ -229,7 +230,7 @@ impl Catalogue {
         for (_, pod) in store.pods() {
             if let Some(node) = pod.node.filter(|node| store.node(*node).is_some()) {
                 let name = store.node_name(node);
-                let first = nodes.entry(workload_path(pod, store)).or_insert(name);
+                let first = nodes.entry(WorkloadKey::of_pod(pod, store).to_string()).or_insert(name);
                 if name.as_str() < first.as_str() {
                     *first = name;
                 }
@@ -253,22 +254,6 @@ impl Catalogue {
         }
         self.add_all(IncidentKind::RolloutWhileNodeLost, incidents);
     }
-}
-
-/// The path of the workload that a pod belongs to; its own, if it has none.
-pub(super) fn workload_path(pod: &crate::state::Pod, store: &Store) -> String {
-    let root = root_of(pod, store).and_then(|root| Some((root, store.workload_meta(root)?)));
-    match root {
-        Some((root, meta)) => format!("{}/{}/{}", root.kind().as_str().to_ascii_lowercase(), meta.namespace, meta.name),
-        None => format!("pod/{}/{}", pod.namespace, pod.name),
-    }
-}
-
-/// The workload that a pod's owner belongs to.
-fn root_of(pod: &crate::state::Pod, store: &Store) -> Option<WorkloadId> {
-    let owner = WorkloadId::from_owner(pod.owner?)?;
-    let above = store.workload_meta(owner).and_then(|meta| meta.owner).and_then(WorkloadId::from_owner);
-    Some(above.unwrap_or(owner))
 }
 
 fn crash(names: &[&str], length: &str) -> Value {

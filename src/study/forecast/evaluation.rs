@@ -9,6 +9,7 @@ use super::intake::Forecast;
 use super::toll::Toll;
 use super::units::Loss;
 use crate::arena::Symbol;
+use crate::observe::WorkloadKey;
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Script};
 use crate::state::Store;
@@ -177,7 +178,7 @@ impl Blockers {
             if !is_spared && !is_slow {
                 continue;
             }
-            let path = super::catalogue::workload_path(pod, store);
+            let path = WorkloadKey::of_pod(pod, store).to_string();
             let of = units.of_workload.get(&path).into_iter().flatten().copied();
             by_node.entry(store.node_name(node)).or_default().extend(of);
         }

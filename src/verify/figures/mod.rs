@@ -137,7 +137,9 @@ fn verdict(observed: &Observed) -> Result<(), String> {
     ];
     let verdict = &observed.summary.verdict;
     for (metric, matter) in reasons {
-        let is_bad = metrics.get(metric).is_some_and(|count| *count > 0.0);
+        // Jobs that had failed before are told, too, and not counted among those of the run.
+        let had_failed = matter == Matter::JobFailed && !observed.summary.jobs_failed_before.is_empty();
+        let is_bad = had_failed || metrics.get(metric).is_some_and(|count| *count > 0.0);
         let is_said = verdict.iter().any(|sentence| sentence.kind == matter && sentence.tone == Tone::Bad);
         // Of many orders only the first are listed one by one.
         let is_cut = verdict.iter().any(|sentence| sentence.text.starts_with("and "));

@@ -88,7 +88,10 @@ fn parts_make_the_whole_whatever_the_number_of_threads() {
     let text = fs::read_to_string(&runs).expect("runs");
     let last = text.trim_end().rfind('\n').expect("lines");
     fs::write(&runs, &text[..=last]).expect("cut short");
-    assert!(refusal(&["merge", one, two, three, "--out", &place("half")]).contains("of 20 that were written by its summary.json"));
+    assert!(
+        refusal(&["merge", one, two, three, "--out", &place("half")])
+            .contains("of 20 that were written by its summary.json")
+    );
 }
 
 #[test]

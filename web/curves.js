@@ -124,7 +124,7 @@ export function showShares(box, lengths, open, view) {
     plot?.destroy();
     const color = colors();
     plot = new uPlot({
-      width: Math.min(560, box.clientWidth), height: 190, ms: 1, padding: [8, 12, 0, 0],
+      width: Math.min(560, box.clientWidth), height: 190, ms: 1, padding: [8, 34, 0, 0],
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { x: { time: false, range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, most || 1] }, y: { range: [0, 100] } },
       axes: [

@@ -2,7 +2,7 @@
 
 import { loadSummary, loadTable, noTable, numbers } from "./data.js";
 import { breakable, byId, el, fill, named } from "./dom.js";
-import { clock, count, counted, lasting, shortName } from "./format.js";
+import { clock, count, counted, exactly, inPairs, lasting, shortName } from "./format.js";
 import { begin, listenToTheme } from "./shell.js";
 import { createView } from "./view.js";
 import { listenToBar, listenToLinks } from "./scrubber.js";
@@ -252,8 +252,9 @@ function showSides(diff) {
   fill(byId("sides"), diff.runs.map((/** @type {any} */ run, /** @type {number} */ at) => el("p", {}, el("span", { class: `key line-key line-${at}` }, `${SIDES[at]} run`), " ",
     named(run.dir, "strong"), el("span", { class: "muted" }, `: ${run.scenario}, seed ${run.seed}, ${inWords(run.duration_s)}`), run.overrides.map((/** @type {string} */ change) => [" ", el("code", {}, named(change))]).flat())));
   const tile = (/** @type {string} */ label, /** @type {[number, number]} */ [one, other], /** @type {(value: number) => string} */ text) => el("div", { class: "figure" },
-    el("span", { class: "figure-label" }, label), el("strong", {}, one === other ? text(one) : `${text(one)} → ${text(other)}`), el("span", { class: "muted" }, one === other ? "in both" : signed(other - one, text)));
-  const long = (/** @type {number} */ value) => (value > 0 ? lasting(value * 1000) : "none");
+    el("span", { class: "figure-label" }, label), el("strong", {}, inPairs(one === other ? text(one) : `${text(one)} → ${text(other)}`)), el("span", { class: "muted" }, one === other ? "in both" : signed(other - one, text)));
+  // As exact as the sentences of a run's own page: figures of which the difference is told have to say it.
+  const long = (/** @type {number} */ value) => (value > 0 ? exactly(value * 1000) : "none");
   fill(byId("figures"), diff.headlines.map((/** @type {any} */ of) => tile(of.label, of.values, of.metric.endsWith("_s") ? long : count)));
 }
 

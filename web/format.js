@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /**
- * A moment: `10:43.4`, `1:02:03.4`, `12d 03:04:05.6`; rounded to tenths, as `explain` has it.
+ * A moment: `10:43.4`, `1:02:03.4`, `12d 03:04:05.6`; rounded to tenths, as `explain` has it: `10m43.4s`, `12d03h04m05.6s`.
  * @param {number} ms
  * @returns {string}
  */
@@ -72,6 +72,15 @@ export function exactly(ms) {
   if (seconds < 60) return lasting(ms < 1000 ? ms : seconds * 1000);
   const parts = [[Math.floor(seconds / 86_400), "d"], [Math.floor(seconds / 3600) % 24, "h"], [Math.floor(seconds / 60) % 60, "min"], [seconds % 60, "s"]];
   return parts.filter(([units]) => units !== 0).map(([units, name]) => `${units} ${name}`).join(" ");
+}
+
+/**
+ * A length whose numbers stay on the line of their units.
+ * @param {string} text
+ * @returns {string}
+ */
+export function inPairs(text) {
+  return text.replace(/(\d) (?=[a-z])/g, "$1\u00a0");
 }
 
 /** @param {number} units @param {number} big @param {string} bigName @param {string} smallName */

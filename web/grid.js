@@ -86,8 +86,34 @@ export function objectLink(key, text = key) {
  * @param {import("./story.js").Part[]} parts
  */
 export function sentenceNodes(parts) {
-  return parts.map((part) => {
+  return unbroken(parts.map((part) => {
     if (typeof part === "string") return named(part);
     return "at" in part ? timeLink(part.at) : objectLink(part.key);
-  });
+  }));
+}
+
+/** A mark that ends what stands before it. */
+const MARK = /^[,.;:)]+/;
+
+/**
+ * Keeps the mark behind a link on its line: a link is a button, behind which browsers break lines.
+ * @param {Node[]} nodes
+ * @returns {Node[]}
+ */
+export function unbroken(nodes) {
+  /** @type {Node[]} */
+  const kept = [];
+  for (const node of nodes) {
+    const before = kept[kept.length - 1];
+    const text = node.textContent ?? "";
+    const mark = before instanceof HTMLButtonElement && !(node instanceof HTMLButtonElement) ? MARK.exec(text)?.[0] : undefined;
+    if (mark === undefined) {
+      kept.push(node);
+      continue;
+    }
+    kept[kept.length - 1] = el("span", { class: "unbroken" }, before, mark);
+    const rest = text.slice(mark.length);
+    if (rest !== "") kept.push(node instanceof Text ? document.createTextNode(rest) : named(rest));
+  }
+  return kept;
 }

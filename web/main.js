@@ -2,7 +2,7 @@
 
 import { loadSummary, loadTable, numbers } from "./data.js";
 import { byId, el, fill } from "./dom.js";
-import { clock, count, counted, exactly, lasting } from "./format.js";
+import { clock, count, counted, exactly, inPairs, lasting } from "./format.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { createView } from "./view.js";
 import { listenToBar, listenToLinks } from "./scrubber.js";
@@ -11,7 +11,7 @@ import { fatesOf } from "./fates.js";
 import { timersOf } from "./timers.js";
 import { procedureBars, podsByWorkload } from "./lanes.js";
 import { causesOf, notesOf } from "./story.js";
-import { objectLink } from "./grid.js";
+import { objectLink, unbroken } from "./grid.js";
 import { showPodCurve } from "./curves.js";
 import { showTimeline } from "./timeline.js";
 import { showCluster } from "./cluster.js";
@@ -33,6 +33,13 @@ function minReadyOf(workload) {
 /** What tells the two longest times apart. */
 const GAP_TITLE = "The longest time on end in which a workload had fewer ready pods than it has to have: its objective's minReady, and where it has no objective all that are wanted. The longest shortage in the verdict counts against what is wanted, whatever an objective allows.";
 
+/** What lost traffic is counted in. @param {number} services @param {boolean} isLost */
+function trafficOf(services, isLost) {
+  if (services === 0) return "there is no service that could lose any";
+  if (services === 1) return isLost ? "of all that comes to the one service" : "of the one service";
+  return isLost ? `of all that comes to a service; the sum over ${count(services)} services` : `of ${count(services)} services`;
+}
+
 /** @param {any} summary @param {Model} model */
 function showFigures(summary, model) {
   const { metrics } = summary;
@@ -40,7 +47,7 @@ function showFigures(summary, model) {
   const short = workloads.filter((/** @type {any} */ of) => of.below_desired_s > 0 || of.ready < of.desired).length;
   const shortEnd = metrics.workloads_below_desired_end ?? 0;
   const lost = metrics.pods_lost ?? 0;
-  const figure = (/** @type {string} */ label, /** @type {string} */ value, /** @type {string} */ detail, /** @type {boolean} */ isBad, /** @type {string | undefined} */ title = undefined) => el("div", { class: `figure${isBad ? " figure-bad" : ""}`, title }, el("span", { class: "figure-label" }, label), el("strong", {}, value), el("span", { class: "muted" }, detail));
+  const figure = (/** @type {string} */ label, /** @type {string} */ value, /** @type {string} */ detail, /** @type {boolean} */ isBad, /** @type {string | undefined} */ title = undefined) => el("div", { class: `figure${isBad ? " figure-bad" : ""}`, title }, el("span", { class: "figure-label" }, label), el("strong", {}, inPairs(value)), el("span", { class: "muted" }, detail));
   const worst = workloads.reduce((/** @type {any} */ most, /** @type {any} */ of) => ((of.longest_gap_s ?? 0) > (most?.longest_gap_s ?? 0) ? of : most), null);
   const longest = Math.max(metrics.longest_gap_s ?? 0, 0) * 1000;
   const shortest = Math.max(metrics.longest_short_s ?? 0, 0) * 1000;
@@ -48,7 +55,7 @@ function showFigures(summary, model) {
   fill(byId("figures"),
     figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
     figure("Longest gap", longest > 0 ? exactly(longest) : "none", `${longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady"}${isOther ? `; the longest with fewer than wanted: ${exactly(shortest)}` : ""}`, false, GAP_TITLE),
-    figure("Lost traffic", metrics.lost_traffic_s > 0 ? exactly(metrics.lost_traffic_s * 1000) : "none", `of all requests of a service, over ${counted((summary.services ?? []).length, "service")}`, false),
+    figure("Lost traffic", metrics.lost_traffic_s > 0 ? exactly(metrics.lost_traffic_s * 1000) : "none", trafficOf((summary.services ?? []).length, metrics.lost_traffic_s > 0), false),
     figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
     figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${counted(model.pods.count, "pod")} in all`, (metrics.pods_pending_end ?? 0) > 0));
   const judged = workloads.filter((/** @type {any} */ of) => of.objective !== null && of.objective !== undefined && of.objective_met !== null);
@@ -68,7 +75,7 @@ const NAMED = /([a-z]+\/[^\s,;:()]+)/;
 function linkNames(said, isKnown) {
   for (const node of [...said.childNodes]) {
     if (!(node instanceof Text) || !NAMED.test(node.data)) continue;
-    node.replaceWith(...node.data.split(NAMED).map((part) => (isKnown(part) ? objectLink(part) : document.createTextNode(part))));
+    node.replaceWith(...unbroken(node.data.split(NAMED).map((part) => (isKnown(part) ? objectLink(part) : document.createTextNode(part)))));
   }
 }
 
@@ -81,7 +88,7 @@ function linkVerdict(summary) {
     if (!said || objects.size === 0) return;
     linkNames(said, (key) => objects.has(key));
     const rest = [...objects].filter((key) => !said.querySelector(`[data-key="${CSS.escape(key)}"]`));
-    if (rest.length > 0) items[at].append(el("span", { class: "objects" }, rest.map((key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `of ${count(objects.size + sentence.more)}`)));
+    if (rest.length > 0) items[at].append(el("span", { class: "objects" }, el("span", { class: "muted" }, "also"), rest.map((key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `of ${count(objects.size + sentence.more)}`)));
   });
 }
 

@@ -746,18 +746,35 @@ function workloadStory(teller, key, workload) {
   return { key, facts, sums: longest.terms.length > 0 ? [{ title: "Its longest recovery, from the failure on", terms: longest.terms }] : [], steps };
 }
 
+/** Stretches of time that are told one by one. */
+const STRETCHES_TOLD = 12;
+
+/**
+ * Stretches in their order; of many the longest, what is not over at the end, and how many there are besides.
+ * @template {{from: number, to: number}} T
+ * @param {T[]} stretches @param {number} end @param {string} table @param {(stretch: T) => Part[]} told
+ * @returns {Part[][]}
+ */
+export function longest(stretches, end, table, told) {
+  const open = stretches.filter(({ to }) => to >= end);
+  const over = stretches.filter(({ to }) => to < end);
+  const shown = [...over].sort((a, b) => b.to - b.from - (a.to - a.from) || a.from - b.from).slice(0, STRETCHES_TOLD).sort((a, b) => a.from - b.from);
+  const more = over.length - shown.length;
+  return [...shown.map(told), ...(more > 0 ? [[`and ${counted(more, "time")} more, none of them longer, in ${table}`]] : []), ...open.map(told)];
+}
+
 /** When a workload was short. @param {Teller} teller @param {string} key @param {number} workload @returns {Part[][]} */
 function shortageFacts({ model, summary, members }, key, workload) {
   const outcome = (summary.workloads ?? []).find((/** @type {any} */ of) => `${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}` === key);
   /** @type {Part[][]} */
   const facts = [];
   const gaps = shortages(model, workload, members(workload));
-  if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, at least ${outcome.ready_min}; short for ${lasting(outcome.below_desired_s * 1000)} in all`]);
+  const often = gaps.length > 1 ? `${counted(gaps.length, "time")}, for` : "for";
+  if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, at least ${outcome.ready_min}${gaps.length === 0 ? "" : `; short ${often} ${lasting(outcome.below_desired_s * 1000)} in all`}`]);
   if (outcome?.lost > 0) facts.push([`${counted(outcome.lost, "pod is", "pods are")} lost for good: nothing makes them anew`]);
   if (gaps.length === 0) facts.push(["It was never short"]);
-  for (const gap of gaps.slice(0, 12)) facts.push([`Short of up to ${gap.missing} from `, { at: gap.from }, " to ", { at: gap.to }, ` (${lasting(gap.to - gap.from)})`]);
-  if (gaps.length > 12) facts.push([`and ${counted(gaps.length - 12, "more stretch", "more stretches")}, in workloads.csv`]);
-  return facts;
+  const told = (/** @type {typeof gaps[number]} */ gap) => [`Short of up to ${gap.missing} from `, { at: gap.from }, " to ", { at: gap.to }, gap.to >= model.end ? ", the end of the run" : "", ` (${lasting(gap.to - gap.from)})`];
+  return [...facts, ...longest(gaps, model.end, "workloads.csv", told)];
 }
 
 /** What became of a Job: its pods are to end, and being Ready is no aim of theirs. @param {Teller} teller @param {string} key @param {Int32Array} members @returns {Part[][]} */
@@ -774,9 +791,6 @@ function jobFacts({ model, summary, notes }, key, members) {
   facts.push([`Of its ${counted(members.length, "pod")} ${counted(ended.length - bad.length, "has", "have")} Succeeded and ${count(bad.length)} Failed`, ...(first <= 0 ? [", before the run began"] : bad.length > 0 ? [", the first at ", { at: first }] : [])]);
   return facts;
 }
-
-/** Stretches of a budget, and pods whose eviction it refused, that are told one by one. */
-const STRETCHES_TOLD = 12;
 
 /** Whose eviction a budget refused, and when. @param {Causes} causes @param {string} budget @returns {Part[][]} */
 function refusalsBy(causes, budget) {
@@ -820,7 +834,21 @@ function serviceStory(teller, key) {
   /** @type {Part[][]} */
   const facts = [];
   if (outcome) {
-    facts.push([`Without any target for ${lasting(outcome.without_targets_s * 1000)}; traffic lost: ${exactly(outcome.lost_traffic_s * 1000)} worth of all its requests, of which some went to machines that were down for ${lasting(outcome.dead_targets_s * 1000)}`]);
+    const without = outcome.without_targets_s > 0 ? `Without any target for ${lasting(outcome.without_targets_s * 1000)}` : "Never without a target";
+    facts.push([`${without}; it lost ${outcome.lost_traffic_s > 0 ? `as much traffic as comes to it in ${exactly(outcome.lost_traffic_s * 1000)}` : "no traffic"}`]);
   }
+  facts.push(...targetFacts(teller, key));
   return { key, facts, sums: [], steps: stepsOf(teller, key) };
+}
+
+/** When a service had no target, and when requests went to machines that were down. @param {Teller} teller @param {string} key @returns {Part[][]} */
+function targetFacts({ model: { end }, tables }, key) {
+  const [at, targets, dead] = ["time_s", "targets", "dead_targets"].map((column) => numbers(tables.services, column));
+  const [namespace, name] = [texts(tables.services, "namespace"), texts(tables.services, "name")];
+  const own = Array.from({ length: tables.services.rows }, (_, row) => row).filter((row) => `service/${namespace(row)}/${name(row)}` === key);
+  const facts = (/** @type {string} */ what, /** @type {(row: number) => boolean} */ holds) => {
+    const stretches = own.flatMap((row, index) => (holds(row) && !(index > 0 && holds(own[index - 1])) ? [{ from: at[row], to: at[own.slice(index).find((other) => !holds(other)) ?? -1] ?? end }] : []));
+    return longest(stretches.filter(({ from, to }) => to > from), end, "services.csv", ({ from, to }) => [`${what} from `, { at: from }, " to ", { at: to }, to >= end ? ", the end of the run" : "", ` (${lasting(to - from)})`]);
+  };
+  return [...facts("Without any target", (row) => targets[row] === 0), ...facts("Requests went to machines that were down", (row) => dead[row] > 0)];
 }

@@ -86,7 +86,7 @@ fn written(sentence: &Sentence) -> String {
 }
 
 fn text(story: &Story) -> String {
-    let Story { object, facts, sums, steps } = story;
+    let Story { object, facts, sums, steps, worst } = story;
     if facts.is_empty() && steps.is_empty() {
         return format!("Nothing happened to {object} during the run.\n");
     }
@@ -97,12 +97,23 @@ fn text(story: &Story) -> String {
     for sum in sums {
         write_sum(&mut text, sum);
     }
-    let _ = writeln!(text, "\n{}", if steps.is_empty() { "Nothing else happened to it." } else { "What happened" });
-    for step in steps.iter().take(STEPS_MAX) {
-        let _ = writeln!(text, "{:>11}  {}", moment(step.at.as_secs_f64()), written(&step.says));
-        write_chain(&mut text, step);
+    // Of a year, the first weeks say little; how it came to the worst is what somebody asks.
+    let of_worst = |at: SimTime| worst.is_some_and(|(from, to)| (from..=to).contains(&at));
+    let worst_first = steps.len() > STEPS_MAX && steps.iter().any(|step| of_worst(step.at));
+    let shown = steps.iter().filter(|step| !worst_first || of_worst(step.at)).take(STEPS_MAX);
+    let shown: Vec<&Step> = shown.collect();
+    let title = match (steps.is_empty(), worst_first) {
+        (true, _) => "Nothing else happened to it.",
+        (false, true) => "What happened in its longest shortage",
+        (false, false) => "What happened",
+    };
+    let _ = writeln!(text, "\n{title}");
+    let width = widest(shown.iter().map(|step| step.at));
+    for step in &shown {
+        let _ = writeln!(text, "{:>width$}  {}", moment(step.at.as_secs_f64()), written(&step.says));
+        write_chain(&mut text, step, width);
     }
-    if let Some(rest @ 1..) = steps.len().checked_sub(STEPS_MAX) {
+    if let Some(rest @ 1..) = steps.len().checked_sub(shown.len()) {
         let _ = writeln!(text, "and {}: --all, or -o json", counted(rest, "more step", "more steps"));
     }
     text
@@ -112,29 +123,36 @@ fn text(story: &Story) -> String {
 fn write_sum(text: &mut String, sum: &Sum) {
     let _ = writeln!(text, "\n{}", sum.title);
     let seconds = |time: SimDuration| format!("{} s", SimTime::ZERO + time);
+    let width = 2 + widest(sum.terms.iter().filter_map(|term| term.until));
     for term in &sum.terms {
         let takes = if term.takes.is_zero() { String::new() } else { seconds(term.takes) };
         let until = term.until.map_or_else(String::new, |at| moment(at.as_secs_f64()));
         let why = written(&term.why);
-        let _ = writeln!(text, "  {:<24}{takes:>13}{until:>12}  {why}", term.name);
+        let _ = writeln!(text, "  {:<24}{takes:>13}{until:>width$}  {why}", term.name);
     }
     let _ = writeln!(text, "  {:<24}{:>13}", "together", seconds(sum.together));
 }
 
-/// The chain of causes: the nearest ones and the root.
-fn write_chain(text: &mut String, step: &Step) {
+/// Characters of the longest of these moments, and of those of a short run.
+fn widest(moments: impl Iterator<Item = SimTime>) -> usize {
+    moments.map(|at| moment(at.as_secs_f64()).len()).max().unwrap_or(0).max(11)
+}
+
+/// The chain of causes: the nearest ones and the root, below what follows from them.
+fn write_chain(text: &mut String, step: &Step, width: usize) {
+    let indent = " ".repeat(width + 2);
     let chain = &step.because;
     let hidden = chain.len().saturating_sub(LINKS_MAX);
     for (place, link) in chain.iter().enumerate() {
         if hidden > 0 && place == LINKS_MAX - 1 {
-            let _ = writeln!(text, "             …");
+            let _ = writeln!(text, "{indent}…");
         }
         if place < LINKS_MAX - 1 || place >= LINKS_MAX - 1 + hidden {
-            let _ = writeln!(text, "             because {}  {}", moment(link.at.as_secs_f64()), written(&link.says));
+            let _ = writeln!(text, "{indent}because {}  {}", moment(link.at.as_secs_f64()), written(&link.says));
         }
     }
     if step.origin == Some(Origin::Start) {
-        let _ = writeln!(text, "             because of what was there when the run began");
+        let _ = writeln!(text, "{indent}because of what was there when the run began");
     }
 }
 

@@ -35,7 +35,8 @@ fn run() -> tempfile::TempDir {
     );
     write(
         "disruptions.csv",
-        "namespace,name,created_s,outcome,replacement,replacement_created_s\nshop,web-5d-a,0.000,replaced,web-5d-b,350.140\n",
+        "namespace,name,created_s,outcome,replacement,replacement_created_s,stopped_s,detect_s\n\
+         shop,web-5d-a,0.000,replaced,web-5d-b,350.140,10.000,40.010\n",
     );
     write("faults.csv", "name,kind,object,began_s,ended_s\nCrash@10s,Crash,node/n1,10.000,\n");
     write(

@@ -114,6 +114,10 @@ pub(super) struct Disruption {
     pub(super) outcome: String,
     /// The position of the pod that came in its place.
     pub(super) replacement: Option<usize>,
+    /// When it stopped to serve.
+    pub(super) stopped: Option<SimTime>,
+    /// How long nobody noticed that, as its machine was down.
+    pub(super) detect: SimDuration,
 }
 
 /// A row of `faults.csv`.
@@ -333,17 +337,21 @@ fn disruptions(
     pods: &[Pod],
     by_name: &FxHashMap<String, Vec<usize>>,
 ) -> Result<BTreeMap<usize, Disruption>, TableError> {
-    let columns = ["namespace", "name", "created_s", "outcome", "replacement", "replacement_created_s"];
+    let columns =
+        ["namespace", "name", "created_s", "outcome", "replacement", "replacement_created_s", "stopped_s", "detect_s"];
     let pod = |namespace: &str, name: &str, created: Option<SimTime>| {
         let of_name = by_name.get(&object_name("pod", namespace, name))?;
         of_name.iter().copied().find(|pod| Some(pods[*pod].created) == created)
     };
     let found =
-        rows(run, "disruptions.csv", columns, |row, [namespace, name, created, outcome, other, other_created]| {
+        rows(run, "disruptions.csv", columns, |row, cells| {
+            let [namespace, name, created, outcome, other, other_created, stopped, detect] = cells;
             let namespace = text(row, namespace);
             let lost = pod(namespace, text(row, name), time(row, created))?;
             let replacement = pod(namespace, text(row, other), time(row, other_created));
-            Some((lost, Disruption { outcome: text(row, outcome).to_owned(), replacement }))
+            let detect = time(row, detect).unwrap_or_default().saturating_since(SimTime::ZERO);
+            let outcome = text(row, outcome).to_owned();
+            Some((lost, Disruption { outcome, replacement, stopped: time(row, stopped), detect }))
         })?;
     Ok(found.into_iter().flatten().collect())
 }

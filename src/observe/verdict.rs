@@ -18,7 +18,7 @@ use crate::arena::Symbol;
 use crate::component::name_of_pod;
 use crate::diagnostics::Tone;
 use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
-use crate::units::{SimDuration, SimTime, counted, noun};
+use crate::units::{InDays, SimDuration, SimTime, counted, noun};
 
 /// Objects that a sentence names.
 const NAMED_MAX: usize = 3;
@@ -235,8 +235,8 @@ fn refused(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
     sentences.push(sentence(Matter::PodsRefused, Tone::Bad, text, objects));
 }
 
-pub(super) fn whole_seconds(seconds: f64) -> SimDuration {
-    SimDuration::from_secs(seconds.round() as u64)
+pub(super) fn whole_seconds(seconds: f64) -> InDays {
+    InDays(SimDuration::from_secs(seconds.round() as u64))
 }
 
 /// Workloads that made pod after pod.
@@ -262,8 +262,8 @@ fn storming(sentences: &mut Vec<Sentence>, storms: &[Storm]) {
 }
 
 /// A time of the run in whole seconds.
-fn since_start(at: SimTime) -> SimDuration {
-    SimDuration::from_secs(at.saturating_since(SimTime::ZERO).as_secs_f64() as u64)
+fn since_start(at: SimTime) -> InDays {
+    InDays(SimDuration::from_secs(at.saturating_since(SimTime::ZERO).as_secs_f64() as u64))
 }
 
 /// What is being deleted, and does not go.

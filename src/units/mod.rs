@@ -15,7 +15,7 @@ pub use counted::{counted, grouped, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
-pub use spoken::{length, moment};
+pub use spoken::{InDays, length, moment};
 pub use time::{
     SimTime, exact_rfc3339_from_unix_nanos, rfc3339_from_unix_nanos, seconds_text, unix_nanos_from_rfc3339,
 };

@@ -1,6 +1,10 @@
 //! Lengths of time and moments of a run as people say them, in a few characters. What can be read back is written by
 //! [`SimDuration`](super::SimDuration), what tables hold by [`seconds_text`](super::seconds_text).
 
+use std::fmt;
+
+use super::SimDuration;
+
 /// A length of time in seconds as people say it: two units at most, tenths of a second only for short times.
 pub fn length(seconds: f64) -> String {
     if seconds < 10.0 {
@@ -21,7 +25,24 @@ pub fn length(seconds: f64) -> String {
     }
 }
 
-/// A moment of a run, in seconds after its start: `5m43.9s`, `2d03h04m05s`.
+/// A length of time as sentences have it: Go's text below a day, and from there on with days: `203d21m14.5s`. Documents that know
+/// days read it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InDays(pub SimDuration);
+
+impl fmt::Display for InDays {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DAY: u64 = 86_400 * 1_000_000_000;
+        let (days, rest) = (self.0.as_nanos() / DAY, SimDuration::from_nanos(self.0.as_nanos() % DAY));
+        match (days, rest.is_zero()) {
+            (0, _) => rest.fmt(formatter),
+            (_, true) => write!(formatter, "{days}d"),
+            (_, false) => write!(formatter, "{days}d{rest}"),
+        }
+    }
+}
+
+/// A moment of a run, in seconds after its start, to the tenth as the page has it: `5m43.9s`, `2d03h04m05.6s`.
 pub fn moment(seconds: f64) -> String {
     let tenths = (seconds * 10.0).round() as u64;
     let (whole, tenth) = (tenths / 10, tenths % 10);
@@ -29,8 +50,8 @@ pub fn moment(seconds: f64) -> String {
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds}.{tenth}s"),
         (0, 0, _) => format!("{minutes}m{seconds:02}.{tenth}s"),
-        (0, _, _) => format!("{hours}h{minutes:02}m{seconds:02}s"),
-        _ => format!("{days}d{hours:02}h{minutes:02}m{seconds:02}s"),
+        (0, _, _) => format!("{hours}h{minutes:02}m{seconds:02}.{tenth}s"),
+        _ => format!("{days}d{hours:02}h{minutes:02}m{seconds:02}.{tenth}s"),
     }
 }
 
@@ -52,11 +73,25 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_as_exact_as_their_size_allows() {
+    fn moments_of_a_long_run_are_as_exact_as_those_of_a_short_one() {
         let check = |seconds: f64, expected: &str| assert_eq!(moment(seconds), expected);
         check(0.0, "0.0s");
         check(343.909, "5m43.9s");
-        check(3_600.0 * 2.0 + 61.0, "2h01m01s");
-        check(86_400.0 * 12.0 + 60.0, "12d00h01m00s");
+        check(3_600.0 * 2.0 + 61.0, "2h01m01.0s");
+        check(86_400.0 * 12.0 + 60.25, "12d00h01m00.3s");
+    }
+
+    #[test]
+    fn sentences_count_days_instead_of_thousands_of_hours() {
+        let check = |millis: u64, expected: &str| {
+            let length = SimDuration::from_millis(millis);
+            assert_eq!(InDays(length).to_string(), expected);
+            assert_eq!(SimDuration::parse_with_days(expected), Ok(length));
+        };
+        check(0, "0s");
+        check(86_399_999, "23h59m59.999s");
+        check(86_400_000, "1d");
+        check(31_474_042_843, "364d6h47m22.843s");
+        check(86_400_000 * 203 + 1_274_500, "203d21m14.5s");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-use super::SimDuration;
+use super::{InDays, SimDuration};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
@@ -67,10 +67,10 @@ impl SimTime {
 
     /// The instant as sentences show it: how long after the start, to the millisecond; zero before the start.
     #[must_use]
-    pub const fn moment(self) -> SimDuration {
+    pub const fn moment(self) -> InDays {
         const NANOS_PER_MILLISECOND: u64 = 1_000_000;
         let since = self.saturating_since(Self::ZERO).as_nanos();
-        SimDuration::from_nanos(since / NANOS_PER_MILLISECOND * NANOS_PER_MILLISECOND)
+        InDays(SimDuration::from_nanos(since / NANOS_PER_MILLISECOND * NANOS_PER_MILLISECOND))
     }
 
     /// The instant as output files show it: seconds with three decimals.

@@ -104,6 +104,37 @@ fn objects(run: &Path, keep: impl Fn(&csv::StringRecord, &dyn Fn(&str) -> usize)
         .collect()
 }
 
+/// The workload of which a pod's story says that it is.
+fn owner(story: &Story) -> Option<String> {
+    match &story.facts.first()?.0[..] {
+        [Part::Text(of), Part::Object(owner), ..] if of == "Of " => Some(owner.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_pod_whose_node_was_deleted_is_told_from_the_failure_on() {
+    let web = workload("Deployment", "web", 6, "");
+    let dir = played("", "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}", &[&web]);
+    let run = dir.path().join("run");
+    let ended = objects(&run, |row, column| &row[column("deletion_cause")] == "DeletionByPodGC");
+    let story = tell(&run, &ended[0]).expect("a story");
+    let events = fs::read_to_string(run.join("causes.csv")).expect("the causes");
+    let deleted = events.lines().find(|line| line.contains("node/n-0 deleted")).expect("the deletion of the node");
+    let deleted: f64 = deleted.split(',').nth(1).and_then(|at| at.parse().ok()).expect("a time");
+    let is_it = |sentence: &&Sentence| {
+        sentence.0.iter().any(|part| matches!(part, Part::Text(text) if text.contains("was deleted at")))
+    };
+    let said = story.facts.iter().find(is_it).expect("the deletion of the node");
+    let told = said.0.iter().filter_map(|part| if let Part::At(at) = part { Some(at.as_secs_f64()) } else { None });
+    assert!(told.clone().any(|at| (at - deleted).abs() < 0.001), "{deleted}: {said:?}");
+    let sum = &story.sums[0];
+    let names: Vec<&str> = sum.terms.iter().map(|term| term.name).collect();
+    assert_eq!(names[..3], ["detect", "wait", "recreate"]);
+    let last = sum.terms.last().and_then(|term| term.until).expect("an end");
+    assert!((last.as_secs_f64() - sum.together.as_secs_f64() - 60.0).abs() < 0.01, "{sum:?}");
+}
+
 #[test]
 fn each_cause_of_deletion_has_a_story() {
     let web = workload("Deployment", "web", 6, "");
@@ -154,6 +185,20 @@ fn each_cause_of_deletion_has_a_story() {
             for object in asked.collect::<Vec<_>>() {
                 let Ok(story) = tell(&run, &object) else { continue };
                 found.extend(wrong(&story, &times).into_iter().map(|what| format!("{cause}: {what}")));
+                if let Some(owner) = owner(&story).filter(|_| ended.contains(&object)) {
+                    let of_owner = tell(&run, &owner).expect("the story of the owner");
+                    // Of many with one fate, the first few have their names.
+                    let names_it = |said: &Sentence| {
+                        said.0.iter().any(|part| match part {
+                            Part::Object(named) => *named == object,
+                            Part::Text(text) => text.contains(" more on "),
+                            _ => false,
+                        })
+                    };
+                    if !of_owner.steps.iter().any(|step| names_it(&step.says)) {
+                        found.push(format!("{cause}: the story of {owner} does not tell of the end of {object}"));
+                    }
+                }
                 if object.starts_with("pod/")
                     && !story.steps.iter().any(|step| step.origin == Some(Origin::Scenario) || cause == "NodePressure")
                 {

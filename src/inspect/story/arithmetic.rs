@@ -217,8 +217,9 @@ pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> 
     let eviction = eviction(record, pod);
     let mut terms = match &eviction {
         Some(eviction) => eviction.terms(record, lost),
-        None => Terms::new(record, lost),
+        None => loss(record, position, lost),
     };
+    let stopped = record.disruptions.get(&position).and_then(|of| of.stopped).filter(|at| *at < lost);
     let mut is_over = false;
     match next {
         None => {
@@ -227,9 +228,49 @@ pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> 
         }
         Some(next) => is_over = began_anew(&mut terms, pod, next, record.end),
     }
-    let from = if eviction.is_some() { "From the last sign of life" } else { "From its end" };
+    let from = match (&eviction, stopped) {
+        (Some(_), _) => "From the last sign of life",
+        (None, Some(_)) => "From the failure",
+        (None, None) => "From its end",
+    };
     let title = if is_over { format!("{from} to Ready again") } else { format!("{from} on; nobody is Ready again") };
     Some(Sum { title, together: terms.last.saturating_since(terms.begin), terms: terms.terms })
+}
+
+/// From when a pod stopped to serve until it was lost otherwise than by a taint.
+fn loss(record: &Record, position: usize, lost: SimTime) -> Terms<'_> {
+    /// Lengths in tables are rounded one by one: a sum of them may miss an instant by this much.
+    const ROUNDING: SimDuration = SimDuration::from_millis(2);
+    let pod = &record.pods[position];
+    let of = record.disruptions.get(&position);
+    let Some((stopped, of)) = of.and_then(|of| Some((of.stopped.filter(|at| *at < lost)?, of))) else {
+        return Terms::new(record, lost);
+    };
+    let mut terms = Terms::new(record, stopped);
+    if !of.detect.is_zero() {
+        let noticed = stopped + of.detect;
+        let is_it = |at: &SimTime| *at <= noticed + ROUNDING && noticed <= *at + ROUNDING;
+        let rows = record.causes.about(&pod.name).iter().map(|row| record.causes.effects[*row].at);
+        let why = match pod.node_object() {
+            Some(node) => Sentence::default().object(node).text(" was down, and it still counted as Ready"),
+            None => Sentence::new("its machine was down, and it still counted as Ready"),
+        };
+        let until = rows.into_iter().find(is_it).unwrap_or(lost).min(lost);
+        terms.until("detect", until, why);
+    }
+    if terms.last < lost {
+        let ended = match pod.cause.as_str() {
+            "Failed" => "failed".to_owned(),
+            cause => {
+                let text = words::deletion(cause, pod.taken_away);
+                let mut letters = text.chars();
+                let first = letters.next().map_or_else(String::new, |first| first.to_lowercase().collect());
+                format!("was {first}{}", letters.as_str())
+            }
+        };
+        terms.until("wait", lost, Sentence::new(format!("not Ready, until it {ended}")));
+    }
+    terms
 }
 
 /// How a pod came for another; whether it was Ready.
@@ -287,6 +328,13 @@ pub(super) fn detections(record: &Record, node: &str) -> Vec<Sum> {
     turned.filter_map(|pair| sum(pair[1].at)).collect()
 }
 
+/// When the object of a node was last deleted by then; a node that is not there has more rows, as pods leave it.
+fn deleted_at(record: &Record, node: &str, by: SimTime) -> Option<SimTime> {
+    let changes = record.nodes.get(node)?;
+    let turns = changes.windows(2).filter(|pair| pair[0].ready != "Absent" && pair[1].ready == "Absent");
+    turns.map(|pair| pair[1].at).rfind(|at| *at <= by)
+}
+
 /// What ended a pod, in a sentence with its time.
 pub(super) fn ending(record: &Record, pod: &Pod) -> Option<Sentence> {
     let lost = pod.ended()?;
@@ -296,12 +344,9 @@ pub(super) fn ending(record: &Record, pod: &Pod) -> Option<Sentence> {
     let mut said = Sentence::new(words::deletion(&pod.cause, pod.taken_away)).text(" at ").at(lost);
     if pod.cause == "DeletionByPodGC"
         && let Some(node) = &pod.node
-        && let Some(gone) = record
-            .nodes
-            .get(node)
-            .and_then(|changes| changes.iter().rfind(|change| change.ready == "Absent" && change.at <= lost))
+        && let Some(gone) = deleted_at(record, node, lost)
     {
-        said = said.text(": ").object(format!("node/{node}")).text(" was deleted at ").at(gone.at);
+        said = said.text(": ").object(format!("node/{node}")).text(" was deleted at ").at(gone);
     }
     let mut events = record.events_about(&pod.name).iter();
     let message = events.rfind(|event| matches!(event.reason.as_str(), "Evicted" | "Preempted") && event.at <= lost);

@@ -3,11 +3,8 @@
 use super::super::record::Record;
 use super::super::sentence::Sentence;
 use super::super::words;
-use super::{Step, Story, chain};
+use super::{Step, Story, TOLD_MAX, chain};
 use crate::units::counted;
-
-/// Refusals that are told one by one.
-const TOLD_MAX: usize = 12;
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
     let effects = record.causes.effects.iter();
@@ -25,7 +22,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let (steps, folded) = turns(record, object);
     if folded > 0 {
         let count = counted(folded, "change", "changes");
-        facts.push(Sentence::new(format!("{count} of how many it allows above 0 are not told: causes.csv has them")));
+        facts.push(Sentence::new(format!("Below is when it came to allow none, and some again; {count} from one number above 0 to another are in causes.csv")));
     }
     Story { facts, steps, ..Story::default() }
 }

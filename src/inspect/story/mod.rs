@@ -21,7 +21,7 @@ use super::names;
 use super::record::Record;
 use super::sentence::Sentence;
 use super::words;
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted};
 
 /// The story of an object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -34,6 +34,9 @@ pub struct Story {
     pub sums: Vec<Sum>,
     /// What happened, in order.
     pub steps: Vec<Step>,
+    /// Its longest shortage, from when to when: of many steps, those in it are told first.
+    #[serde(skip)]
+    pub worst: Option<(SimTime, SimTime)>,
 }
 
 /// Lengths that add up.
@@ -139,6 +142,32 @@ pub(super) fn story_of(record: &Record, object: &str) -> Story {
     story
 }
 
+/// Stretches and faults that are told one by one.
+const TOLD_MAX: usize = 12;
+
+/// A time in which something was so.
+struct Stretch {
+    from: SimTime,
+    to: SimTime,
+    says: Sentence,
+}
+
+/// Stretches in their order; of many, the longest, and how many there are besides.
+fn longest(mut stretches: Vec<Stretch>, table: &str) -> Vec<Sentence> {
+    let more = stretches.len().saturating_sub(TOLD_MAX);
+    if more > 0 {
+        stretches.sort_by_key(|of| (std::cmp::Reverse(of.to.saturating_since(of.from)), of.from));
+        stretches.truncate(TOLD_MAX);
+        stretches.sort_by_key(|of| of.from);
+    }
+    let mut told: Vec<Sentence> = stretches.into_iter().map(|of| of.says).collect();
+    if more > 0 {
+        let count = counted(more, "time", "times");
+        told.push(Sentence::new(format!("and {count} more, none of them longer, in {table}")));
+    }
+    told
+}
+
 /// The traps that name it.
 fn traps(record: &Record, object: &str) -> Vec<Sentence> {
     let traps = record.summary["traps"].as_array().into_iter().flatten();
@@ -210,4 +239,30 @@ fn by_whom(causes: &Causes, row: usize) -> Option<Sentence> {
     (root != row && object_of(what).is_none()).then(|| {
         Sentence::new(", because of ").then(words::clause(causes, root)).text(" at ").at(causes.effects[root].at)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_stretches_the_longest_are_told_in_their_order() {
+        let second = |seconds: u64| SimTime::ZERO + SimDuration::from_secs(seconds);
+        let stretch = |from: u64, length: u64| Stretch {
+            from: second(from),
+            to: second(from + length),
+            says: Sentence::default().at(second(from)),
+        };
+        let told = |count: u64| {
+            let all = (0..count).map(|index| stretch(index * 100, 1 + index * 7 % 13));
+            longest(all.collect(), "some.csv")
+        };
+        assert_eq!(told(12).len(), 12);
+        let told = told(14);
+        let more = Sentence::new("and 2 times more, none of them longer, in some.csv");
+        assert_eq!(told.last(), Some(&more));
+        // Those of 1 s, the first and the last, give way.
+        let expected: Vec<Sentence> = (1..=12).map(|index| Sentence::default().at(second(index * 100))).collect();
+        assert_eq!(told[..12], expected);
+    }
 }

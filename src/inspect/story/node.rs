@@ -2,11 +2,9 @@
 
 use super::super::record::{Fault, NodeChange, Record};
 use super::super::sentence::Sentence;
-use super::{Story, arithmetic, steps_of};
-use crate::units::counted;
+use super::{Story, Stretch, TOLD_MAX, arithmetic, longest, steps_of};
+use crate::units::{SimTime, counted};
 
-/// Faults and changes that are told one by one.
-const TOLD_MAX: usize = 12;
 /// Detections that are spelled out.
 const SUMS_MAX: usize = 3;
 
@@ -14,13 +12,17 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let name = object.strip_prefix("node/").unwrap_or(object);
     let mut facts = Vec::new();
     let faults: Vec<&Fault> = record.faults.iter().filter(|fault| fault.object == object).collect();
-    facts.extend(faults.iter().take(TOLD_MAX).map(|fault| hit(fault)));
     if faults.len() > TOLD_MAX {
-        let more = counted(faults.len() - TOLD_MAX, "more fault", "more faults");
-        facts.push(Sentence::new(format!("and {more}, in faults.csv")));
+        facts.push(Sentence::new(format!("{} hit it", counted(faults.len(), "fault", "faults"))));
     }
+    let hits = faults.iter().map(|fault| Stretch {
+        from: fault.began,
+        to: fault.ended.unwrap_or(record.end),
+        says: hit(fault),
+    });
+    facts.extend(longest(hits.collect(), "faults.csv"));
     let changes = record.nodes.get(name).map_or(&[][..], Vec::as_slice);
-    facts.extend(spells(changes));
+    facts.extend(spells(changes, record.end));
     let on_it = |pod: &&super::super::record::Pod| pod.taken_away && pod.node.as_deref() == Some(name);
     let taken: Vec<&str> = record.pods.iter().filter(on_it).map(|pod| pod.name.as_str()).collect();
     if !taken.is_empty() {
@@ -42,46 +44,33 @@ fn hit(fault: &Fault) -> Sentence {
 }
 
 /// The times in which it was not Ready, or was not there.
-fn spells(changes: &[NodeChange]) -> Vec<Sentence> {
-    let mut facts = Vec::new();
+fn spells(changes: &[NodeChange], end: SimTime) -> Vec<Sentence> {
+    let mut spells: Vec<Stretch> = Vec::new();
     let mut since: Option<&NodeChange> = None;
     let is_absent = |change: &NodeChange| change.ready == "Absent";
-    let state = |change: &NodeChange| match change.ready.as_str() {
-        "Absent" => "Not there".to_owned(),
-        other => format!("Not Ready ({other})"),
+    let begin = |began: &NodeChange| {
+        let state = match began.ready.as_str() {
+            "Absent" => "Not there from ".to_owned(),
+            other => format!("Not Ready ({other}) from "),
+        };
+        Sentence::new(state).at(began.at)
     };
     for change in changes {
-        match (since, change.ready == "True") {
-            (None, false) => since = Some(change),
-            (Some(began), true) => {
-                facts.push(
-                    Sentence::new(format!("{} from ", state(began)))
-                        .at(began.at)
-                        .text(", Ready again at ")
-                        .at(change.at),
-                );
-                since = None;
-            }
-            (Some(began), false) if !is_absent(began) && is_absent(change) => {
-                let said = Sentence::new(format!("{} from ", state(began))).at(began.at);
-                facts.push(said.text(" until its object was deleted at ").at(change.at));
-                since = Some(change);
-            }
-            (Some(began), false) if is_absent(began) && !is_absent(change) => {
-                let said = Sentence::new("Not there from ").at(began.at).text(" until it registered at ");
-                facts.push(said.at(change.at));
-                since = Some(change);
-            }
-            _ => {}
-        }
+        let is_ready = change.ready == "True";
+        let Some(began) = since else {
+            since = (!is_ready).then_some(change);
+            continue;
+        };
+        let until = match (is_absent(began), is_absent(change)) {
+            _ if is_ready => ", Ready again at ",
+            (false, true) => " until its object was deleted at ",
+            (true, false) => " until it registered at ",
+            _ => continue,
+        };
+        spells.push(Stretch { from: began.at, to: change.at, says: begin(began).text(until).at(change.at) });
+        since = (!is_ready).then_some(change);
     }
-    if let Some(began) = since {
-        facts.push(Sentence::new(format!("{} from ", state(began))).at(began.at).text(" to the end of the run"));
-    }
-    if facts.len() > TOLD_MAX {
-        let more = facts.len() - TOLD_MAX;
-        facts.truncate(TOLD_MAX);
-        facts.push(Sentence::new(format!("and {more} more times, in nodes.csv")));
-    }
-    facts
+    let last = since.filter(|began| began.at < end || spells.is_empty());
+    let last = last.map(|began| begin(began).text(" to the end of the run"));
+    longest(spells, "nodes.csv").into_iter().chain(last).collect()
 }

@@ -2,11 +2,8 @@
 
 use super::super::record::{Record, Targets};
 use super::super::sentence::Sentence;
-use super::{Story, steps_of};
+use super::{Story, Stretch, longest, steps_of};
 use crate::units::{SimDuration, SimTime};
-
-/// Stretches that are told one by one.
-const TOLD_MAX: usize = 12;
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
     let outcomes = record.summary["services"].as_array().into_iter().flatten();
@@ -17,9 +14,15 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let mut facts = Vec::new();
     if let Some(outcome) = outcomes.into_iter().find(is_it) {
         let length = |field: &str| SimDuration::from_secs_f64(outcome[field].as_f64().unwrap_or(0.0));
-        let said =
-            Sentence::new("Without any target for ").lasting(length("without_targets_s")).text("; traffic lost: ");
-        facts.push(said.lasting(length("lost_traffic_s")).text(" worth of all its requests"));
+        let (without, lost) = (length("without_targets_s"), length("lost_traffic_s"));
+        let said = match without.is_zero() {
+            true => Sentence::new("Never without a target; "),
+            false => Sentence::new("Without any target for ").lasting(without).text("; "),
+        };
+        facts.push(match lost.is_zero() {
+            true => said.text("it lost no traffic"),
+            false => said.text("it lost as much traffic as comes to it in ").lasting(lost),
+        });
     }
     let rows = record.services.get(object).map_or(&[][..], Vec::as_slice);
     facts.extend(stretches(rows, record.end, "Without any target", |row| row.targets == 0));
@@ -30,26 +33,20 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
 
 /// The times in which something held.
 fn stretches(rows: &[Targets], end: SimTime, what: &str, holds: impl Fn(&Targets) -> bool) -> Vec<Sentence> {
-    let mut facts = Vec::new();
+    let mut found: Vec<Stretch> = Vec::new();
     let mut since: Option<SimTime> = None;
-    let told = |from: SimTime, to: SimTime| Sentence::new(format!("{what} from ")).at(from).text(" to ").at(to);
+    let begin = |from: SimTime| Sentence::new(format!("{what} from ")).at(from);
     for row in rows {
         match (since, holds(row)) {
             (None, true) => since = Some(row.at),
             (Some(from), false) => {
-                facts.push(told(from, row.at));
+                let says = begin(from).text(" to ").at(row.at);
+                found.push(Stretch { from, to: row.at, says });
                 since = None;
             }
             _ => {}
         }
     }
-    if let Some(from) = since.filter(|from| *from < end) {
-        facts.push(Sentence::new(format!("{what} from ")).at(from).text(" to the end of the run"));
-    }
-    if facts.len() > TOLD_MAX {
-        let more = facts.len() - TOLD_MAX;
-        facts.truncate(TOLD_MAX);
-        facts.push(Sentence::new(format!("and {more} more times, in services.csv")));
-    }
-    facts
+    let last = since.filter(|from| *from < end).map(|from| begin(from).text(" to the end of the run"));
+    longest(found, "services.csv").into_iter().chain(last).collect()
 }

@@ -6,17 +6,14 @@ use super::super::causes::object_of;
 use super::super::record::{Counts, Pod, Record, object_name};
 use super::super::sentence::Sentence;
 use super::super::words;
-use super::{Because, Step, Story, arithmetic, chain, fates, pending, row_at, steps_of};
+use super::{Because, Step, Story, Stretch, arithmetic, chain, fates, longest, pending, row_at, steps_of};
 use crate::units::{SimDuration, SimTime, counted};
-
-/// Stretches that are told one by one.
-const TOLD_MAX: usize = 12;
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
     let of = |pod: &Pod| pod.workload == object || pod.owner == object;
     let members: BTreeSet<usize> = (0..record.pods.len()).filter(|pod| of(&record.pods[*pod])).collect();
     let replaced = fates::replacements(record, &members);
-    let mut facts = shortages(record, object);
+    let (mut facts, worst) = shortages(record, object);
     facts.extend(without_nodes(record, &members));
     facts.extend(waited(record, &members));
     facts.extend(held_up(record, &members));
@@ -25,23 +22,22 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     steps.extend(losses(record, &members, &replaced));
     steps.extend(returns(record, &members));
     steps.sort_by_key(|step| step.at);
-    let longest = members
+    let recoveries = members
         .iter()
         .filter(|pod| record.pods[**pod].taken_away)
         .filter_map(|pod| arithmetic::recovery(record, *pod, replaced.get(pod).map(|next| &record.pods[*next])));
-    let longest = longest.max_by_key(|sum| sum.together).map(|mut sum| {
+    let slowest = recoveries.max_by_key(|sum| sum.together).map(|mut sum| {
         sum.title = format!("Its longest recovery. {}", sum.title);
         sum
     });
-    Story { facts, sums: longest.into_iter().collect(), steps, ..Story::default() }
+    Story { facts, sums: slowest.into_iter().collect(), steps, worst, ..Story::default() }
 }
 
-/// When it had fewer ready pods than wanted.
-fn shortages(record: &Record, object: &str) -> Vec<Sentence> {
+/// When it had fewer ready pods than wanted, and which of these times was the longest.
+fn shortages(record: &Record, object: &str) -> (Vec<Sentence>, Option<(SimTime, SimTime)>) {
     let rows = record.workloads.get(object).map_or(&[][..], Vec::as_slice);
-    let Some(last) = rows.last() else { return Vec::new() };
-    let mut facts = vec![Sentence::new(format!("{} of {} ready at the end", last.ready, last.desired))];
-    let mut gaps: Vec<Sentence> = Vec::new();
+    let Some(last) = rows.last() else { return (Vec::new(), None) };
+    let mut gaps: Vec<Stretch> = Vec::new();
     let mut open: Option<(SimTime, i64)> = None;
     let told = |from: SimTime, missing: i64| Sentence::new(format!("Short of up to {missing} from ")).at(from);
     for &Counts { at, desired, ready } in rows {
@@ -51,27 +47,32 @@ fn shortages(record: &Record, object: &str) -> Vec<Sentence> {
             Some((from, most)) if missing > 0 => open = Some((from, most.max(missing))),
             Some((from, most)) => {
                 let said = told(from, most).text(" to ").at(at);
-                gaps.push(said.text(" (").lasting(at.saturating_since(from)).text("), whole again then"));
+                let says = said.text(" (").lasting(at.saturating_since(from)).text("), whole again then");
+                gaps.push(Stretch { from, to: at, says });
                 open = None;
             }
             None => {}
         }
     }
-    match open {
-        Some((from, most)) => {
-            let length = record.end.saturating_since(from);
-            gaps.push(told(from, most).text(" to the end of the run (").lasting(length).text("): not whole again"));
-        }
-        None if gaps.is_empty() => facts.push(Sentence::new("It was never short")),
-        None => {}
+    let mut at_the_end = Vec::new();
+    if let Some((from, most)) = open {
+        let length = record.end.saturating_since(from);
+        at_the_end.push(told(from, most).text(" to the end of the run (").lasting(length).text("): not whole again"));
+        gaps.push(Stretch { from, to: record.end, says: Sentence::default() });
     }
-    if gaps.len() > TOLD_MAX {
-        let more = gaps.len() - TOLD_MAX;
-        gaps.truncate(TOLD_MAX);
-        gaps.push(Sentence::new(format!("and {more} more times, in workloads.csv")));
+    let mut said = Sentence::new(format!("{} of {} ready at the end", last.ready, last.desired));
+    if gaps.len() > 1 {
+        let together = gaps.iter().fold(SimDuration::ZERO, |sum, gap| sum + gap.to.saturating_since(gap.from));
+        said = said.text(format!("; short {} times, for ", gaps.len())).lasting(together).text(" in all");
     }
-    facts.extend(gaps);
-    facts
+    let lengths = gaps.iter().rev().map(|gap| (gap.to.saturating_since(gap.from), (gap.from, gap.to)));
+    let worst = lengths.max_by_key(|(length, _)| *length).map(|(_, worst)| worst);
+    // What is not over is told however short it has been.
+    gaps.truncate(gaps.len() - at_the_end.len());
+    let never = gaps.is_empty() && at_the_end.is_empty();
+    let never = never.then(|| Sentence::new("It was never short"));
+    let facts = [said].into_iter().chain(never).chain(longest(gaps, "workloads.csv")).chain(at_the_end);
+    (facts.collect(), worst)
 }
 
 /// That the API server lets it make no more of the pods that it wants at the end.
@@ -152,7 +153,8 @@ pub(super) fn losses(record: &Record, members: &BTreeSet<usize>, replaced: &BTre
     for &pod in members {
         let of = &record.pods[pod];
         let Some(at) = of.ended() else { continue };
-        if of.phase == "Succeeded" && !of.taken_away {
+        // One that ended by itself did what it was there for; one that was deleted ends well, too, if its containers do.
+        if of.phase == "Succeeded" && !of.taken_away && of.deletion.is_none() {
             continue;
         }
         let row = row_at(&record.causes, &of.name, at);

@@ -158,14 +158,22 @@ fn of_node(id: NodeId, delta: NodeDelta, before: &Node, store: &Store) -> Option
 }
 
 fn of_workload(id: WorkloadId, delta: ObjectDelta, store: &Store) -> Option<String> {
-    let how = if delta.touches(ObjectDelta::SPEC) {
-        "changed"
-    } else if delta.touches(ObjectDelta::DELETION) {
-        "marked for deletion"
-    } else {
-        return None;
-    };
-    Some(format!("{} {how}", workload_name(store, id)))
+    let name = workload_name(store, id);
+    if delta.touches(ObjectDelta::SPEC) {
+        let replicas = replicas_of(id, store);
+        return Some(replicas.map_or_else(|| format!("{name} changed"), |of| format!("{name} changed, replicas: {of}")));
+    }
+    delta.touches(ObjectDelta::DELETION).then(|| format!("{name} marked for deletion"))
+}
+
+/// `spec.replicas` of kinds that have it.
+fn replicas_of(id: WorkloadId, store: &Store) -> Option<i32> {
+    match id {
+        WorkloadId::Deployment(id) => store.deployments.get(id).map(|of| of.spec.replicas.unwrap_or(1)),
+        WorkloadId::ReplicaSet(id) => store.replica_sets.get(id).map(|of| of.replicas),
+        WorkloadId::StatefulSet(id) => store.stateful_sets.get(id).map(|of| of.spec.replicas.unwrap_or(1)),
+        WorkloadId::DaemonSet(_) | WorkloadId::Job(_) | WorkloadId::CronJob(_) => None,
+    }
 }
 
 fn of_budget(id: PodDisruptionBudgetId, store: &Store) -> Option<String> {

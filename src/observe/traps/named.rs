@@ -6,7 +6,7 @@ use serde::Serializer;
 
 use super::{Trap, TrapKind};
 use crate::state::{Store, WorkloadId};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{InDays, SimDuration, SimTime};
 
 /// Objects named in one line.
 const NAMED_MAX: usize = 3;
@@ -64,13 +64,13 @@ pub(super) fn and_more(others: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A length in whole seconds, as Go writes it.
-pub(super) fn length(duration: SimDuration) -> SimDuration {
-    SimDuration::from_secs(duration.as_secs())
+/// A length in whole seconds.
+pub(super) fn length(duration: SimDuration) -> InDays {
+    InDays(SimDuration::from_secs(duration.as_secs()))
 }
 
 /// An instant of the run.
-pub(super) fn moment(at: SimTime) -> SimDuration {
+pub(super) fn moment(at: SimTime) -> InDays {
     length(at.saturating_since(SimTime::ZERO))
 }
 

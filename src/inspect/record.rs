@@ -343,16 +343,15 @@ fn disruptions(
         let of_name = by_name.get(&object_name("pod", namespace, name))?;
         of_name.iter().copied().find(|pod| Some(pods[*pod].created) == created)
     };
-    let found =
-        rows(run, "disruptions.csv", columns, |row, cells| {
-            let [namespace, name, created, outcome, other, other_created, stopped, detect] = cells;
-            let namespace = text(row, namespace);
-            let lost = pod(namespace, text(row, name), time(row, created))?;
-            let replacement = pod(namespace, text(row, other), time(row, other_created));
-            let detect = time(row, detect).unwrap_or_default().saturating_since(SimTime::ZERO);
-            let outcome = text(row, outcome).to_owned();
-            Some((lost, Disruption { outcome, replacement, stopped: time(row, stopped), detect }))
-        })?;
+    let found = rows(run, "disruptions.csv", columns, |row, cells| {
+        let [namespace, name, created, outcome, other, other_created, stopped, detect] = cells;
+        let namespace = text(row, namespace);
+        let lost = pod(namespace, text(row, name), time(row, created))?;
+        let replacement = pod(namespace, text(row, other), time(row, other_created));
+        let detect = time(row, detect).unwrap_or_default().saturating_since(SimTime::ZERO);
+        let outcome = text(row, outcome).to_owned();
+        Some((lost, Disruption { outcome, replacement, stopped: time(row, stopped), detect }))
+    })?;
     Ok(found.into_iter().flatten().collect())
 }
 

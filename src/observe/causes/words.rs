@@ -161,7 +161,9 @@ fn of_workload(id: WorkloadId, delta: ObjectDelta, store: &Store) -> Option<Stri
     let name = workload_name(store, id);
     if delta.touches(ObjectDelta::SPEC) {
         let replicas = replicas_of(id, store);
-        return Some(replicas.map_or_else(|| format!("{name} changed"), |of| format!("{name} changed, replicas: {of}")));
+        return Some(
+            replicas.map_or_else(|| format!("{name} changed"), |of| format!("{name} changed, replicas: {of}")),
+        );
     }
     delta.touches(ObjectDelta::DELETION).then(|| format!("{name} marked for deletion"))
 }

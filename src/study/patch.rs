@@ -111,11 +111,10 @@ impl Patches {
         let _ = writeln!(self.yaml, "# {what}");
     }
 
-    /// A change that no document can make.
-    pub(super) fn told(what: &str) -> Self {
-        let mut patches = Self { shell: "#!/bin/sh\nset -e\n".to_owned(), yaml: String::new() };
-        patches.tell(what);
-        patches
+    /// What no document can say: lines of a shell script, of which those that are no comments are one in the document.
+    pub(super) fn by_hand(lines: &str) -> Self {
+        let comment = |line: &str| if line.starts_with('#') { format!("{line}\n") } else { format!("# {line}\n") };
+        Self { shell: format!("#!/bin/sh\nset -e\n{lines}"), yaml: lines.lines().map(comment).collect() }
     }
 
     fn create(&mut self, object: &Object) {

@@ -24,6 +24,18 @@ const OF_A_KIND_MAX: usize = 200;
 /// How often each node is drained a year, if nobody says otherwise: once a quarter, for a new kubelet or kernel.
 pub(super) const DRAINS_PER_YEAR: f64 = 4.0;
 
+/// How often each workload is rolled out a year, if nobody says otherwise: once a month.
+pub(super) const ROLLOUTS_PER_YEAR: f64 = 12.0;
+
+/// How often each node runs short of memory a year, where pods say what they use: a guess.
+pub(super) const PRESSURES_PER_YEAR: f64 = 1.0;
+
+/// How long somebody takes who follows the runbook, from the loss of a machine to the first line, in minutes.
+pub(super) const REACTION_MIN: u64 = 10;
+
+/// How long after a machine is back they take the taint off, in minutes.
+pub(super) const RECOVERY_MIN: u64 = 5;
+
 /// Labels by which clouds and installers name the pool of a node.
 const POOL_LABELS: [&str; 8] = [
     "eks.amazonaws.com/nodegroup",
@@ -58,7 +70,12 @@ impl Catalogue {
         catalogue.pairs(&kinds, scenario.seed);
         catalogue.control_plane(store);
         catalogue.planned(store, scenario, &kinds);
+        catalogue.roll_outs(scenario, units);
         catalogue.rollouts(store, scenario, units);
+        catalogue.pressures(store, &kinds);
+        if !needs_runbook(scenario) {
+            catalogue.without_runbooks();
+        }
         catalogue
     }
 
@@ -84,7 +101,10 @@ impl Catalogue {
             };
             kinds.iter().map(incident).collect::<Vec<_>>()
         };
-        let lost = of_each(IncidentKind::NodeLost, "lost for 30m", minutes(60), &|name| crash(&[name], "30m"));
+        let mut lost = of_each(IncidentKind::NodeLost, "lost for 30m", minutes(60), &|name| crash(&[name], "30m"));
+        for (incident, nodes) in lost.iter_mut().zip(kinds) {
+            incident.runbook = runbook(&[nodes[0].as_str()]);
+        }
         self.add_all(IncidentKind::NodeLost, lost);
         let hiccups = of_each(
             IncidentKind::NodeHiccup,
@@ -104,20 +124,35 @@ impl Catalogue {
 
     /// Each zone and each other failure domain that labels name.
     fn groups(&mut self, store: &Store) {
-        let lost = |kind: IncidentKind, label: &str, called: &str| {
+        let lost = |kind: IncidentKind, label: &str, called: &str, least: usize| {
             let sets = domains(store, label, called);
             let incident = |set: crate::study::plan::LostSet| {
-                let names: Vec<&str> = set.nodes.iter().map(|name| name.as_str()).collect();
-                let timeline = vec![json!({"at": "0s", "fault": crash(&names, "30m")})];
                 let what = set.label.replace(' ', "-");
-                Incident::new(kind, &what, format!("{} lost for 30m", set.label), minutes(60), timeline)
+                let value = set.label.strip_prefix(called).unwrap_or_default().trim();
+                // Not by names: a node that a fix adds there is lost as well.
+                let nodes = if label == ZONE_LABEL {
+                    json!({"zone": value})
+                } else {
+                    json!({"selector": format!("{label}={value}")})
+                };
+                let timeline = vec![json!({"at": "0s", "fault": {"kind": "Crash", "nodes": nodes, "for": "30m"}})];
+                let mut incident =
+                    Incident::new(kind, &what, format!("{} lost for 30m", set.label), minutes(60), timeline);
+                let names: Vec<&str> = set.nodes.iter().map(|name| name.as_str()).collect();
+                incident.runbook = runbook(&names);
+                incident
             };
-            if sets.len() < 2 { Vec::new() } else { sets.into_iter().map(incident).collect::<Vec<_>>() }
+            if sets.len() < least { Vec::new() } else { sets.into_iter().map(incident).collect::<Vec<_>>() }
         };
-        self.add_all(IncidentKind::ZoneLost, lost(IncidentKind::ZoneLost, ZONE_LABEL, "zone"));
+        // A cluster in one zone loses all of it; of a single machine the loss of that is told already.
+        let least = if store.nodes().count() > 1 { 1 } else { 2 };
+        self.add_all(IncidentKind::ZoneLost, lost(IncidentKind::ZoneLost, ZONE_LABEL, "zone", least));
         for (label, _) in failure_domains(store) {
             let called = label.as_str().rsplit('/').next().unwrap_or_default();
-            self.add_all(IncidentKind::DomainLost, lost(IncidentKind::DomainLost, label.as_str(), called));
+            self.add_all(IncidentKind::DomainLost, lost(IncidentKind::DomainLost, label.as_str(), called, 2));
+        }
+        if let Some(label) = pool_label(store) {
+            self.add_all(IncidentKind::DomainLost, lost(IncidentKind::DomainLost, label, "pool", 2));
         }
     }
 
@@ -159,6 +194,7 @@ impl Catalogue {
             let label = format!("{a} and {b} lost for 30m");
             let mut incident = Incident::new(IncidentKind::PairLost, &format!("{a}+{b}"), label, minutes(60), timeline);
             incident.alike = alike;
+            incident.runbook = runbook(&[a.as_str(), b.as_str()]);
             self.incidents.push(incident);
         }
     }
@@ -224,6 +260,58 @@ impl Catalogue {
         self.incidents.push(Incident::new(IncidentKind::PoolUpgrade, pool, label, length, timeline));
     }
 
+    /// All workloads are restarted, each when the one before had time enough.
+    fn roll_outs(&mut self, scenario: &ResolvedScenario, units: &Units) {
+        const WINDOW_MIN: u64 = 15;
+        let workloads = scenario.objects.iter().map(|object| &object.object);
+        let rolled: Vec<&Object> = workloads
+            .filter(|object| is_rolled(object) && units.of_workload.contains_key(&path_of(object)))
+            .collect();
+        if rolled.is_empty() {
+            return;
+        }
+        let at = |index: usize| format!("{}m", index as u64 * WINDOW_MIN);
+        let entry =
+            |(index, object): (usize, &&Object)| json!({"at": at(index), "kubectl": restart_line(object)});
+        let timeline = rolled.iter().enumerate().map(entry).collect();
+        let length = minutes((rolled.len() as u64 + 1) * WINDOW_MIN);
+        let label = "all workloads restarted one after the other".to_owned();
+        let mut incident = Incident::new(IncidentKind::RollOut, "all", label, length, timeline);
+        incident.per_year = ROLLOUTS_PER_YEAR;
+        self.incidents.push(incident);
+    }
+
+    /// Each node whose pods say what they use runs out of memory: something else uses what was free.
+    fn pressures(&mut self, store: &Store, kinds: &[Vec<Symbol>]) {
+        /// Below the threshold of kubelets that are told nothing else, of 100 MiB.
+        const LEFT: i64 = 50 << 20;
+        let pressure = |nodes: &Vec<Symbol>| {
+            let id = store.find_node(nodes[0])?;
+            let capacity = store.node(id)?.capacity.memory;
+            let usages = store.pods_on(id).iter().filter_map(|pod| store.pod(*pod)?.spec.behavior().usage.as_ref()?.memory);
+            let used: Vec<i64> = usages.map(|memory| memory.value()).collect();
+            let others = capacity - used.iter().sum::<i64>() - LEFT;
+            if used.is_empty() || others <= 0 {
+                return None;
+            }
+            let name = nodes[0].as_str();
+            let fault = json!({
+                "kind": "MemoryPressure", "nodes": {"names": [name]}, "usage": {"memory": others.to_string()}, "for": "30m",
+            });
+            let timeline = vec![json!({"at": "0s", "fault": fault})];
+            let label = format!("{name} short of memory for 30m");
+            let mut incident = Incident::new(IncidentKind::NodePressure, name, label, minutes(60), timeline);
+            (incident.alike, incident.per_year) = (nodes.len() as u64, PRESSURES_PER_YEAR);
+            Some(incident)
+        };
+        self.add_all(IncidentKind::NodePressure, kinds.iter().filter_map(pressure).collect());
+    }
+
+    /// Only where a runbook is of use its lines are kept.
+    fn without_runbooks(&mut self) {
+        self.incidents.iter_mut().for_each(|incident| incident.runbook.clear());
+    }
+
     /// Each workload is restarted while the node of one of its pods is lost.
     fn rollouts(&mut self, store: &Store, scenario: &ResolvedScenario, units: &Units) {
         let mut nodes: BTreeMap<String, Symbol> = BTreeMap::new();
@@ -236,18 +324,13 @@ impl Catalogue {
                 }
             }
         }
-        let is_rolled =
-            |object: &Object| matches!(object, Object::Deployment(_) | Object::StatefulSet(_)) && is_worker(object);
         let mut incidents = Vec::new();
         for object in scenario.objects.iter().map(|object| &object.object).filter(|object| is_rolled(object)) {
             let path = path_of(object);
             let Some(node) = nodes.get(&path).filter(|_| units.of_workload.contains_key(&path)) else { continue };
-            let metadata = object.metadata();
-            let kind = object.kind().as_str().to_ascii_lowercase();
-            let restart = format!("rollout restart {kind}/{} -n {}", metadata.name, metadata.namespace);
             let timeline = vec![
                 json!({"at": "0s", "fault": crash(&[node.as_str()], "30m")}),
-                json!({"at": "2m", "kubectl": restart}),
+                json!({"at": "2m", "kubectl": restart_line(object)}),
             ];
             let label = format!("{path} restarted 2m after {node} is lost for 30m");
             incidents.push(Incident::new(IncidentKind::RolloutWhileNodeLost, &path, label, minutes(60), timeline));
@@ -260,8 +343,47 @@ fn crash(names: &[&str], length: &str) -> Value {
     json!({"kind": "Crash", "nodes": {"names": names}, "for": length})
 }
 
+fn is_rolled(object: &Object) -> bool {
+    matches!(object, Object::Deployment(_) | Object::StatefulSet(_)) && is_worker(object)
+}
+
+fn restart_line(object: &Object) -> String {
+    let metadata = object.metadata();
+    let kind = object.kind().as_str().to_ascii_lowercase();
+    format!("rollout restart {kind}/{} -n {}", metadata.name, metadata.namespace)
+}
+
+/// Whether there is somebody for whom it makes a difference that a machine is said to be off.
+pub(super) fn needs_runbook(scenario: &ResolvedScenario) -> bool {
+    scenario.objects.iter().any(|object| matches!(object.object, Object::StatefulSet(_)))
+}
+
+/// What is typed when these machines have been off for so long: that they are, and half an hour later that they are back.
+fn runbook(nodes: &[&str]) -> Vec<Value> {
+    let [taint, untaint] = runbook_lines(&nodes.join(" "));
+    vec![
+        json!({"at": format!("{REACTION_MIN}m"), "kubectl": taint}),
+        json!({"at": format!("{}m", 30 + RECOVERY_MIN), "kubectl": untaint}),
+    ]
+}
+
+/// What is typed of nodes whose machines are off, and when they are back.
+///
+/// # Source
+///
+/// Kubernetes documentation, "Non-graceful node shutdown handling".
+pub(super) fn runbook_lines(nodes: &str) -> [String; 2] {
+    const TAINT: &str = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
+    [format!("taint nodes {nodes} {TAINT}"), format!("taint nodes {nodes} {TAINT}-")]
+}
+
 fn drain_line(node: &str, timeout: &str) -> String {
     format!("drain {node} --ignore-daemonsets --delete-emptydir-data --force --timeout={timeout}")
+}
+
+/// The label that names the pools of this cluster.
+fn pool_label(store: &Store) -> Option<&'static str> {
+    POOL_LABELS.into_iter().find(|label| store.nodes().any(|(_, node)| node.labels.get(Symbol::new(label)).is_some()))
 }
 
 /// The pools of a cluster, by the labels that name them; of a cluster without, all nodes that take ordinary pods.

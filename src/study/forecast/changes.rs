@@ -16,6 +16,10 @@ pub(super) struct Changes {
     remove: Vec<String>,
     /// How often each node is drained a year.
     drains_per_year: Option<f64>,
+    /// How often each workload is rolled out a year.
+    roll_outs_per_year: Option<f64>,
+    /// How often each node runs short of memory a year.
+    pressures_per_year: Option<f64>,
     /// Incidents of one's own.
     incidents: Vec<Written>,
 }
@@ -48,7 +52,7 @@ impl Changes {
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Invalid> {
         let help = "write `remove:`, `drainsPerYear:` and `incidents:`; docs/forecast.md has an example";
         let read: Self = serde_saphyr::from_str(text).map_err(|error| refused(format!("{name}: {error}"), help))?;
-        let rates = read.incidents.iter().map(|incident| incident.per_year).chain(read.drains_per_year);
+        let rates = read.incidents.iter().map(|incident| incident.per_year).chain([read.drains_per_year, read.roll_outs_per_year, read.pressures_per_year].into_iter().flatten());
         for rate in rates {
             if !(rate.is_finite() && rate >= 0.0) {
                 return Err(refused(
@@ -95,11 +99,13 @@ impl Changes {
                 crate::units::counted(before - incidents.len(), "incident", "incidents")
             ));
         }
-        if let Some(times) = self.drains_per_year {
-            incidents
-                .iter_mut()
-                .filter(|incident| incident.kind == IncidentKind::Drain)
-                .for_each(|drain| drain.per_year = times);
+        let often = [
+            (IncidentKind::Drain, self.drains_per_year),
+            (IncidentKind::RollOut, self.roll_outs_per_year),
+            (IncidentKind::NodePressure, self.pressures_per_year),
+        ];
+        for (kind, times) in often.into_iter().filter_map(|(kind, times)| Some((kind, times?))) {
+            incidents.iter_mut().filter(|incident| incident.kind == kind).for_each(|of| of.per_year = times);
         }
         for written in self.incidents {
             let Written { name, duration, per_year, timeline } = written;

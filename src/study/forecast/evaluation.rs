@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::{Play, Player};
 use super::fix::Fix;
-use super::incident::Incident;
+use super::incident::{Incident, IncidentKind};
 use super::intake::Forecast;
-use super::toll::Toll;
+use super::runbook::Runbook;
+use super::toll::{Toll, unfinished};
 use super::units::Loss;
 use crate::arena::Symbol;
 use crate::observe::WorkloadKey;
@@ -50,16 +51,25 @@ pub(super) struct Evaluation {
     pub(super) incidents: BTreeMap<usize, Toll>,
 }
 
-/// Plays a number of years of random failures, with all processes or one of them.
+/// What the years of a forecast are played with.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct By<'a> {
+    /// One random process instead of all.
+    pub(super) only: Option<usize>,
+    /// What somebody types when machines are lost.
+    pub(super) runbook: Option<&'a Runbook>,
+}
+
+/// Plays a number of years of random failures.
 pub(super) fn years(
     forecast: &Forecast,
     player: &Player<'_>,
     settled: &Prepared,
     seeds: std::ops::Range<u64>,
-    only: Option<usize>,
+    by: By<'_>,
     what: &str,
 ) -> Vec<Toll> {
-    let script = match only {
+    let script = match by.only {
         None => forecast.random.clone(),
         Some(index) => {
             let mut chaos = (*forecast.random.chaos).clone();
@@ -68,8 +78,11 @@ pub(super) fn years(
         }
     };
     let base = forecast.scenario.seed;
-    let play =
-        |seed: u64| Play { settled, script: script.clone(), seed: base.wrapping_add(seed), length: forecast.year };
+    let play = |seed: u64| {
+        let typed = by.runbook.map(|runbook| runbook.typed(forecast, seed)).unwrap_or_default();
+        let script = Script { timeline: typed, ..script.clone() };
+        Play { settled, script, seed: base.wrapping_add(seed), length: forecast.year }
+    };
     player.play(what, &seeds.map(play).collect::<Vec<_>>())
 }
 
@@ -79,13 +92,14 @@ pub(super) fn incidents(
     player: &Player<'_>,
     settled: &Prepared,
     which: &[usize],
+    acts: bool,
     what: &str,
 ) -> BTreeMap<usize, Toll> {
     let play = |&index: &usize| {
         let incident = &forecast.incidents[index];
         Play {
             settled,
-            script: incident.script(&forecast.script),
+            script: incident.script(&forecast.script, acts),
             seed: forecast.scenario.seed,
             length: incident.length,
         }
@@ -133,7 +147,13 @@ impl Evaluation {
     pub(super) fn blocked_per_year(&self, forecast: &Forecast) -> f64 {
         let times = |(index, toll): (&usize, &Toll)| {
             let incident = &forecast.incidents[*index];
-            if toll.blocked > 0 { incident.per_year * incident.alike as f64 } else { 0.0 }
+            let times = incident.per_year * incident.alike as f64;
+            match incident.kind {
+                // Each workload by itself.
+                IncidentKind::RollOut => times * toll.blocked as f64,
+                _ if toll.blocked > 0 => times,
+                _ => 0.0,
+            }
         };
         self.incidents.iter().map(times).fold(0.0, |sum, times| sum + times)
     }
@@ -157,13 +177,17 @@ pub(super) fn saving(before: &[f64], after: &[f64]) -> Interval {
 }
 
 /// Whom planned work waits for in vain: units whose budgets spare no pod, by the nodes of their pods; and those whose pods take
-/// longer to stop than a drain waits.
-struct Blockers {
+/// longer to stop than a drain waits; and what cannot be rolled out.
+struct Blockers<'a> {
     by_node: BTreeMap<Symbol, BTreeSet<usize>>,
+    /// Of each workload, for whom it works.
+    of_workload: &'a BTreeMap<String, Vec<usize>>,
+    /// Workloads that were not whole before anything happened.
+    unfinished: BTreeSet<String>,
 }
 
-impl Blockers {
-    fn of(forecast: &Forecast, store: &Store) -> Self {
+impl<'a> Blockers<'a> {
+    fn of(forecast: &'a Forecast, store: &Store) -> Self {
         let mut by_node: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
         let units = &forecast.units;
         for (_, pod) in store.pods() {
@@ -182,11 +206,19 @@ impl Blockers {
             let of = units.of_workload.get(&path).into_iter().flatten().copied();
             by_node.entry(store.node_name(node)).or_default().extend(of);
         }
-        Self { by_node }
+        Self { by_node, of_workload: &units.of_workload, unfinished: unfinished(store) }
     }
 
     /// Charges an incident that was blocked to those it waited for.
     fn charge(&self, incident: &Incident, toll: &mut Toll) {
+        if incident.kind == IncidentKind::RollOut {
+            toll.unfinished = toll.unfinished.difference(&self.unfinished).cloned().collect();
+            toll.blocked = toll.unfinished.len() as u64;
+            let hurt: BTreeSet<usize> =
+                toll.unfinished.iter().filter_map(|path| self.of_workload.get(path)).flatten().copied().collect();
+            hurt.into_iter().for_each(|unit| toll.losses[unit].blocked_s += PATIENCE_S);
+            return;
+        }
         if toll.blocked == 0 || !incident.kind.is_planned() {
             return;
         }

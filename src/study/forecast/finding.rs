@@ -1,14 +1,12 @@
 //! What a forecast finds: what costs whom how much, what would help, and by how much.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::fix::Fix;
 use super::intake::Forecast;
-use crate::model::requests;
 use crate::observe::Phase;
-use crate::study::edit::path_of;
 use crate::study::statistics::Interval;
 
 /// Something that costs, and the change that was seen to help.
@@ -89,7 +87,7 @@ pub struct Worst {
 }
 
 /// What a change takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Price {
     /// More pods.
     pub pods: u64,
@@ -99,34 +97,41 @@ pub struct Price {
     pub memory: i64,
     /// More nodes.
     pub nodes: u64,
+    /// How often somebody has to do something, a year.
+    pub interventions_per_year: f64,
 }
 
 impl Price {
+    /// What these changes take together; a workload that two of them scale counts once.
     pub(super) fn of(forecast: &Forecast, changes: &[(Fix, BTreeSet<String>)]) -> Self {
         let mut price = Self::default();
-        let mut counted: BTreeSet<&String> = BTreeSet::new();
+        let mut counted: BTreeMap<&String, Fix> = BTreeMap::new();
         for (fix, workloads) in changes {
-            price.nodes += u64::from(*fix == Fix::Node);
-            if !matches!(fix, Fix::SecondReplica | Fix::AcrossZones) {
-                continue;
-            }
-            for path in workloads.iter().filter(|path| counted.insert(path)) {
-                let object = forecast.scenario.objects.iter().find(|object| path_of(&object.object) == *path);
-                let Some(template) = object.and_then(|object| crate::scenario::pod_template(&object.object)) else {
-                    continue;
-                };
-                let asked = requests(&template.spec);
-                price.pods += 1;
-                price.cpu_milli += asked.cpu_milli;
-                price.memory += asked.memory;
+            let is_new = |path: &&String| match counted.get(path) {
+                Some(first) => fix.rival() != Some(*first),
+                None => true,
+            };
+            let new: BTreeSet<String> = workloads.iter().filter(is_new).cloned().collect();
+            price.add(fix.price(&forecast.scenario, &new));
+            if fix.rival().is_some() {
+                counted.extend(workloads.iter().map(|path| (path, *fix)));
             }
         }
         price
     }
 
+    fn add(&mut self, other: Self) {
+        let Self { pods, cpu_milli, memory, nodes, interventions_per_year } = other;
+        self.pods += pods;
+        self.cpu_milli += cpu_milli;
+        self.memory += memory;
+        self.nodes += nodes;
+        self.interventions_per_year += interventions_per_year;
+    }
+
     /// A number to compare prices by: nodes, and pods as the hundredth of one.
     fn weight(&self) -> f64 {
-        self.nodes as f64 + self.pods as f64 / 100.0
+        self.nodes as f64 + (self.pods as f64 + self.interventions_per_year) / 100.0
     }
 }
 

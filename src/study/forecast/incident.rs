@@ -33,15 +33,19 @@ pub enum IncidentKind {
     Drain,
     /// The machines of a pool are drained one after the other, as for an upgrade.
     PoolUpgrade,
+    /// Workloads are restarted, one after the other.
+    RollOut,
     /// A workload is restarted while a machine is off.
     RolloutWhileNodeLost,
+    /// Something uses up the memory of a machine.
+    NodePressure,
     /// What the input's scenario or the catalogue's file brings.
     Own,
 }
 
 impl IncidentKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::NodeLost,
         Self::ZoneLost,
         Self::DomainLost,
@@ -53,7 +57,9 @@ impl IncidentKind {
         Self::ControllerManagerRestart,
         Self::Drain,
         Self::PoolUpgrade,
+        Self::RollOut,
         Self::RolloutWhileNodeLost,
+        Self::NodePressure,
         Self::Own,
     ];
 
@@ -72,6 +78,8 @@ impl IncidentKind {
             Self::ControllerManagerRestart => "controllerManagerRestart",
             Self::Drain => "drain",
             Self::PoolUpgrade => "poolUpgrade",
+            Self::RollOut => "rollOut",
+            Self::NodePressure => "nodePressure",
             Self::RolloutWhileNodeLost => "rolloutWhileNodeLost",
             Self::Own => "own",
         }
@@ -92,6 +100,8 @@ impl IncidentKind {
             Self::ControllerManagerRestart => "kube-controller-manager restarts in mid-outage",
             Self::Drain => "any one node drained",
             Self::PoolUpgrade => "a pool's nodes drained one after the other",
+            Self::RollOut => "workloads restarted one after the other",
+            Self::NodePressure => "any one node short of memory",
             Self::RolloutWhileNodeLost => "a roll-out while a node is lost",
             Self::Own => "incidents of your own",
         }
@@ -100,7 +110,7 @@ impl IncidentKind {
     /// Whether somebody does it on purpose, so that it should cost nothing at all.
     #[must_use]
     pub fn is_planned(self) -> bool {
-        matches!(self, Self::Drain | Self::PoolUpgrade)
+        matches!(self, Self::Drain | Self::PoolUpgrade | Self::RollOut)
     }
 }
 
@@ -120,10 +130,14 @@ pub struct Incident {
     pub per_year: f64,
     /// What happens when, as entries of a scenario's timeline.
     pub timeline: Vec<Value>,
+    /// What somebody does about it who follows the runbook, likewise.
+    pub(super) runbook: Vec<Value>,
     /// For how long it is played.
     pub length: SimDuration,
     /// Where its entries stand in the timeline of the scenario that has all incidents.
     pub(super) entries: Range<usize>,
+    /// The same of what the runbook says.
+    pub(super) runbook_entries: Range<usize>,
     /// What happens instead, if it comes from elsewhere.
     pub(super) own: Option<Script>,
 }
@@ -137,12 +151,28 @@ impl Incident {
         timeline: Vec<Value>,
     ) -> Self {
         let id = format!("{}/{what}", kind.as_str());
-        Self { id, kind, label, alike: 1, per_year: 0.0, timeline, length, entries: 0..0, own: None }
+        Self {
+            id,
+            kind,
+            label,
+            alike: 1,
+            per_year: 0.0,
+            timeline,
+            runbook: Vec::new(),
+            length,
+            entries: 0..0,
+            runbook_entries: 0..0,
+            own: None,
+        }
     }
 
-    /// What happens in it, of the script in which all incidents happen.
-    pub(super) fn script(&self, all: &Script) -> Script {
-        let of_all = || Script { timeline: all.timeline[self.entries.clone()].to_vec(), ..all.clone() };
+    /// What happens in it, of the script in which all incidents happen; also what the runbook says, if somebody acts by it.
+    pub(super) fn script(&self, all: &Script, acts: bool) -> Script {
+        let of_all = || {
+            let runbook = if acts { self.runbook_entries.clone() } else { 0..0 };
+            let timeline = [&all.timeline[self.entries.clone()], &all.timeline[runbook]].concat();
+            Script { timeline, ..all.clone() }
+        };
         self.own.clone().unwrap_or_else(of_all)
     }
 }

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::catalogue::Catalogue;
+use super::catalogue::{self, Catalogue, needs_runbook, runbook_lines};
 use super::changes::Changes;
 use super::incident::{Incident, IncidentKind};
 use super::rates;
 use super::toll::Observing;
 use super::units::{Loss, Units};
+use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::manifest::Folder;
 use crate::observe::Objective;
-use crate::scenario::{self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario};
+use crate::scenario::{self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction};
 use crate::simulation::{Prepared, Script};
 use crate::study::plan::cases::mentioned;
 use crate::units::SimDuration;
@@ -58,6 +59,8 @@ pub struct Forecast {
     pub(super) units: Units,
     pub(super) objectives: Vec<Objective>,
     pub(super) settled: Prepared,
+    /// What is typed of each node that is off, and when it is back; of none, where nobody would gain by it.
+    pub(super) runbook: BTreeMap<Symbol, [TimelineAction; 2]>,
     /// Every incident in one script.
     pub(super) script: Script,
     /// The random processes.
@@ -110,20 +113,31 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         None => rates::processes(settled.store()),
     };
     if own.is_none() {
-        assumed.push(drains_assumed());
+        assumed.extend(planned_assumed(&incidents));
     }
     let mut everything = nothing.clone();
     let mut timeline: Vec<&Value> = Vec::new();
     for incident in &mut incidents {
         incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
         timeline.extend(&incident.timeline);
+        incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
+        timeline.extend(&incident.runbook);
     }
+    let named: Vec<Symbol> = match needs_runbook(&base) {
+        true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
+        false => Vec::new(),
+    };
+    let typed: Vec<Value> = named.iter().flat_map(|name| runbook_lines(name.as_str())).map(at_any_time).collect();
+    let of_nodes = timeline.len();
+    timeline.extend(&typed);
     everything.set("spec.timeline", &json!(timeline).to_string());
     everything.set("spec.faults", &json!(processes).to_string());
     everything.set("spec.duration", "365d");
     let all = read(&everything)?;
     debug_assert_eq!(all.timeline.len(), timeline.len(), "each entry is one action");
     let script = script_of(&all);
+    let actions: Vec<TimelineAction> = all.timeline[of_nodes..].iter().map(|(_, action)| *action).collect();
+    let runbook = named.into_iter().zip(actions.chunks_exact(2)).map(|(name, two)| (name, [two[0], two[1]])).collect();
     let random = Script { chaos: all.chaos.clone(), timeline: Vec::new(), ..script.clone() };
     let faults = all.chaos.processes.iter().map(|process| process.name.clone()).collect();
     if let Some(own) = own.filter(|own| !own.timeline.is_empty() || !own.chaos.processes.is_empty()) {
@@ -146,6 +160,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         units,
         objectives,
         settled,
+        runbook,
         script,
         random,
     })
@@ -246,13 +261,27 @@ fn name_of(paths: &[PathBuf]) -> String {
     if name.is_empty() { "cluster".to_owned() } else { name.to_owned() }
 }
 
-fn drains_assumed() -> Assumption {
-    Assumption::new(
-        "drains a year",
-        format!("each node is drained {} times a year, and patience lasts 30 min", super::catalogue::DRAINS_PER_YEAR),
-        "what planned work costs a year",
-        "--catalog FILE",
-    )
+/// An entry of a timeline that is moved to its time later.
+fn at_any_time(line: String) -> Value {
+    json!({"at": "0s", "kubectl": line})
+}
+
+fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
+    let mut assumed = Vec::new();
+    let mut add = |kind: IncidentKind, name: &str, text: String, effect: &str| {
+        if incidents.iter().any(|incident| incident.kind == kind) {
+            assumed.push(Assumption::new(name, text, effect, "--catalog FILE"));
+        }
+    };
+    let pressures = format!("each node runs short of memory {} times a year (a guess)", catalogue::PRESSURES_PER_YEAR);
+    add(IncidentKind::NodePressure, "memory pressure a year", pressures, "what it costs a year");
+    let effect = "what planned work costs a year";
+    let rollouts = format!("each workload is rolled out {} times a year", catalogue::ROLLOUTS_PER_YEAR);
+    add(IncidentKind::RollOut, "roll-outs a year", rollouts, effect);
+    let drains =
+        format!("each node is drained {} times a year, and patience lasts 30 min", catalogue::DRAINS_PER_YEAR);
+    add(IncidentKind::Drain, "drains a year", drains, effect);
+    assumed
 }
 
 /// The processes of a file that `import faults` writes.

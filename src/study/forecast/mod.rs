@@ -15,6 +15,7 @@ mod incident;
 mod intake;
 mod rates;
 mod results;
+mod runbook;
 mod told;
 mod toll;
 mod units;

@@ -124,7 +124,7 @@ pub(super) fn processes(store: &Store) -> (Vec<Value>, Vec<Assumption>) {
     for rate in &RATES {
         let label = match rate.domain {
             None => None,
-            Some(ZONE_LABEL) if zones.len() > 1 => Some(ZONE_LABEL.to_owned()),
+            Some(ZONE_LABEL) if !zones.is_empty() && store.nodes().count() > 1 => Some(ZONE_LABEL.to_owned()),
             Some(ZONE_LABEL) => continue,
             Some(_) => match domains.first() {
                 Some((key, _)) => Some(key.as_str().to_owned()),

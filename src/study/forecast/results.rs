@@ -208,8 +208,8 @@ impl ForecastResults {
             let changes = [(finding.fix, finding.workloads.iter().cloned().collect())];
             let changed = Variant::unsettled(forecast, &changes);
             let mut patches = of_change(&forecast.scenario.objects, &changed.objects);
-            if finding.fix == Fix::Node {
-                patches = Patches::told("add a node like the largest that takes ordinary pods");
+            if let Some(text) = finding.fix.by_hand() {
+                patches = Patches::by_hand(text);
             }
             (patch_name(index, finding.fix), patches)
         };

@@ -56,6 +56,12 @@ impl Price {
                 (cpu, _) => format!("{} cores, {memory} of memory", cpu as f64 / 1000.0),
             };
             parts.push(format!("{} ({asked})", counted(self.pods as usize, "pod more", "pods more")));
+        } else if self.memory > 0 {
+            let memory = Quantity::from_value(self.memory).with_format(QuantityFormat::BinarySi);
+            parts.push(format!("requests of {memory} of memory more"));
+        }
+        if self.interventions_per_year > 0.0 {
+            parts.push(format!("somebody who acts {:.0} times a year", self.interventions_per_year.ceil()));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }
@@ -75,8 +81,13 @@ impl ForecastResults {
             ));
         }
         if self.findings.is_empty() {
-            let text = "Nothing was found that a change would mend";
-            told.push(Remark::new(Tone::Good, text));
+            let was_cut = self.plays_left_out > 0;
+            let (tone, text) = match (was_cut, self.lost.mean + self.blocked.mean >= 1.0) {
+                (true, _) => (Tone::Neutral, "Whether a change would mend anything is not known: the budget was used up"),
+                (false, true) => (Tone::Neutral, "No change that was tried would mend this"),
+                (false, false) => (Tone::Good, "Nothing was found that a change would mend"),
+            };
+            told.push(Remark::new(tone, text));
         }
         told.extend(self.together());
         told.push(self.stands());
@@ -108,8 +119,8 @@ impl ForecastResults {
         if self.blocked_per_year > 0.0 {
             let times = self.blocked_per_year.round() as usize;
             remark = remark.with(format!(
-                "{} a year in vain for budgets or slow pods",
-                counted(times, "drain waits", "drains wait")
+                "{} a year in vain",
+                counted(times, "drain or roll-out waits", "drains and roll-outs wait")
             ));
         }
         remark
@@ -195,7 +206,7 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
     }
     let (blocked, after) = saved.blocked_per_year;
     if (blocked - after).abs() >= 0.5 {
-        remark = remark.with(format!("drains that wait in vain: {} -> {} a year", blocked.round(), after.round()));
+        remark = remark.with(format!("drains and roll-outs that wait in vain: {} -> {} a year", blocked.round(), after.round()));
     }
     let (needless, more) = saved.needless_evictions_per_year;
     if more - needless >= 1.0 {

@@ -1,9 +1,11 @@
 //! One play, and what it cost whom.
 
+use std::collections::BTreeSet;
+
 use super::units::{Loss, Units};
 use crate::observe::{Detail, Objective, Observers, Summary};
 use crate::simulation::{Prepared, Script};
-use crate::state::PodPhase;
+use crate::state::{PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// What a play cost.
@@ -23,6 +25,26 @@ pub struct Toll {
     pub unscheduled_first: Option<(String, String)>,
     /// Pods lost for good.
     pub pods_lost: u64,
+    /// Workloads, by their paths, whose pods are not all of their newest template and available at the end.
+    pub(super) unfinished: BTreeSet<String>,
+}
+
+/// Workloads, by their paths, whose roll-outs are not over.
+pub(super) fn unfinished(store: &Store) -> BTreeSet<String> {
+    let deployments = store.deployments.iter().filter(|(_, object)| {
+        let (status, wanted) = (&object.status, object.spec.replicas.unwrap_or(1));
+        status.observed_generation < object.meta.generation
+            || status.updated != wanted
+            || status.replicas != wanted
+            || status.available != wanted
+    });
+    let deployments = deployments.map(|(_, object)| format!("deployment/{}/{}", object.meta.namespace, object.meta.name));
+    let sets = store.stateful_sets.iter().filter(|(_, object)| {
+        let (status, wanted) = (&object.status, object.spec.replicas.unwrap_or(1));
+        status.observed_generation < object.meta.generation || status.ready != wanted || status.updated != wanted
+    });
+    let sets = sets.map(|(_, object)| format!("statefulset/{}/{}", object.meta.namespace, object.meta.name));
+    deployments.chain(sets).collect()
 }
 
 impl Toll {
@@ -56,10 +78,11 @@ impl Observing<'_> {
             .map(|(pod, said)| (format!("pod/{}/{}", pod.namespace, pod.name), said.message.to_string()))
             .collect();
         waiting.sort();
+        let unfinished = unfinished(&finished.store);
         let (unscheduled, unscheduled_first) = (waiting.len() as u64, waiting.into_iter().next());
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let toll = self.of(&observed.summary);
-        Toll { unscheduled, unscheduled_first, ..toll }
+        Toll { unscheduled, unscheduled_first, unfinished, ..toll }
     }
 
     fn of(&self, summary: &Summary) -> Toll {
@@ -72,6 +95,7 @@ impl Observing<'_> {
             unscheduled: 0,
             unscheduled_first: None,
             pods_lost: counts.pods_lost,
+            unfinished: BTreeSet::new(),
         }
     }
 }

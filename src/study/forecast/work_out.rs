@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::{Budget, Player};
-use super::evaluation::{Evaluation, Variant, incidents, minutes, saving, years};
+use super::evaluation::{By, Evaluation, Variant, incidents, minutes, saving, years};
 use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
 use super::fix::{Circumstances, Fix};
+use super::incident::IncidentKind;
 use super::intake::Forecast;
 use super::results::ForecastResults;
+use super::runbook::Runbook;
 use super::toll::Observing;
 use super::units::{Loss, is_worker};
 use crate::observe::Phase;
@@ -54,7 +56,7 @@ pub struct Options<'a> {
 pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Threads) -> ForecastResults {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
     let player = Player::new(observing, &options.budget, threads);
-    let search = Search { forecast, player: &player, years: options.years.unwrap_or(YEARS).max(2) };
+    let search = Search { forecast, player: &player, threads, years: options.years.unwrap_or(YEARS).max(2) };
     let base = search.base(options.precision);
     let chosen = search.choose(&base);
     let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
@@ -67,6 +69,7 @@ pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Thr
 struct Search<'a> {
     forecast: &'a Forecast,
     player: &'a Player<'a>,
+    threads: &'a Threads,
     years: u64,
 }
 
@@ -129,10 +132,10 @@ impl Search<'_> {
     fn base(&self, precision: Option<f64>) -> Base {
         let forecast = self.forecast;
         let settled = &forecast.settled;
-        let mut played = years(forecast, self.player, settled, 0..self.years, None, "years of random failures");
+        let mut played = years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
         let mut order: Vec<usize> = (0..forecast.incidents.len()).collect();
         order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
-        let tolls = incidents(forecast, self.player, settled, &order, "single incidents");
+        let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
         let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls };
         let total = |losses: &Vec<Loss>| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost);
         while let Some(goal) = precision {
@@ -142,7 +145,7 @@ impl Search<'_> {
                 break;
             }
             let more = (count + count / 2).min(YEARS_MAX);
-            let next = years(forecast, self.player, settled, count..more, None, "years, until the interval is narrow");
+            let next = years(forecast, self.player, settled, count..more, By::default(), "years, until the interval is narrow");
             if next.is_empty() {
                 break;
             }
@@ -158,14 +161,22 @@ impl Search<'_> {
         let forecast = self.forecast;
         let store = forecast.settled.store();
         let calm = store.pods().filter(|(_, pod)| pod.node.is_none() && pod.is_active()).count() as u64;
+        let mut stuck: BTreeSet<String> = BTreeSet::new();
+        for (index, toll) in &base.evaluation.incidents {
+            if forecast.incidents[*index].kind == IncidentKind::RollOut {
+                stuck.extend(toll.unfinished.iter().cloned());
+            }
+        }
         let around = Circumstances {
+            stuck: &stuck,
+            store,
             zones: super::catalogue::zone_count(store),
             nodes: store.nodes().count(),
             lacks_room: base.evaluation.incidents.values().any(|toll| toll.unscheduled > calm),
         };
         let mut tried = Vec::new();
         let mut dropped = Vec::new();
-        for fix in Fix::ALL {
+        for &fix in Fix::ALL {
             let workloads = self.candidates(fix, base, &around);
             if workloads.is_empty() {
                 continue;
@@ -201,6 +212,7 @@ impl Search<'_> {
                 *sum += gain.yearly;
             }
         }
+        agree(&mut proposals, &tried);
         for of in &tried {
             let is_second = proposals.values().any(|proposal| proposal.others.contains_key(&of.fix));
             if !proposals.contains_key(&of.fix) && !is_second {
@@ -258,12 +270,29 @@ impl Search<'_> {
     ) -> Option<Evaluation> {
         let wanted = (seeds.end - seeds.start) as usize;
         let variant = Variant::of(self.forecast, changes);
-        let years = years(self.forecast, self.player, &variant.settled, seeds, None, what);
+        let runbook = self.runbook(changes, seeds.clone());
+        let by = By { only: None, runbook: runbook.as_ref() };
+        let years = years(self.forecast, self.player, &variant.settled, seeds, by, what);
         if years.len() < wanted {
             return None;
         }
-        let tolls = incidents(self.forecast, self.player, &variant.settled, which, what);
+        let tolls = incidents(self.forecast, self.player, &variant.settled, which, runbook.is_some(), what);
         (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls })
+    }
+
+    /// What somebody types in these years, if that is one of the changes.
+    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Option<Runbook> {
+        let acts = changes.iter().any(|(fix, _)| *fix == Fix::OutOfService);
+        acts.then(|| Runbook::of(self.forecast, seeds, self.threads))
+    }
+
+    /// What changes take, in years such as these.
+    fn price(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Price {
+        let mut price = Price::of(self.forecast, changes);
+        if let Some(runbook) = self.runbook(changes, seeds) {
+            price.interventions_per_year += runbook.per_year(self.forecast);
+        }
+        price
     }
 
     /// What the same incidents cost as the cluster is, with these years.
@@ -313,7 +342,7 @@ impl Search<'_> {
             return (Vec::new(), dropped);
         }
         let wanted = (new.end - new.start) as usize;
-        let as_it_is = years(forecast, self.player, &forecast.settled, new.clone(), None, "new years, to confirm");
+        let as_it_is = years(forecast, self.player, &forecast.settled, new.clone(), By::default(), "new years, to confirm");
         let is_new = as_it_is.len() == wanted;
         // Where the budget ends, the first seeds have to do, and that is said.
         let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
@@ -338,7 +367,7 @@ impl Search<'_> {
                 dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
                 continue;
             }
-            let price = Price::of(forecast, &changes);
+            let price = self.price(&changes, seeds.clone());
             findings.push(Finding {
                 fix,
                 units: units.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
@@ -446,7 +475,7 @@ impl Search<'_> {
         for finding in order {
             let mut with = changes.clone();
             let taken: BTreeSet<&String> =
-                changes.iter().filter(|(fix, _)| fix.replaces(finding.fix)).flat_map(|(_, of)| of).collect();
+                changes.iter().filter(|(fix, _)| fix.rival() == Some(finding.fix)).flat_map(|(_, of)| of).collect();
             let workloads: BTreeSet<String> =
                 finding.workloads.iter().filter(|path| !taken.contains(path)).cloned().collect();
             if workloads.is_empty() {
@@ -469,7 +498,7 @@ impl Search<'_> {
                 cost: minutes(now.iter().copied()).not_below_zero(),
                 gained,
                 blocked_per_year: blocked,
-                price: Price::of(forecast, &changes),
+                price: self.price(&changes, 0..count as u64),
             });
             last = Some(now);
         }
@@ -488,7 +517,7 @@ impl Search<'_> {
                 self.player,
                 &forecast.settled,
                 0..count,
-                Some(index),
+                By { only: Some(index), runbook: None },
                 "each kind of failure by itself",
             );
             if (played.len() as u64) < count {
@@ -565,6 +594,42 @@ impl Search<'_> {
             plays,
             plays_left_out: wanted - plays,
             left_out: forecast.left_out.clone(),
+        }
+    }
+}
+
+/// Of two changes that go for the same, more and less far, a cluster is told one: the first, if it saves all together nearly as much.
+fn agree(proposals: &mut BTreeMap<Fix, Proposal>, tried: &[Tried]) {
+    for (position, first) in tried.iter().enumerate() {
+        let Some(second) = tried[position + 1..].iter().find(|second| first.fix.rival() == Some(second.fix)) else {
+            continue;
+        };
+        let (Some(a), Some(b)) = (proposals.get(&first.fix), proposals.get(&second.fix)) else { continue };
+        let units: Vec<usize> = a.units.union(&b.units).copied().collect();
+        let sum = |of: &Tried| {
+            let gains = units.iter().filter_map(|unit| of.by_unit.get(unit));
+            gains.map(|gain| gain.yearly).fold(0.0, |sum, gain| sum + gain)
+        };
+        let (winner, loser) = if sum(first) >= AS_GOOD * sum(second) { (first, second) } else { (second, first) };
+        let Some(lost) = proposals.remove(&loser.fix) else { continue };
+        let can = |path: &&String| winner.workloads.contains(*path);
+        let (moved, kept): (BTreeSet<String>, BTreeSet<String>) = {
+            let moved: BTreeSet<String> = lost.workloads.iter().filter(can).cloned().collect();
+            let kept = lost.workloads.difference(&moved).cloned().collect();
+            (moved, kept)
+        };
+        if !kept.is_empty() {
+            // The winner does not fit everybody: the others stay with what they have.
+            proposals.insert(loser.fix, lost);
+            continue;
+        }
+        let Some(winner) = proposals.get_mut(&winner.fix) else { continue };
+        winner.units.extend(lost.units);
+        winner.workloads.extend(moved);
+        for (fix, (count, sum)) in lost.others {
+            let of = winner.others.entry(fix).or_default();
+            of.0 += count;
+            of.1 += sum;
         }
     }
 }

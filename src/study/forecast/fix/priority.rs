@@ -1,0 +1,47 @@
+//! A priority above that of the others.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::objects::{change_templates, read, replicas_of};
+use super::{Change, Circumstances};
+use crate::arena::Symbol;
+use crate::model::Object;
+use crate::scenario::ResolvedScenario;
+
+/// The class that it makes.
+const CLASS: &str = "forecast-important";
+
+/// A priority above that of the others.
+pub(super) struct Priority;
+
+impl Change for Priority {
+    fn file(&self) -> &'static str {
+        "priority"
+    }
+
+    fn words(&self) -> &'static str {
+        "give it a higher priority"
+    }
+
+    fn cause(&self) -> [&'static str; 2] {
+        ["finds no room, which less important pods take", "find no room, which less important pods take"]
+    }
+
+    fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {
+        replicas_of(object).is_some() && around.lacks_room
+    }
+
+    fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
+        let class = json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": CLASS}, "value": 1_000_000,
+            "description": "Workloads that go before others when room is short",
+        });
+        scenario.objects.extend(read(&class));
+        change_templates(&mut scenario.objects, workloads, |template, _| {
+            (template.spec.priority_class_name, template.spec.priority) = (Some(Symbol::new(CLASS)), None);
+        });
+    }
+}

@@ -175,7 +175,7 @@ fn rooms_import_only_what_the_architecture_allows() {
 }
 
 /// Folders whose modules a macro declares, and the files that hold its lines, `file::Type` or `file =>`.
-const REGISTRIES: [(&str, &str); 9] = [
+const REGISTRIES: [(&str, &str); 10] = [
     ("src/chaos/faults", "src/chaos/registry.rs"),
     ("src/scheduler/plugins", "src/scheduler/plugins/mod.rs"),
     ("src/observe", "src/observe/mod.rs"),
@@ -185,6 +185,7 @@ const REGISTRIES: [(&str, &str); 9] = [
     ("src/kubectl", "src/kubectl/mod.rs"),
     ("src/procedures", "src/procedures/mod.rs"),
     ("src/scenario/actions", "src/scenario/actions/mod.rs"),
+    ("src/study/forecast/fix", "src/study/forecast/fix/mod.rs"),
 ];
 
 /// Whether a registry has a line for a file.
@@ -363,6 +364,7 @@ const EXAMPLES: &[Example] = &[
     example("kubectl verb", &["kubectl/cordon.rs"], &["CordonArgs", "Command::Cordon", "Self::Cordon", "\"cordon\""]),
     example("case that a plan survives", &["study/plan/case.rs"], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
     example("thing that a study varies", &["study/setting.rs"], &["Setting::Replicas", "Self::Replicas"]),
+    example("fix of forecasts", &["study/forecast/fix/priority.rs"], &["priority::Priority", "Fix::Priority"]),
     example(
         "timeline action",
         &["scenario/actions/add_nodes.rs"],

@@ -264,15 +264,13 @@ impl Catalogue {
     fn roll_outs(&mut self, scenario: &ResolvedScenario, units: &Units) {
         const WINDOW_MIN: u64 = 15;
         let workloads = scenario.objects.iter().map(|object| &object.object);
-        let rolled: Vec<&Object> = workloads
-            .filter(|object| is_rolled(object) && units.of_workload.contains_key(&path_of(object)))
-            .collect();
+        let rolled: Vec<&Object> =
+            workloads.filter(|object| is_rolled(object) && units.of_workload.contains_key(&path_of(object))).collect();
         if rolled.is_empty() {
             return;
         }
         let at = |index: usize| format!("{}m", index as u64 * WINDOW_MIN);
-        let entry =
-            |(index, object): (usize, &&Object)| json!({"at": at(index), "kubectl": restart_line(object)});
+        let entry = |(index, object): (usize, &&Object)| json!({"at": at(index), "kubectl": restart_line(object)});
         let timeline = rolled.iter().enumerate().map(entry).collect();
         let length = minutes((rolled.len() as u64 + 1) * WINDOW_MIN);
         let label = "all workloads restarted one after the other".to_owned();
@@ -288,7 +286,8 @@ impl Catalogue {
         let pressure = |nodes: &Vec<Symbol>| {
             let id = store.find_node(nodes[0])?;
             let capacity = store.node(id)?.capacity.memory;
-            let usages = store.pods_on(id).iter().filter_map(|pod| store.pod(*pod)?.spec.behavior().usage.as_ref()?.memory);
+            let usages =
+                store.pods_on(id).iter().filter_map(|pod| store.pod(*pod)?.spec.behavior().usage.as_ref()?.memory);
             let used: Vec<i64> = usages.map(|memory| memory.value()).collect();
             let others = capacity - used.iter().sum::<i64>() - LEFT;
             if used.is_empty() || others <= 0 {

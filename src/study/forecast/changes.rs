@@ -52,7 +52,11 @@ impl Changes {
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Invalid> {
         let help = "write `remove:`, `drainsPerYear:` and `incidents:`; docs/forecast.md has an example";
         let read: Self = serde_saphyr::from_str(text).map_err(|error| refused(format!("{name}: {error}"), help))?;
-        let rates = read.incidents.iter().map(|incident| incident.per_year).chain([read.drains_per_year, read.roll_outs_per_year, read.pressures_per_year].into_iter().flatten());
+        let rates = read
+            .incidents
+            .iter()
+            .map(|incident| incident.per_year)
+            .chain([read.drains_per_year, read.roll_outs_per_year, read.pressures_per_year].into_iter().flatten());
         for rate in rates {
             if !(rate.is_finite() && rate >= 0.0) {
                 return Err(refused(

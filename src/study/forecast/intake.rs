@@ -16,7 +16,9 @@ use crate::chaos::ChaosPlan;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::manifest::Folder;
 use crate::observe::Objective;
-use crate::scenario::{self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction};
+use crate::scenario::{
+    self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction,
+};
 use crate::simulation::{Prepared, Script};
 use crate::study::plan::cases::mentioned;
 use crate::units::SimDuration;
@@ -278,8 +280,7 @@ fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
     let effect = "what planned work costs a year";
     let rollouts = format!("each workload is rolled out {} times a year", catalogue::ROLLOUTS_PER_YEAR);
     add(IncidentKind::RollOut, "roll-outs a year", rollouts, effect);
-    let drains =
-        format!("each node is drained {} times a year, and patience lasts 30 min", catalogue::DRAINS_PER_YEAR);
+    let drains = format!("each node is drained {} times a year, and patience lasts 30 min", catalogue::DRAINS_PER_YEAR);
     add(IncidentKind::Drain, "drains a year", drains, effect);
     assumed
 }

@@ -83,7 +83,9 @@ impl ForecastResults {
         if self.findings.is_empty() {
             let was_cut = self.plays_left_out > 0;
             let (tone, text) = match (was_cut, self.lost.mean + self.blocked.mean >= 1.0) {
-                (true, _) => (Tone::Neutral, "Whether a change would mend anything is not known: the budget was used up"),
+                (true, _) => {
+                    (Tone::Neutral, "Whether a change would mend anything is not known: the budget was used up")
+                }
                 (false, true) => (Tone::Neutral, "No change that was tried would mend this"),
                 (false, false) => (Tone::Good, "Nothing was found that a change would mend"),
             };
@@ -206,7 +208,11 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
     }
     let (blocked, after) = saved.blocked_per_year;
     if (blocked - after).abs() >= 0.5 {
-        remark = remark.with(format!("drains and roll-outs that wait in vain: {} -> {} a year", blocked.round(), after.round()));
+        remark = remark.with(format!(
+            "drains and roll-outs that wait in vain: {} -> {} a year",
+            blocked.round(),
+            after.round()
+        ));
     }
     let (needless, more) = saved.needless_evictions_per_year;
     if more - needless >= 1.0 {

@@ -38,7 +38,8 @@ pub(super) fn unfinished(store: &Store) -> BTreeSet<String> {
             || status.replicas != wanted
             || status.available != wanted
     });
-    let deployments = deployments.map(|(_, object)| format!("deployment/{}/{}", object.meta.namespace, object.meta.name));
+    let deployments =
+        deployments.map(|(_, object)| format!("deployment/{}/{}", object.meta.namespace, object.meta.name));
     let sets = store.stateful_sets.iter().filter(|(_, object)| {
         let (status, wanted) = (&object.status, object.spec.replicas.unwrap_or(1));
         status.observed_generation < object.meta.generation || status.ready != wanted || status.updated != wanted

@@ -132,7 +132,8 @@ impl Search<'_> {
     fn base(&self, precision: Option<f64>) -> Base {
         let forecast = self.forecast;
         let settled = &forecast.settled;
-        let mut played = years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
+        let mut played =
+            years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
         let mut order: Vec<usize> = (0..forecast.incidents.len()).collect();
         order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
         let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
@@ -145,7 +146,14 @@ impl Search<'_> {
                 break;
             }
             let more = (count + count / 2).min(YEARS_MAX);
-            let next = years(forecast, self.player, settled, count..more, By::default(), "years, until the interval is narrow");
+            let next = years(
+                forecast,
+                self.player,
+                settled,
+                count..more,
+                By::default(),
+                "years, until the interval is narrow",
+            );
             if next.is_empty() {
                 break;
             }
@@ -342,7 +350,8 @@ impl Search<'_> {
             return (Vec::new(), dropped);
         }
         let wanted = (new.end - new.start) as usize;
-        let as_it_is = years(forecast, self.player, &forecast.settled, new.clone(), By::default(), "new years, to confirm");
+        let as_it_is =
+            years(forecast, self.player, &forecast.settled, new.clone(), By::default(), "new years, to confirm");
         let is_new = as_it_is.len() == wanted;
         // Where the budget ends, the first seeds have to do, and that is said.
         let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };

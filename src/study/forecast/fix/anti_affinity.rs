@@ -21,7 +21,10 @@ impl Change for AntiAffinity {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["may not run two pods on a node: with no node to spare, roll-outs and drains get stuck", "may not run two pods on a node: with no node to spare, roll-outs and drains get stuck"]
+        [
+            "may not run two pods on a node: with no node to spare, roll-outs and drains get stuck",
+            "may not run two pods on a node: with no node to spare, roll-outs and drains get stuck",
+        ]
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {
@@ -36,7 +39,8 @@ impl Change for AntiAffinity {
             let affinity = template.spec.affinity.as_mut();
             let Some(anti) = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_mut()) else { return };
             let terms = std::mem::take(&mut anti.required_during_scheduling_ignored_during_execution);
-            let preferred = terms.into_iter().map(|term| WeightedPodAffinityTerm { weight: 100, pod_affinity_term: term });
+            let preferred =
+                terms.into_iter().map(|term| WeightedPodAffinityTerm { weight: 100, pod_affinity_term: term });
             anti.preferred_during_scheduling_ignored_during_execution.extend(preferred);
         });
     }

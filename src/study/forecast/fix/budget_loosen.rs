@@ -20,7 +20,10 @@ impl Change for BudgetLoosen {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["has a budget that spares no pod: drains and upgrades wait for ever", "have budgets that spare no pod: drains and upgrades wait for ever"]
+        [
+            "has a budget that spares no pod: drains and upgrades wait for ever",
+            "have budgets that spare no pod: drains and upgrades wait for ever",
+        ]
     }
 
     fn fits(&self, object: &Object, scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {

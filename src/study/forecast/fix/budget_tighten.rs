@@ -21,7 +21,10 @@ impl Change for BudgetTighten {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["has a budget that holds nothing back: a drain takes all its pods at once", "have budgets that hold nothing back: a drain takes all their pods at once"]
+        [
+            "has a budget that holds nothing back: a drain takes all its pods at once",
+            "have budgets that hold nothing back: a drain takes all their pods at once",
+        ]
     }
 
     fn fits(&self, object: &Object, scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {

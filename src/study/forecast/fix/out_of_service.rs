@@ -19,7 +19,10 @@ impl Change for OutOfService {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["waits for a dead node: a StatefulSet does not replace a pod that may still run", "wait for dead nodes: a StatefulSet does not replace a pod that may still run"]
+        [
+            "waits for a dead node: a StatefulSet does not replace a pod that may still run",
+            "wait for dead nodes: a StatefulSet does not replace a pod that may still run",
+        ]
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {

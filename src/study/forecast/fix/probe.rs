@@ -35,7 +35,10 @@ impl Change for Probe {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["is told ready late: its probe waits before it looks", "are told ready late: their probes wait before they look"]
+        [
+            "is told ready late: its probe waits before it looks",
+            "are told ready late: their probes wait before they look",
+        ]
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Change, Circumstances};
-use crate::model::{
-    DeploymentStrategy, DeploymentStrategyType, ManifestObject, Object, RollingUpdateDeployment,
-};
+use crate::model::{DeploymentStrategy, DeploymentStrategyType, ManifestObject, Object, RollingUpdateDeployment};
 use crate::scenario::ResolvedScenario;
 use crate::study::edit::path_of;
 use crate::units::IntOrPercent;
@@ -23,7 +21,10 @@ impl Change for RollOut {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["cannot be rolled out: the new pod waits for the place of an old one", "cannot be rolled out: a new pod waits for the place of an old one"]
+        [
+            "cannot be rolled out: the new pod waits for the place of an old one",
+            "cannot be rolled out: a new pod waits for the place of an old one",
+        ]
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {

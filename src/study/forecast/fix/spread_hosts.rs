@@ -28,6 +28,8 @@ impl Change for SpreadHosts {
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
-        change_templates(&mut scenario.objects, workloads, |template, selector| spread(template, selector, HOSTNAME_LABEL));
+        change_templates(&mut scenario.objects, workloads, |template, selector| {
+            spread(template, selector, HOSTNAME_LABEL)
+        });
     }
 }

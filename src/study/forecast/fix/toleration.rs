@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{replicas_of};
+use super::objects::replicas_of;
 use super::{Change, Circumstances};
 use crate::model::Object;
 use crate::scenario::ResolvedScenario;
@@ -24,7 +24,10 @@ impl Change for Toleration {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["waits five minutes for a lost node before its pods are replaced", "wait five minutes for a lost node before their pods are replaced"]
+        [
+            "waits five minutes for a lost node before its pods are replaced",
+            "wait five minutes for a lost node before their pods are replaced",
+        ]
     }
 
     fn fits(&self, object: &Object, scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {

@@ -40,7 +40,8 @@ impl Change for Volume {
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
         let objects = &mut scenario.objects;
-        let chosen = || objects.iter().map(|object| &object.object).filter(|object| workloads.contains(&path_of(object)));
+        let chosen =
+            || objects.iter().map(|object| &object.object).filter(|object| workloads.contains(&path_of(object)));
         let claims: BTreeSet<(&str, &str)> = chosen()
             .flat_map(|object| {
                 let namespace = object.metadata().namespace;
@@ -85,14 +86,17 @@ impl Change for Volume {
                 _ => {}
             }
         }
-        let made: Vec<ManifestObject> = objects.iter().filter_map(|object| class_everywhere(object, &classes)).collect();
+        let made: Vec<ManifestObject> =
+            objects.iter().filter_map(|object| class_everywhere(object, &classes)).collect();
         objects.extend(made);
         // Their pods are made anew, where they can be now.
         change_templates(objects, workloads, |_, _| {});
     }
 
     fn by_hand(&self) -> Option<&'static str> {
-        Some("# move the data of these claims to volumes that every node can reach: a regional disk, or a network file system\n")
+        Some(
+            "# move the data of these claims to volumes that every node can reach: a regional disk, or a network file system\n",
+        )
     }
 }
 

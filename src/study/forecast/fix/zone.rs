@@ -94,10 +94,8 @@ fn more_nodes(scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Vec<
         .filter_map(|node| Some(zone_of(&node.object.metadata().labels)?.as_str()))
         .collect();
     let chosen = objects.iter().map(|object| &object.object).filter(|object| workloads.contains(&path_of(object)));
-    let pools: BTreeMap<Vec<usize>, Symbol> = chosen
-        .map(|object| Pool::of(object, objects))
-        .filter_map(|pool| Some((pool.nodes, pool.zone?)))
-        .collect();
+    let pools: BTreeMap<Vec<usize>, Symbol> =
+        chosen.map(|object| Pool::of(object, objects)).filter_map(|pool| Some((pool.nodes, pool.zone?))).collect();
     let mut more: BTreeMap<String, ManifestObject> = BTreeMap::new();
     for (nodes, zone) in pools {
         let other = zones.iter().find(|other| **other != zone.as_str()).map(|other| (*other).to_owned());
@@ -123,9 +121,7 @@ fn more_nodes(scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Vec<
 
 fn cpu(object: &Object) -> i64 {
     match object {
-        Object::Node(node) => {
-            node.status.allocatable.get(Symbol::new("cpu")).map_or(0, |amount| amount.milli_value())
-        }
+        Object::Node(node) => node.status.allocatable.get(Symbol::new("cpu")).map_or(0, |amount| amount.milli_value()),
         _ => 0,
     }
 }

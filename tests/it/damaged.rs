@@ -84,6 +84,39 @@ fn damaged_results_are_refused_with_the_file() {
 }
 
 #[test]
+fn absurd_figures_are_refused_or_drawn_but_stop_nothing() {
+    let dir = played();
+    let absurd = ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4000000000000000000", "9000000000.000"];
+    let cells = [
+        ("cluster.csv", "pods_ready"),
+        ("cluster.csv", "nodes_ready"),
+        ("workloads.csv", "desired"),
+        ("workloads.csv", "ready"),
+        ("nodes.csv", "pods"),
+        ("zones.csv", "allocatable_pods"),
+        ("pods.csv", "ready_s"),
+        ("faults.csv", "ended_s"),
+    ];
+    for (file, column) in cells {
+        let path = dir.path().join("run").join(file);
+        let whole = fs::read_to_string(&path).expect("a file of the run");
+        let header: Vec<&str> = whole.lines().next().expect("a header").split(',').collect();
+        let Some(place) = header.iter().position(|name| *name == column) else { panic!("{file} has no {column}: {header:?}") };
+        for value in absurd {
+            let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
+            let last = lines.last_mut().expect("a row");
+            let mut cells: Vec<&str> = last.split(',').collect();
+            cells[place] = value;
+            *last = cells.join(",");
+            fs::write(&path, lines.join("\n") + "\n").expect("a damaged file");
+            let (status, text) = said(dir.path(), &["report", "run", "-q"]);
+            assert!(status == 0 || status == 2 && text.contains(file), "{file}, {column} is {value}: {status}: {text}");
+        }
+        fs::write(&path, whole).expect("the file as it was");
+    }
+}
+
+#[test]
 fn the_line_of_the_damage_is_named() {
     let dir = played();
     let path = dir.path().join("run/nodes.csv");

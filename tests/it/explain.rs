@@ -345,6 +345,98 @@ fn a_budget_tells_whose_eviction_it_refused_and_the_pod_by_which_budget() {
 }
 
 #[test]
+fn a_budget_that_allows_other_numbers_is_told_by_when_it_allows_none() {
+    let web = workload("Deployment", "web", 3, "");
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 2, \
+                  selector: {matchLabels: {app: web}}}}";
+    let timeline = "{at: 1m, kubectl: scale deploy web --replicas=8}, {at: 3m, kubectl: scale deploy web --replicas=2}, {at: 5m, \
+                    kubectl: scale deploy web --replicas=4}";
+    let dir = played("", timeline, &[&web, budget]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "poddisruptionbudget/web").expect("a story");
+    let said: Vec<String> = story.steps.iter().map(|step| format!("{:?}", step.says)).collect();
+    let turns = ["Allows 1 disruption\"", "Allows no disruption\"", "Allows 1 disruption\""];
+    assert!(said.len() == 3 && said.iter().zip(turns).all(|(said, turn)| said.contains(turn)), "{said:#?}");
+    let table = fs::read_to_string(run.join("causes.csv")).expect("the causes");
+    let rows = table.lines().filter(|line| line.contains("poddisruptionbudget/default/web allows ")).count();
+    let told = format!("{} from one number above 0 to another", kubesquall::units::counted(rows - 3, "change", "changes"));
+    let facts = format!("{:?}", story.facts);
+    assert!(rows > 6 && facts.contains(&told), "{told}: {facts}");
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn a_workload_tells_who_waited_for_a_node_and_what_gave_it_one() {
+    let web = workload("Deployment", "web", 1, "");
+    let timeline = "{at: 1m, kubectl: cordon n-0 n-1 n-2}, {at: 2m, kubectl: scale deploy web --replicas=3}, {at: 5m, kubectl: \
+                    uncordon n-1}";
+    let dir = played("", timeline, &[&web]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "deployment/web").expect("a story");
+    let said: Vec<String> = story.facts.iter().map(|fact| format!("{fact:?}")).collect();
+    let has = |texts: &[&str]| said.iter().any(|fact| texts.iter().all(|text| fact.contains(text)));
+    assert!(has(&["2 pods had to wait for a node, the longest first: "]), "{said:#?}");
+    assert!(has(&["Pending without a node from ", "3 node(s) were unschedulable"]), "{said:#?}");
+    assert!(has(&["It got a node because at ", "node/n-1", "Rid of node.kubernetes.io/unschedulable:NoSchedule"]), "{said:#?}");
+    let asks = story.steps.iter().find(|step| format!("{:?}", step.says).contains("it asks for 3 replicas"));
+    assert_eq!(asks.and_then(|step| step.origin), Some(Origin::Scenario), "{:#?}", story.steps);
+    assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
+}
+
+#[test]
+fn of_a_workload_that_was_short_often_the_longest_shortage_is_among_those_told() {
+    let web = workload("Deployment", "web", 1, "");
+    let short: Vec<String> = (1..=13).map(|minute| format!("{{at: {minute}m, kubectl: delete pod -l app=web}}")).collect();
+    let last = ", {at: 15m, kubectl: cordon n-0 n-1 n-2}, {at: 15m10s, kubectl: delete pod -l app=web}, {at: 18m, kubectl: uncordon n-0}";
+    let dir = played("", &(short.join(", ") + last), &[&web]);
+    let run = dir.path().join("run");
+    let story = tell(&run, "deployment/web").expect("a story");
+    let said: Vec<String> = story.facts.iter().map(|fact| format!("{fact:?}")).collect();
+    assert!(said[0].contains("; short 14 times, for "), "{said:#?}");
+    assert_eq!(said.iter().filter(|fact| fact.contains("Short of up to 1")).count(), 12, "{said:#?}");
+    assert!(said.iter().any(|fact| fact.contains("and 2 times more, none of them longer, in workloads.csv")), "{said:#?}");
+    let (from, to) = story.worst.expect("the longest shortage");
+    assert!(from.as_secs_f64() > 910.0 && to.as_secs_f64() > 1080.0, "{from} to {to}");
+}
+
+/// The rows of the table of terms in the page's guide.
+fn documented_terms() -> Vec<(String, String, String)> {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading-a-report.md");
+    let guide = fs::read_to_string(guide).expect("the guide");
+    let rows = guide.lines().skip_while(|line| !line.starts_with("| term |")).skip(2).take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    rows.map(cells).map(|cells| (cells[0].clone(), cells[1].clone(), cells[2].clone())).collect()
+}
+
+#[test]
+fn the_guide_has_the_terms_of_the_shipped_outage() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/zone-outage.yaml");
+    let scenario = Scenario::load(path).unwrap_or_else(|error| panic!("{error}"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = dir.path().join("run");
+    scenario.play(42).write_with(&run, &WriteOptions::new().charts(false)).unwrap_or_else(|error| panic!("{error}"));
+    let story = tell(&run, "pod/default/ts-user-mongo-b69q6krs2r-bn67l").expect("the pod of the guide");
+    let sum = &story.sums[0];
+    let seconds = |takes: kubesquall::units::SimDuration| match takes.as_nanos() {
+        0 => String::new(),
+        nanos => format!("{} s", kubesquall::units::seconds_text(i128::from(nanos))),
+    };
+    // As the page writes moments.
+    let clock = |at: kubesquall::units::SimTime| {
+        let tenths = (at.as_secs_f64() * 10.0).round() as u64;
+        format!("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10)
+    };
+    let mut last = kubesquall::units::SimTime::ZERO;
+    let mut told: Vec<(String, String, String)> = Vec::new();
+    for term in &sum.terms {
+        last = term.until.unwrap_or(last + term.takes);
+        told.push((term.name.to_owned(), seconds(term.takes), clock(last)));
+    }
+    told.push(("together".to_owned(), seconds(sum.together), String::new()));
+    assert_eq!(documented_terms(), told);
+}
+
+#[test]
 fn a_node_that_is_deleted_is_not_unknown_ever_after_nor_for_the_sake_of_another() {
     let web = workload("Deployment", "web", 3, "");
     let timeline = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0, n-1]}}}";

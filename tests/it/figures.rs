@@ -290,3 +290,16 @@ fn the_tables_of_studies_and_plans_of_the_docs_are_those_of_the_code() {
     let found = with_part(&found, "tables of plans", tables_in_words(tables_of_plans()).trim_end());
     assert_eq!(expected::difference(path, &found), None);
 }
+
+#[test]
+fn machines_that_the_autoscaler_gives_back_have_not_failed() {
+    let failures = |name: &str| {
+        let path = format!("{}/scenarios/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let scenario = kubesquall::Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = scenario.play(scenario.seed());
+        outcome.summary()["counts"]["machine_failures"].as_u64()
+    };
+    assert_eq!(failures("autoscaled-shop"), Some(0));
+    assert_eq!(failures("drain-and-upgrade"), Some(4));
+    assert_eq!(failures("total-loss"), Some(15));
+}

@@ -378,6 +378,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_is_about_the_workload_that_it_is_of_and_no_other_of_a_like_name() {
+        let of = |workload: &str| vec![format!("replicaset/shop/{workload}-5d"), format!("deployment/shop/{workload}")];
+        let owners: Owners = ["web", "web-admin"].map(|name| (format!("pod/shop/{name}-5d-a"), of(name))).into_iter().collect();
+        let is_about = |object: &str, row: &str| {
+            let setting = Setting {
+                object: Some(object.to_owned()),
+                path: "spec.replicas".to_owned(),
+                before: Some("1".to_owned()),
+                after: Some("2".to_owned()),
+                decides: true,
+            };
+            let happening = Happening { at_s: 1.0, what: row.to_owned() };
+            let apart = Apart { at_s: 1.0, table: "causes.csv", before: None, after: Some(happening) };
+            super::is_about(&setting, &apart, &owners)
+        };
+        assert!(is_about("Deployment shop/web", "pod/shop/web-5d-a created"));
+        assert!(!is_about("Deployment shop/web", "pod/shop/web-admin-5d-a created"));
+        assert!(is_about("Deployment shop/web-admin", "pod/shop/web-admin-5d-a created"));
+        assert!(is_about("Deployment shop/web", "deployment/shop/web changed, replicas: 2"));
+        assert!(!is_about("Deployment shop/web", "deployment/shop/web-admin changed, replicas: 2"));
+        assert!(!is_about("StatefulSet shop/web", "pod/shop/web-5d-a created"));
+    }
+
+    #[test]
     fn the_first_difference_has_both_sides() {
         check(&[(1, "pod/a gone"), (2, "pod/b gone")], &[(1, "pod/a gone"), (2, "pod/b gone")], [None, None]);
         // The same a little later is a difference, but not one by more than a second.

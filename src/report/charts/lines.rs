@@ -57,7 +57,7 @@ impl Lines<'_> {
         for (index, (_, (_, samples, color))) in lines.iter().enumerate() {
             let stroke = color.stroke_width(style::line_width(index, lines.len()));
             for (stretch, end_s) in style::stretches(samples, tables.end_s) {
-                chart.draw_series(LineSeries::new(style::steps(stretch, end_s), stroke))?;
+                chart.draw_series(LineSeries::new(style::within(style::steps(stretch, end_s), self.top), stroke))?;
             }
         }
         Ok(())

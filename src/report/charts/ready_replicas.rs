@@ -115,8 +115,8 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
         .y_label_formatter(&|value| format!("{value:.0}"))
         .draw()?;
-    let desired = style::steps(&workload.desired, tables.end_s);
-    let ready = style::steps(&workload.ready, tables.end_s);
+    let desired = style::within(style::steps(&workload.desired, tables.end_s), top);
+    let ready = style::within(style::steps(&workload.ready, tables.end_s), top);
     chart.draw_series(AreaSeries::new(desired.iter().copied(), 0.0, BAD.mix(0.35)))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, WHITE))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, CALM.mix(0.45)))?;

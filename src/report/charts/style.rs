@@ -253,6 +253,14 @@ impl Ranged for MarkedAxis {
     }
 }
 
+/// A line that stays inside its chart, whatever a damaged table says: what is drawn is an axis of so many, from 0 to `top`.
+pub(super) fn within(mut line: Vec<(f64, f64)>, top: f64) -> Vec<(f64, f64)> {
+    for (_, value) in &mut line {
+        *value = value.clamp(0.0, top.max(0.0));
+    }
+    line
+}
+
 /// Turns samples that hold until the next one into the corners of a stepped line, thinned to what the eye can see: of a
 /// crowded column of the picture the extremes and the last value stay.
 pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {

@@ -86,7 +86,13 @@ fn damaged_results_are_refused_with_the_file() {
 #[test]
 fn absurd_figures_are_refused_or_drawn_but_stop_nothing() {
     let dir = played();
-    let absurd = ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4000000000000000000", "9000000000.000"];
+    let absurd = [
+        "9223372036854775807",
+        "-9223372036854775808",
+        "18446744073709551615",
+        "4000000000000000000",
+        "9000000000.000",
+    ];
     let cells = [
         ("cluster.csv", "pods_ready"),
         ("cluster.csv", "nodes_ready"),
@@ -101,7 +107,9 @@ fn absurd_figures_are_refused_or_drawn_but_stop_nothing() {
         let path = dir.path().join("run").join(file);
         let whole = fs::read_to_string(&path).expect("a file of the run");
         let header: Vec<&str> = whole.lines().next().expect("a header").split(',').collect();
-        let Some(place) = header.iter().position(|name| *name == column) else { panic!("{file} has no {column}: {header:?}") };
+        let Some(place) = header.iter().position(|name| *name == column) else {
+            panic!("{file} has no {column}: {header:?}")
+        };
         for value in absurd {
             let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
             let last = lines.last_mut().expect("a row");

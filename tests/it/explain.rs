@@ -359,7 +359,8 @@ fn a_budget_that_allows_other_numbers_is_told_by_when_it_allows_none() {
     assert!(said.len() == 3 && said.iter().zip(turns).all(|(said, turn)| said.contains(turn)), "{said:#?}");
     let table = fs::read_to_string(run.join("causes.csv")).expect("the causes");
     let rows = table.lines().filter(|line| line.contains("poddisruptionbudget/default/web allows ")).count();
-    let told = format!("{} from one number above 0 to another", kubesquall::units::counted(rows - 3, "change", "changes"));
+    let told =
+        format!("{} from one number above 0 to another", kubesquall::units::counted(rows - 3, "change", "changes"));
     let facts = format!("{:?}", story.facts);
     assert!(rows > 6 && facts.contains(&told), "{told}: {facts}");
     assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
@@ -377,7 +378,10 @@ fn a_workload_tells_who_waited_for_a_node_and_what_gave_it_one() {
     let has = |texts: &[&str]| said.iter().any(|fact| texts.iter().all(|text| fact.contains(text)));
     assert!(has(&["2 pods had to wait for a node, the longest first: "]), "{said:#?}");
     assert!(has(&["Pending without a node from ", "3 node(s) were unschedulable"]), "{said:#?}");
-    assert!(has(&["It got a node because at ", "node/n-1", "Rid of node.kubernetes.io/unschedulable:NoSchedule"]), "{said:#?}");
+    assert!(
+        has(&["It got a node because at ", "node/n-1", "Rid of node.kubernetes.io/unschedulable:NoSchedule"]),
+        "{said:#?}"
+    );
     let asks = story.steps.iter().find(|step| format!("{:?}", step.says).contains("it asks for 3 replicas"));
     assert_eq!(asks.and_then(|step| step.origin), Some(Origin::Scenario), "{:#?}", story.steps);
     assert_eq!(wrong(&story, &times(&run)), Vec::<String>::new());
@@ -386,7 +390,8 @@ fn a_workload_tells_who_waited_for_a_node_and_what_gave_it_one() {
 #[test]
 fn of_a_workload_that_was_short_often_the_longest_shortage_is_among_those_told() {
     let web = workload("Deployment", "web", 1, "");
-    let short: Vec<String> = (1..=13).map(|minute| format!("{{at: {minute}m, kubectl: delete pod -l app=web}}")).collect();
+    let short: Vec<String> =
+        (1..=13).map(|minute| format!("{{at: {minute}m, kubectl: delete pod -l app=web}}")).collect();
     let last = ", {at: 15m, kubectl: cordon n-0 n-1 n-2}, {at: 15m10s, kubectl: delete pod -l app=web}, {at: 18m, kubectl: uncordon n-0}";
     let dir = played("", &(short.join(", ") + last), &[&web]);
     let run = dir.path().join("run");
@@ -394,7 +399,10 @@ fn of_a_workload_that_was_short_often_the_longest_shortage_is_among_those_told()
     let said: Vec<String> = story.facts.iter().map(|fact| format!("{fact:?}")).collect();
     assert!(said[0].contains("; short 14 times, for "), "{said:#?}");
     assert_eq!(said.iter().filter(|fact| fact.contains("Short of up to 1")).count(), 12, "{said:#?}");
-    assert!(said.iter().any(|fact| fact.contains("and 2 times more, none of them longer, in workloads.csv")), "{said:#?}");
+    assert!(
+        said.iter().any(|fact| fact.contains("and 2 times more, none of them longer, in workloads.csv")),
+        "{said:#?}"
+    );
     let (from, to) = story.worst.expect("the longest shortage");
     assert!(from.as_secs_f64() > 910.0 && to.as_secs_f64() > 1080.0, "{from} to {to}");
 }
@@ -403,7 +411,8 @@ fn of_a_workload_that_was_short_often_the_longest_shortage_is_among_those_told()
 fn documented_terms() -> Vec<(String, String, String)> {
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading-a-report.md");
     let guide = fs::read_to_string(guide).expect("the guide");
-    let rows = guide.lines().skip_while(|line| !line.starts_with("| term |")).skip(2).take_while(|line| line.starts_with('|'));
+    let rows =
+        guide.lines().skip_while(|line| !line.starts_with("| term |")).skip(2).take_while(|line| line.starts_with('|'));
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     rows.map(cells).map(|cells| (cells[0].clone(), cells[1].clone(), cells[2].clone())).collect()
 }

@@ -380,7 +380,8 @@ mod tests {
     #[test]
     fn a_pod_is_about_the_workload_that_it_is_of_and_no_other_of_a_like_name() {
         let of = |workload: &str| vec![format!("replicaset/shop/{workload}-5d"), format!("deployment/shop/{workload}")];
-        let owners: Owners = ["web", "web-admin"].map(|name| (format!("pod/shop/{name}-5d-a"), of(name))).into_iter().collect();
+        let owners: Owners =
+            ["web", "web-admin"].map(|name| (format!("pod/shop/{name}-5d-a"), of(name))).into_iter().collect();
         let is_about = |object: &str, row: &str| {
             let setting = Setting {
                 object: Some(object.to_owned()),

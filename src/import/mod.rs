@@ -1,7 +1,9 @@
-//! Records of what happened, made into parts of a scenario.
+//! What there is of real clusters, made into parts of a scenario: records of what happened, and dumps of what was there.
 //!
-//! Text in, text out: which files are read and written is the command line's affair.
+//! Text out: which files are written is the command line's affair.
 
+#[cfg(feature = "bundles")]
+pub mod cluster;
 mod faults;
 mod records;
 

@@ -57,6 +57,8 @@ pub use rollout::{RolloutArgs, RolloutVerb};
 pub use runbook::{Runbook, RunbookLine, Written};
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background, in_place};
+#[cfg(feature = "bundles")]
+pub(crate) use strategic::merge_strategically;
 pub use three_way::{LAST_APPLIED, remembered};
 use verb::{Scene, Verb, verbs};
 use view::Clock;

@@ -26,7 +26,7 @@ pub(super) fn merge(target: &mut Value, patch: &Value) {
 /// # Source
 /// apimachinery, `strategicpatch`: merge keys and strategies are those of the API types; `$patch`, `$retainKeys` and
 /// `$deleteFromPrimitiveList` act, `$setElementOrder` does not.
-pub(super) fn merge_strategically(target: &mut Value, patch: &Value) {
+pub(crate) fn merge_strategically(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;

@@ -56,6 +56,7 @@ pub use invalid::Invalid;
 pub use lock::lock_file;
 pub use objects::{highest_priority, too_many_pods};
 pub use overrides::{Caller, Overrides};
+pub use owners::missing_owners;
 pub use pools::NodePool;
 pub use resolved::ResolvedScenario;
 pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};

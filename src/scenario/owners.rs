@@ -176,6 +176,17 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Rebuilt {
     Rebuilt { objects: made, assumed }
 }
 
+/// The owners and priority classes that objects name and do not hold, made anew as a run would, and what is taken for granted of
+/// them: each a sentence, and the objects that it is about.
+#[must_use]
+pub fn missing_owners(objects: &[ManifestObject]) -> (Vec<ManifestObject>, Vec<Assumption>) {
+    let mut objects = objects.to_vec();
+    // As a run sees them: labels decide where pods of DaemonSets belong.
+    let _ = super::node_labels::complete(&mut objects);
+    let rebuilt = missing(&objects);
+    (rebuilt.objects, rebuilt.assumed)
+}
+
 /// Pods by their missing owner, in the order in which owners are first named.
 fn orphans<'a>(objects: &'a [ManifestObject], present: &BTreeSet<Key>) -> Vec<Orphans<'a>> {
     let mut places: BTreeMap<Key, usize> = BTreeMap::new();

@@ -18,6 +18,7 @@ mod faults;
 mod figures;
 mod forecast;
 mod hostile;
+mod import_cluster;
 mod intake;
 mod invalid;
 mod mutations;

@@ -24,6 +24,8 @@ pub use folder::Folder;
 pub use for_people::DUMP_COMMAND;
 pub use object::{AnyKind, Object, ObjectKind, Scope};
 pub(crate) use object::{with_kind, with_object};
+#[cfg(feature = "bundles")]
+pub(crate) use recognize::named_kind;
 
 use super::field_path::FieldPath;
 use crate::arena::Symbol;

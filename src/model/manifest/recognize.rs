@@ -35,6 +35,12 @@ pub(super) fn api_version_of(kind: &str) -> Option<&'static str> {
     ObjectKind::ALL.iter().find(|known| known.as_str() == kind).map(|known| known.api_version())
 }
 
+/// The kind that a file, or one of the directories around it, is named after.
+#[cfg(feature = "bundles")]
+pub(crate) fn named_kind(file: &str) -> Option<&'static str> {
+    file.rsplit(['/', '\\']).find_map(named).map(|identity| identity.1)
+}
+
 /// The kind that a file or directory is named after: `pods`, `Pods.json`, `core_v1_pods.json`, `pod-disruption-budgets`.
 fn named(name: &str) -> Option<Identity> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

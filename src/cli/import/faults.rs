@@ -1,4 +1,4 @@
-//! `import`: records of what happened become parts of a scenario.
+//! `import faults`: records of failures and repairs become a random process of a scenario.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,24 +7,21 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table};
 
-use super::Ending;
-use super::failure::Failure;
-use super::ui::Ui;
+use super::super::Ending;
+use super::super::failure::Failure;
+use super::super::ui::Ui;
+use super::write;
 use crate::chaos::FaultKind;
 use crate::engine::Family;
 use crate::import::{FaultOptions, Imported, Records, Wanted, criterion, fault_model};
 use crate::units::{SimDuration, counted, length};
 
-/// Make records of what happened into a part of a scenario
+/// Make tables of failures and repairs into a random process for a scenario's `spec.faults`
 ///
-/// `faults` reads tables of failures and repairs and writes a random process for a scenario's `spec.faults`. Each row is an
-/// outage (columns `node`, `failed`, `repaired`) or has lengths of time (`time_to_failure`, `time_to_repair`). Exponential,
-/// Weibull, lognormal and gamma distributions are fitted by maximum likelihood, and the best is taken.
+/// Each row is an outage (columns `node`, `failed`, `repaired`) or has lengths of time (`time_to_failure`, `time_to_repair`).
+/// Exponential, Weibull, lognormal and gamma distributions are fitted by maximum likelihood, and the best is taken.
 #[derive(Args, Debug)]
-pub(super) struct ImportArgs {
-    /// What the records are of
-    #[arg(value_enum)]
-    kind: Kind,
+pub(in crate::cli) struct FaultsArgs {
     /// The tables (CSV)
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -63,12 +60,6 @@ fn fault_kind(text: &str) -> Result<FaultKind, String> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// Failures and repairs of machines
-    Faults,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Choice {
     /// The one that goes best with the records
     Best,
@@ -97,8 +88,7 @@ impl From<Choice> for Wanted {
     }
 }
 
-pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let Kind::Faults = arguments.kind;
+pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure> {
     let mut records = Records::default();
     for input in &arguments.inputs {
         let refuse = |message: &dyn std::fmt::Display| {
@@ -142,20 +132,9 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
         ui.note(note);
     }
     let folder = output.parent().unwrap_or(Path::new(""));
-    let mut files = vec![(output.clone(), &imported.document)];
-    files.extend(imported.files.iter().map(|(name, text)| (folder.join(name), text)));
-    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !arguments.force) {
-        return Err(Failure::input(
-            format!("`{}` is there already", path.display()),
-            "name another --output, or --force",
-        ));
-    }
-    for (path, text) in &files {
-        let cannot = |error: std::io::Error| {
-            Failure::input(format!("cannot write `{}`: {error}", path.display()), "check that you may write there")
-        };
-        fs::write(path, text).map_err(cannot)?;
-    }
+    let mut files = vec![(output.clone(), &*imported.document)];
+    files.extend(imported.files.iter().map(|(name, text)| (folder.join(name), &**text)));
+    write(&files, arguments.force)?;
     if !ui.is_quiet {
         ui.out(&told(&imported))?;
     }

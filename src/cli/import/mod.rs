@@ -1,0 +1,50 @@
+//! `import`: what there is of real clusters becomes parts of a scenario.
+
+mod cluster;
+mod faults;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Ending;
+use super::failure::Failure;
+use super::ui::Ui;
+
+/// Make dumps and records of real clusters into parts of a scenario
+#[derive(Args, Debug)]
+pub(super) struct ImportArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Cluster(cluster::ClusterArgs),
+    Faults(faults::FaultsArgs),
+}
+
+pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
+    match &arguments.what {
+        What::Cluster(arguments) => cluster::import(arguments, ui),
+        What::Faults(arguments) => faults::import(arguments, ui),
+    }
+}
+
+/// Writes files, or none of them if one is there and is not to be replaced.
+fn write(files: &[(PathBuf, &str)], is_forced: bool) -> Result<(), Failure> {
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !is_forced) {
+        return Err(Failure::input(
+            format!("`{}` is there already", path.display()),
+            "name another --output, or --force",
+        ));
+    }
+    for (path, text) in files {
+        let cannot = |error: std::io::Error| {
+            Failure::input(format!("cannot write `{}`: {error}", path.display()), "check that you may write there")
+        };
+        fs::write(path, text).map_err(cannot)?;
+    }
+    Ok(())
+}

@@ -3,7 +3,8 @@
 // A block is: the header's length (4 bytes, little end first), the header (JSON: rows, columns), then each column. Whole numbers are
 // LEB128; times and numbers are zigzag differences to the one before (plus 1 where a cell can be empty: 0 is nothing). Texts are a list of
 // words (JSON), the different texts (each as how many words and which), and for each row which text; what is new is 0, what was before has
-// its number plus 1.
+// its number plus 1. A word that is a pod's name, or ends with one behind a slash, is a number (or what stands before the name, and a
+// number): how much further down the table of pods the name stands than the one before.
 
 /**
  * @typedef {object} Column
@@ -96,11 +97,25 @@ function textsOf(words, cursor, end) {
   return texts;
 }
 
+/** @typedef {string | number | [string, number]} Word */
+
+/** @param {Word[]} words @param {string[]} names @returns {string[]} */
+function spelled(words, names) {
+  let at = 0;
+  return words.map((word) => {
+    if (typeof word === "string") return word;
+    const [before, further] = typeof word === "number" ? ["", word] : word;
+    at += further;
+    return before + names[at];
+  });
+}
+
 /**
  * @param {Uint8Array} bytes
+ * @param {string[]} [names] The different names in the table of pods, which words of other tables may refer to
  * @returns {Table}
  */
-export function decodeTable(bytes) {
+export function decodeTable(bytes, names = []) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerEnd = 4 + view.getUint32(0, true);
   const utf8 = new TextDecoder();
@@ -109,7 +124,7 @@ export function decodeTable(bytes) {
   const columns = [];
   let at = headerEnd;
   for (const { name, cells, words, texts: length, values } of header.columns) {
-    const texts = words === 0 ? [] : textsOf(JSON.parse(utf8.decode(bytes.subarray(at, at + words))), { bytes, at: at + words }, at + words + length);
+    const texts = words === 0 ? [] : textsOf(spelled(JSON.parse(utf8.decode(bytes.subarray(at, at + words))), names), { bytes, at: at + words }, at + words + length);
     columns.push({ name, cells, texts, values: valuesOf(cells, { bytes, at: at + words + length }, header.rows) });
     at += words + length + values;
   }
@@ -230,7 +245,11 @@ export function loadTable(name) {
   const known = loaded.get(name);
   if (known) return known;
   const block = document.getElementById(`table-${name}`);
-  const table = block ? inflate((block.textContent ?? "").trim()).then(decodeTable) : Promise.resolve(noTable());
+  const decoded = async (/** @type {Element} */ of) => {
+    const bytes = await inflate((of.textContent ?? "").trim());
+    return decodeTable(bytes, name === "pods" ? [] : column(await loadTable("pods"), "name")?.texts);
+  };
+  const table = block ? decoded(block) : Promise.resolve(noTable());
   block?.remove();
   loaded.set(name, table);
   return table;

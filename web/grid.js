@@ -96,7 +96,7 @@ export function sentenceNodes(parts) {
 const MARK = /^[,.;:)]+/;
 
 /**
- * Keeps the mark behind a link on its line: a link is a button, behind which browsers break lines.
+ * Keeps the mark behind a link on its line: a link is a button, behind which browsers break lines, so that it takes the mark in.
  * @param {Node[]} nodes
  * @returns {Node[]}
  */
@@ -106,12 +106,12 @@ export function unbroken(nodes) {
   for (const node of nodes) {
     const before = kept[kept.length - 1];
     const text = node.textContent ?? "";
-    const mark = before instanceof HTMLButtonElement && !(node instanceof HTMLButtonElement) ? MARK.exec(text)?.[0] : undefined;
-    if (mark === undefined) {
+    const mark = node instanceof HTMLButtonElement ? undefined : MARK.exec(text)?.[0];
+    if (mark === undefined || !(before instanceof HTMLButtonElement) || before.querySelector(".mark") !== null) {
       kept.push(node);
       continue;
     }
-    kept[kept.length - 1] = el("span", { class: "unbroken" }, before, mark);
+    before.append(el("span", { class: "mark" }, mark));
     const rest = text.slice(mark.length);
     if (rest !== "") kept.push(node instanceof Text ? document.createTextNode(rest) : named(rest));
   }

@@ -88,7 +88,8 @@ function linkVerdict(summary) {
     if (!said || objects.size === 0) return;
     linkNames(said, (key) => objects.has(key));
     const rest = [...objects].filter((key) => !said.querySelector(`[data-key="${CSS.escape(key)}"]`));
-    if (rest.length > 0) items[at].append(el("span", { class: "objects" }, el("span", { class: "muted" }, "also"), rest.map((key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `of ${count(objects.size + sentence.more)}`)));
+    // A sentence that counts the others has named those that it means.
+    if (rest.length > 0 && !/ and \d+ more/.test(sentence.text)) items[at].append(el("span", { class: "objects" }, el("span", { class: "muted" }, "also"), rest.map((key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `of ${count(objects.size + sentence.more)}`)));
   });
 }
 
@@ -169,8 +170,8 @@ async function start() {
   // Paper has another width.
   matchMedia("print").addEventListener("change", () => dispatchEvent(new Event("resize")));
   await painted();
-  const [causeTable, events, notModelled] = await Promise.all(["causes", "events", "not-modelled"].map(loadTable));
-  Object.assign(tables, { causes: causeTable, events });
+  const [causeTable, events, services, notModelled] = await Promise.all(["causes", "events", "services", "not-modelled"].map(loadTable));
+  Object.assign(tables, { causes: causeTable, events, services });
   timeline.addProcedures(procedureBars(events, end));
   const teller = tellerOf(tables, model, summary, timers);
   const costs = showCosts(teller, view);

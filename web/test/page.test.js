@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -216,6 +216,36 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       await page.keyboard.press("Enter");
       assert.ok(await page.locator("#story").isVisible());
       await page.keyboard.press("Escape");
+    });
+
+    test("tells a story of each kind of object, with times that stand in the tables", async () => {
+      const { page } = opened;
+      /** @type {Map<string, string>} */
+      const kinds = new Map();
+      for (const { what } of readTable(dir, "causes.csv")) {
+        const [, key, kind] = /^(([a-z]+)\/\S*)/.exec(what) ?? [];
+        if (key) kinds.set(kind, key);
+      }
+      assert.equal(kinds.has("service"), readTable(dir, "services.csv").length > 0);
+      for (const kind of ["node", "pod"]) assert.ok(kinds.has(kind), `causes.csv tells of no ${kind}`);
+      for (const key of kinds.values()) {
+        await choose(page, key);
+        assert.equal(await page.locator("#story-title").textContent(), key.replace("/", " "));
+        await storyTimes(page, dir);
+        await page.keyboard.press("Escape");
+      }
+    });
+
+    test("leaves no comma alone behind a link", async () => {
+      const { page } = opened;
+      await choose(page, story);
+      const alone = await page.evaluate(() => [...document.querySelectorAll(".verdict button, #story .fact button, #story .told button")].map((button) => button.nextSibling?.textContent ?? "").filter((text) => /^[,.;:]/.test(text)));
+      assert.deepEqual(alone, []);
+      await page.keyboard.press("Escape");
+    });
+
+    test("is no larger than 3 MB", () => {
+      assert.ok(statSync(join(dir, "report.html")).size <= 3_000_000);
     });
 
     test("says nothing to the console and asks for nothing", () => {

@@ -90,6 +90,14 @@ test("blocks are decoded as the program writes them", () => {
   assert.deepEqual([...columns[1].values].map((entry) => columns[1].texts[entry]), ["a is b", "b", "a is b"]);
 });
 
+test("words that are names of pods stand in the table of pods", () => {
+  const words = '[2,["pod/x/",-1],"created",0]';
+  const header = JSON.stringify({ rows: 2, columns: [{ name: "x", cells: "text", words: words.length, texts: 6, values: 2 }] });
+  const bytes = [header.length, 0, 0, 0, ...Buffer.from(header), ...Buffer.from(words), 2, 0, 0, 2, 0, 0, 0, 0];
+  const { columns } = decodeTable(Uint8Array.from(bytes), ["a-0", "b-0", "c-0"]);
+  assert.deepEqual(columns[0].texts, ["c-0 pod/x/b-0", "created b-0"]);
+});
+
 /** Two nodes and pods whose lives cover each state. */
 function model() {
   return buildModel({

@@ -2,7 +2,8 @@
 //!
 //! A block is the length of its header (four bytes, the little end first), the header (JSON: rows, and for each column its name, cells and
 //! the bytes of its parts), then each column's parts: of a text column the words of its texts (JSON) and the texts as words; the values.
-//! Whole numbers are LEB128. `web/data.js` reads it.
+//! Whole numbers are LEB128. Names of pods stand in the table of pods alone: a word that ends with one is a number, how much further down
+//! it is than the one before, or what stands before it and that number. `web/data.js` reads it.
 
 use std::io::Write as _;
 
@@ -10,13 +11,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::observe::Cells;
 use crate::report::table::{Column, NOTHING, Table, Texts, Values};
 
-/// Columns of differences hardly become smaller by looking longer for repetitions, and a page should cost a run little.
-const LEVEL: u32 = 3;
+/// Looking still longer for repetitions hardly makes columns of differences smaller, and a page should cost a run little.
+const LEVEL: u32 = 6;
 
 /// Text that the page inflates.
 pub(super) fn packed(bytes: &[u8]) -> String {
@@ -26,13 +28,44 @@ pub(super) fn packed(bytes: &[u8]) -> String {
     BASE64.encode(encoder.finish().expect(EXPECT))
 }
 
-/// A table as a block.
-pub(super) fn block(table: &Table) -> String {
-    packed(&joined(table))
+/// The names of pods, each with its place in the table of pods.
+#[derive(Default)]
+pub(super) struct Names<'a>(FxHashMap<&'a str, i64>);
+
+impl<'a> Names<'a> {
+    /// Those of the table of pods.
+    pub(super) fn of(pods: &'a Table) -> Self {
+        let column = pods.columns().iter().find(|column| column.info.name == "name");
+        let names = column.into_iter().flat_map(|column| match &column.values {
+            Values::Texts(texts) => texts.all().collect::<Vec<_>>(),
+            Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => Vec::new(),
+        });
+        Self(names.zip(0..).collect())
+    }
+
+    /// What stands in a word before a name, and the name's place.
+    fn find<'w>(&self, word: &'w str) -> Option<(&'w str, i64)> {
+        let begin = word.rfind('/').map_or(0, |slash| slash + 1);
+        Some((&word[..begin], *self.0.get(&word[begin..])?))
+    }
+}
+
+/// A word as its block has it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Word<'a> {
+    Text(&'a str),
+    Name(i64),
+    Behind(&'a str, i64),
+}
+
+/// A table as a block, whose words may be names of pods.
+pub(super) fn block(table: &Table, names: &Names<'_>) -> String {
+    packed(&joined(table, names))
 }
 
 /// The words of all texts, and the texts as words: sentences about thousands of pods share all but the pods.
-fn words(texts: &Texts) -> (Vec<u8>, Vec<u8>) {
+fn words(texts: &Texts, names: &Names<'_>) -> (Vec<u8>, Vec<u8>) {
     let (mut words, mut codes, mut out) = (Texts::default(), Codes::default(), Vec::new());
     for text in texts.all() {
         put(&mut out, text.split(' ').count() as u64);
@@ -40,7 +73,15 @@ fn words(texts: &Texts) -> (Vec<u8>, Vec<u8>) {
             put(&mut out, codes.code(words.number(word)));
         }
     }
-    (serde_json::to_vec(&words.all().collect::<Vec<_>>()).expect("plain data"), out)
+    let mut last = 0;
+    let word = |word| match names.find(word) {
+        None => Word::Text(word),
+        Some((before, place)) => {
+            let further = place - std::mem::replace(&mut last, place);
+            if before.is_empty() { Word::Name(further) } else { Word::Behind(before, further) }
+        }
+    };
+    (serde_json::to_vec(&words.all().map(word).collect::<Vec<_>>()).expect("plain data"), out)
 }
 
 /// Texts, by their numbers, as they are written: 0 for the next one, or 1 and the number of an earlier one.
@@ -157,9 +198,9 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(column: &'a Column) -> Self {
+    fn of(column: &'a Column, names: &Names<'_>) -> Self {
         let (words, texts) = match &column.values {
-            Values::Texts(texts) => words(texts),
+            Values::Texts(texts) => words(texts, names),
             Values::Times(_) | Values::Numbers(_) | Values::Truths(_) => (Vec::new(), Vec::new()),
         };
         Self { column, words, texts, values: values(column) }
@@ -179,8 +220,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn joined(table: &Table) -> Vec<u8> {
-    let columns: Vec<Parts<'_>> = table.columns().iter().map(Parts::of).collect();
+fn joined(table: &Table, names: &Names<'_>) -> Vec<u8> {
+    let columns: Vec<Parts<'_>> = table.columns().iter().map(|column| Parts::of(column, names)).collect();
     let header = Header { rows: table.len(), columns: columns.iter().map(Parts::header).collect() };
     let header = serde_json::to_vec(&header).expect("plain data");
     let mut out = Vec::new();
@@ -216,8 +257,18 @@ mod tests {
         let column = column(Cells::Text, &["a is b", "", "a is b", "b is </script>", ""]);
         assert_eq!(values(&column), [0, 0, 1, 0, 2]);
         let Values::Texts(texts) = &column.values else { panic!("a column of text") };
-        let (words, texts) = words(texts);
+        let (words, texts) = words(texts, &Names::default());
         assert_eq!(words, br#"["a","is","b","","</script>"]"#);
         assert_eq!(texts, [3, 0, 0, 0, 1, 0, 3, 3, 2, 0]);
+    }
+
+    #[test]
+    fn names_of_pods_stand_in_their_table_alone() {
+        let mut pods = Table::new([ColumnInfo { name: "name", cells: Cells::Text, unit: "", meaning: "" }]);
+        ["a-0", "b-0", "c-0", "b-0"].iter().zip(2..).for_each(|(name, line)| pods.push(line, [*name]));
+        let texts = column(Cells::Text, &["c-0", "pod/x/b-0 created", "c-0/d", "b-0 c-0"]);
+        let Values::Texts(texts) = &texts.values else { panic!("a column of text") };
+        let (words, _) = words(texts, &Names::of(&pods));
+        assert_eq!(String::from_utf8(words).expect("JSON"), r#"[2,["pod/x/",-1],"created","c-0/d",0]"#);
     }
 }

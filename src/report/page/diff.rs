@@ -42,8 +42,9 @@ pub fn draw_diff_page(runs: [&RunTables; 2], diff: &Value) -> Result<String, Tab
         .iter()
         .flat_map(|(file, names)| runs.into_iter().zip(names).map(move |(run, name)| (run, *file, *name)))
         .collect();
-    let block =
-        |(run, file, _): &(&RunTables, &str, &str)| run.find(file).map(|table| table.map(|of| blocks::block(of)));
+    let block = |(run, file, _): &(&RunTables, &str, &str)| {
+        run.find(file).map(|table| table.map(|of| blocks::block(of, &blocks::Names::default())))
+    };
     let mut tables = Vec::new();
     for ((_, _, name), block) in wanted.iter().zip(parallel::map(&wanted, block)) {
         tables.extend(block?.map(|block| (*name, block)));

@@ -34,7 +34,12 @@ struct Page<'a> {
 /// If a table is missing or damaged: nothing is shown of a part of a run.
 pub fn draw_run_page(run: &RunTables) -> Result<String, TableError> {
     let files: Vec<&'static str> = run.infos().map(|table| table.file).filter(|file| *file != LEFT_OUT).collect();
-    let block = |file: &&str| run.find(file).map(|table| table.map(|table| blocks::block(table)));
+    let pods = run.find("pods.csv")?;
+    let (names, none) = (pods.map(|pods| blocks::Names::of(pods)).unwrap_or_default(), blocks::Names::default());
+    let block = |file: &&str| {
+        let names = if *file == "pods.csv" { &none } else { &names };
+        run.find(file).map(|table| table.map(|table| blocks::block(table, names)))
+    };
     let mut tables = Vec::new();
     for (file, block) in files.iter().zip(parallel::map(&files, block)) {
         tables.extend(block?.map(|block| (file.split('.').next().unwrap_or(file), block)));

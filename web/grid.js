@@ -107,11 +107,11 @@ export function unbroken(nodes) {
     const before = kept[kept.length - 1];
     const text = node.textContent ?? "";
     const mark = node instanceof HTMLButtonElement ? undefined : MARK.exec(text)?.[0];
-    if (mark === undefined || !(before instanceof HTMLButtonElement) || before.querySelector(".mark") !== null) {
+    if (mark === undefined || !(before instanceof HTMLButtonElement) || before.querySelector(".closing") !== null) {
       kept.push(node);
       continue;
     }
-    before.append(el("span", { class: "mark" }, mark));
+    before.append(el("span", { class: "closing" }, mark));
     const rest = text.slice(mark.length);
     if (rest !== "") kept.push(node instanceof Text ? document.createTextNode(rest) : named(rest));
   }

@@ -51,13 +51,14 @@ function showFigures(summary, model) {
   const worst = workloads.reduce((/** @type {any} */ most, /** @type {any} */ of) => ((of.longest_gap_s ?? 0) > (most?.longest_gap_s ?? 0) ? of : most), null);
   const longest = Math.max(metrics.longest_gap_s ?? 0, 0) * 1000;
   const shortest = Math.max(metrics.longest_short_s ?? 0, 0) * 1000;
+  const there = model.pods.gone.reduce((sum, gone) => sum + (gone > model.end ? 1 : 0), 0);
   const isOther = Math.round(shortest / 1000) !== Math.round(longest / 1000);
   fill(byId("figures"),
     figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
     figure("Longest gap", longest > 0 ? exactly(longest) : "none", `${longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady"}${isOther ? `; the longest with fewer than wanted: ${exactly(shortest)}` : ""}`, false, GAP_TITLE),
     figure("Lost traffic", metrics.lost_traffic_s > 0 ? exactly(metrics.lost_traffic_s * 1000) : "none", trafficOf((summary.services ?? []).length, metrics.lost_traffic_s > 0), false),
     figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
-    figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${counted(model.pods.count, "pod")} in all`, (metrics.pods_pending_end ?? 0) > 0));
+    figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; of ${counted(there, "pod")} then`, (metrics.pods_pending_end ?? 0) > 0));
   const judged = workloads.filter((/** @type {any} */ of) => of.objective !== null && of.objective !== undefined && of.objective_met !== null);
   const missed = judged.filter((/** @type {any} */ of) => of.objective_met === false);
   const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(3)} %`;
@@ -180,7 +181,7 @@ async function start() {
   const keys = allKeys(model, teller);
   // Sentences name others, too, than those that they are about.
   const known = new Set(keys);
-  for (const said of document.querySelectorAll(".verdict li .said bdi")) linkNames(said, (key) => known.has(key));
+  for (const said of document.querySelectorAll(".verdict li .said > bdi")) linkNames(said, (key) => known.has(key));
   showEvents(events, known, view, timeline);
   showNotModelled(notModelled);
   showStories(teller, view);

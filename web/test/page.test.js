@@ -241,6 +241,7 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       await choose(page, story);
       const alone = await page.evaluate(() => [...document.querySelectorAll(".verdict button, #story .fact button, #story .told button")].map((button) => button.nextSibling?.textContent ?? "").filter((text) => /^[,.;:]/.test(text)));
       assert.deepEqual(alone, []);
+      assert.equal(await page.locator("button button").count(), 0);
       await page.keyboard.press("Escape");
     });
 

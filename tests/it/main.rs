@@ -17,6 +17,7 @@ mod exports;
 mod faults;
 mod figures;
 mod forecast;
+mod forecast_flaws;
 mod hostile;
 mod import_cluster;
 mod intake;

@@ -263,6 +263,8 @@ impl Catalogue {
     /// All workloads are restarted, each when the one before had time enough.
     fn roll_outs(&mut self, scenario: &ResolvedScenario, units: &Units) {
         const WINDOW_MIN: u64 = 15;
+        // Who is slow to start is not stuck.
+        const TAIL_MIN: u64 = 120;
         let workloads = scenario.objects.iter().map(|object| &object.object);
         let rolled: Vec<&Object> =
             workloads.filter(|object| is_rolled(object) && units.of_workload.contains_key(&path_of(object))).collect();
@@ -272,7 +274,7 @@ impl Catalogue {
         let at = |index: usize| format!("{}m", index as u64 * WINDOW_MIN);
         let entry = |(index, object): (usize, &&Object)| json!({"at": at(index), "kubectl": restart_line(object)});
         let timeline = rolled.iter().enumerate().map(entry).collect();
-        let length = minutes((rolled.len() as u64 + 1) * WINDOW_MIN);
+        let length = minutes(rolled.len() as u64 * WINDOW_MIN + TAIL_MIN);
         let label = "all workloads restarted one after the other".to_owned();
         let mut incident = Incident::new(IncidentKind::RollOut, "all", label, length, timeline);
         incident.per_year = ROLLOUTS_PER_YEAR;

@@ -176,6 +176,32 @@ pub(super) fn saving(before: &[f64], after: &[f64]) -> Interval {
     minutes(before.iter().zip(after).map(|(before, after)| before - after))
 }
 
+/// Whether a change helps, as far as paired years tell: by the interval of what it saves, or as it saves in so many more years than not
+/// that chance does so less than once in forty times. Few failures that cost much make intervals wide.
+pub(super) fn is_told(before: &[f64], after: &[f64]) -> bool {
+    let saved = saving(before, after);
+    if saved.low > 0.0 {
+        return true;
+    }
+    let pairs = || before.iter().zip(after);
+    let better = pairs().filter(|(before, after)| before > after).count();
+    let worse = pairs().filter(|(before, after)| before < after).count();
+    saved.mean > 0.0 && sign_test(better, worse) <= (1.0 - CONFIDENCE) / 2.0
+}
+
+/// How likely a fair coin falls on one side at least so often, of all throws.
+fn sign_test(better: usize, worse: usize) -> f64 {
+    let throws = better + worse;
+    // 2^-throws times the ways to choose at most `worse` of them.
+    let mut ways = 0.5_f64.powi(i32::try_from(throws).unwrap_or(i32::MAX));
+    let mut sum = 0.0;
+    for chosen in 0..=worse {
+        sum += ways;
+        ways *= (throws - chosen) as f64 / (chosen + 1) as f64;
+    }
+    sum
+}
+
 /// Whom planned work waits for in vain: units whose budgets spare no pod, by the nodes of their pods; and those whose pods take
 /// longer to stop than a drain waits; and what cannot be rolled out.
 struct Blockers<'a> {
@@ -235,5 +261,30 @@ impl<'a> Blockers<'a> {
         for unit in guilty {
             toll.losses[unit].blocked_s += PATIENCE_S;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_saves_nearly_every_year_is_told_from_nothing_however_much_years_differ() {
+        let before = [0.0, 40.0, 60.0, 3000.0, 50.0, 70.0, 90.0];
+        let after = [0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0];
+        assert!(saving(&before, &after).low < 0.0 && is_told(&before, &after));
+        let now_and_then = [0.0, 50.0, 10.0, 100.0, 60.0, 10.0, 10.0];
+        assert!(!is_told(&before, &now_and_then), "four of six may be chance");
+        assert!(!is_told(&after, &before));
+        assert!(!is_told(&before, &before));
+    }
+
+    #[test]
+    fn a_coin_falls_so() {
+        let close = |better, worse, expected: f64| assert!((sign_test(better, worse) - expected).abs() < 1e-12);
+        close(6, 0, 1.0 / 64.0);
+        close(4, 1, 6.0 / 32.0);
+        close(0, 0, 1.0);
+        close(0, 3, 1.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Who can be hurt: services, and workloads that no service leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arena::Symbol;
 use crate::model::{LabelSelector, ManifestObject, Object};
@@ -126,6 +126,12 @@ impl Units {
         }
         units.of_workload = served;
         units
+    }
+
+    /// Workloads that services lead to, by their paths.
+    pub(super) fn served(&self) -> BTreeSet<String> {
+        let services = self.all.iter().filter(|unit| unit.key != UnitKey::Workload);
+        services.flat_map(|unit| unit.workloads.iter().cloned()).collect()
     }
 
     /// What counts as enough for workloads that no objective of the user speaks of: one Ready pod.

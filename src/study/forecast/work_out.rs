@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::{Budget, Player};
-use super::evaluation::{By, Evaluation, Variant, incidents, minutes, saving, years};
+use super::evaluation::{By, Evaluation, Variant, incidents, is_told, minutes, saving, years};
 use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
@@ -113,13 +113,15 @@ struct Gain {
     incidents: f64,
     /// What these cost without the change.
     incidents_before: f64,
+    /// Whether one of them costs half as much or less, and a minute less at least.
+    halves: bool,
 }
 
 impl Gain {
     /// Whether the change is worth something to a unit that costs so many minutes a year.
     fn pays(&self, cost: f64) -> bool {
         let in_years = self.is_certain && self.yearly >= COST_MIN.max(SHARE_MIN * cost);
-        let in_incidents = self.incidents >= 1.0 && self.incidents >= 0.5 * self.incidents_before && self.yearly >= 0.0;
+        let in_incidents = self.halves && self.incidents >= 0.25 * self.incidents_before && self.yearly >= 0.0;
         in_years || in_incidents
     }
 
@@ -177,6 +179,8 @@ impl Search<'_> {
         }
         let around = Circumstances {
             stuck: &stuck,
+            pressed: &self.pressed(base),
+            served: &forecast.units.served(),
             store,
             zones: super::catalogue::zone_count(store),
             nodes: store.nodes().count(),
@@ -234,18 +238,39 @@ impl Search<'_> {
         Chosen { proposals, dropped }
     }
 
+    /// The workloads of those who lose a minute or more in memory pressure, or in what somebody wrote themselves.
+    fn pressed(&self, base: &Base) -> BTreeSet<String> {
+        let forecast = self.forecast;
+        let kind = |index: &usize| forecast.incidents[*index].kind;
+        let tolls = base.evaluation.incidents.iter();
+        let tolls = tolls.filter(|(index, _)| matches!(kind(index), IncidentKind::NodePressure | IncidentKind::Own));
+        let hurt: BTreeSet<usize> = tolls
+            .flat_map(|(_, toll)| toll.losses.iter().enumerate().filter(|(_, loss)| loss.cost_s() >= 60.0))
+            .map(|(unit, _)| unit)
+            .collect();
+        hurt.into_iter().flat_map(|unit| forecast.units.all[unit].workloads.iter().cloned()).collect()
+    }
+
     /// The workloads that a change fits and that work for somebody whom something costs.
     fn candidates(&self, fix: Fix, base: &Base, around: &Circumstances) -> BTreeSet<String> {
         let forecast = self.forecast;
         let is_hurt = |path: &String| {
             forecast.units.of_workload.get(path).into_iter().flatten().any(|&unit| {
-                let in_incident = || base.evaluation.incidents.values().any(|toll| toll.losses[unit].cost_s() >= 60.0);
+                let in_incident = || {
+                    let mut tolls = base.evaluation.incidents.iter().filter(|(index, _)| self.can_be_helped(**index));
+                    tolls.any(|(_, toll)| toll.losses[unit].cost_s() >= 60.0)
+                };
                 mean_cost(&base.yearly, unit) >= COST_MIN || in_incident()
             })
         };
         let objects = forecast.scenario.objects.iter().map(|object| &object.object).filter(|object| is_worker(object));
         let fitting = objects.filter(|object| fix.fits(object, &forecast.scenario, around)).map(path_of);
         fitting.filter(is_hurt).collect()
+    }
+
+    /// Whether any change could make a difference to an incident: not where no kubelet is heard, wherever pods are.
+    fn can_be_helped(&self, index: usize) -> bool {
+        self.forecast.incidents[index].kind != IncidentKind::KubeletsCutOff
     }
 
     /// The incidents on which a change is tried for these units: planned work, and those that cost them most.
@@ -255,7 +280,8 @@ impl Search<'_> {
             let toll = &base.evaluation.incidents[index];
             units.iter().map(|&unit| toll.losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost)
         };
-        let known: Vec<usize> = base.evaluation.incidents.keys().copied().collect();
+        let known = base.evaluation.incidents.keys().copied().filter(|index| self.can_be_helped(*index));
+        let known: Vec<usize> = known.collect();
         let mut telling: Vec<usize> = known.iter().copied().filter(|index| incidents[*index].per_year > 0.0).collect();
         let mut worst: Vec<(f64, usize)> = known
             .iter()
@@ -323,7 +349,13 @@ impl Search<'_> {
         let (yearly_before, yearly_after) = (before.yearly(forecast), after.yearly(forecast));
         let gain = |unit: usize| {
             let of = |yearly: &[Vec<Loss>]| yearly.iter().map(|losses| losses[unit].cost_s()).collect::<Vec<_>>();
-            let saved = saving(&of(&yearly_before), &of(&yearly_after));
+            let (years_before, years_after) = (of(&yearly_before), of(&yearly_after));
+            let saved = saving(&years_before, &years_after);
+            let halves = before.incidents.iter().any(|(index, toll)| {
+                let was = toll.losses[unit].cost_s();
+                let is = after.incidents.get(index).map_or(was, |toll| toll.losses[unit].cost_s());
+                was - is >= 60.0 && was - is >= 0.5 * was
+            });
             let sum = |evaluation: &Evaluation| {
                 let costs = evaluation.incidents.values().map(|toll| toll.losses[unit].cost_s() / 60.0);
                 costs.fold(0.0, |sum, cost| sum + cost)
@@ -331,9 +363,10 @@ impl Search<'_> {
             let (before, after) = (sum(&before), sum(&after));
             Gain {
                 yearly: saved.mean,
-                is_certain: saved.low > 0.0,
+                is_certain: is_told(&years_before, &years_after),
                 incidents: before - after,
                 incidents_before: before,
+                halves,
             }
         };
         let by_unit = units.iter().map(|&unit| (unit, gain(unit))).collect();
@@ -372,7 +405,8 @@ impl Search<'_> {
             let (worst, worst_after) = self.worst(&before, &after, &units);
             let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
             let in_incident = worst.as_ref().is_some_and(|worst| worst.lost_min - worst_after >= 0.5 * worst.lost_min);
-            if saved.cost.low <= 0.0 && !is_blocked && !(in_incident && saved.cost.mean >= 0.0) {
+            let is_certain = is_told(&self.costs(&before, &units), &self.costs(&after, &units));
+            if !is_certain && !is_blocked && !(in_incident && saved.cost.mean >= 0.0) {
                 dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
                 continue;
             }
@@ -405,13 +439,14 @@ impl Search<'_> {
     }
 
     fn cost_of(&self, evaluation: &Evaluation, units: &BTreeSet<usize>) -> crate::study::Interval {
-        let yearly = evaluation.yearly(self.forecast);
-        minutes(
-            yearly
-                .iter()
-                .map(|losses| units.iter().map(|&unit| losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost)),
-        )
-        .not_below_zero()
+        minutes(self.costs(evaluation, units).into_iter()).not_below_zero()
+    }
+
+    /// What each year costs these units together, in seconds.
+    fn costs(&self, evaluation: &Evaluation, units: &BTreeSet<usize>) -> Vec<f64> {
+        let of_year =
+            |losses: &Vec<Loss>| units.iter().map(|&unit| losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost);
+        evaluation.yearly(self.forecast).iter().map(of_year).collect()
     }
 
     /// What a change saves its units, and what it does to everything else.

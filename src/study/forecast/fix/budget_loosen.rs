@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::budget_tighten::holds_nothing;
 use super::objects::{budgets_of, one_at_a_time};
 use super::{Change, Circumstances};
 use crate::model::Object;
@@ -27,7 +28,7 @@ impl Change for BudgetLoosen {
     }
 
     fn fits(&self, object: &Object, scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {
-        !budgets_of(object, &scenario.objects).is_empty()
+        !budgets_of(object, &scenario.objects).is_empty() && !holds_nothing(object, scenario)
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {

@@ -8,6 +8,21 @@ use crate::model::Object;
 use crate::scenario::ResolvedScenario;
 use crate::units::Rounding;
 
+/// Whether the budgets of a workload let all its pods go at once.
+pub(super) fn holds_nothing(object: &Object, scenario: &ResolvedScenario) -> bool {
+    let Some(replicas) = replicas_of(object).filter(|count| *count > 1) else { return false };
+    let budgets = budgets_of(object, &scenario.objects);
+    let spares_all = |index: &usize| match &scenario.objects[*index].object {
+        Object::PodDisruptionBudget(budget) => {
+            let at_least = budget.spec.min_available.map(|count| count.resolve(replicas, Rounding::Up));
+            let away = budget.spec.max_unavailable.map(|count| count.resolve(replicas, Rounding::Up));
+            at_least.map_or(away.is_some_and(|away| away >= replicas), |kept| kept <= 0)
+        }
+        _ => false,
+    };
+    !budgets.is_empty() && budgets.iter().all(spares_all)
+}
+
 /// A budget that holds nothing back lets one pod go at a time.
 pub(super) struct BudgetTighten;
 
@@ -28,17 +43,7 @@ impl Change for BudgetTighten {
     }
 
     fn fits(&self, object: &Object, scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {
-        let Some(replicas) = replicas_of(object).filter(|count| *count > 1) else { return false };
-        let budgets = budgets_of(object, &scenario.objects);
-        let spares_all = |index: &usize| match &scenario.objects[*index].object {
-            Object::PodDisruptionBudget(budget) => {
-                let at_least = budget.spec.min_available.map(|count| count.resolve(replicas, Rounding::Up));
-                let away = budget.spec.max_unavailable.map(|count| count.resolve(replicas, Rounding::Up));
-                at_least.map_or(away.is_some_and(|away| away >= replicas), |kept| kept <= 0)
-            }
-            _ => false,
-        };
-        !budgets.is_empty() && budgets.iter().all(spares_all)
+        holds_nothing(object, scenario)
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {

@@ -18,6 +18,10 @@ pub(super) struct Circumstances<'a> {
     pub(super) lacks_room: bool,
     /// Workloads whose roll-outs got stuck in a play.
     pub(super) stuck: &'a BTreeSet<String>,
+    /// Workloads that lose something when memory is short.
+    pub(super) pressed: &'a BTreeSet<String>,
+    /// Workloads that services lead to.
+    pub(super) served: &'a BTreeSet<String>,
     /// The settled cluster.
     pub(super) store: &'a Store,
 }

@@ -9,6 +9,7 @@ use super::{Change, Circumstances};
 use crate::arena::Symbol;
 use crate::model::Object;
 use crate::scenario::ResolvedScenario;
+use crate::study::edit::path_of;
 
 /// The class that it makes.
 const CLASS: &str = "forecast-important";
@@ -30,7 +31,8 @@ impl Change for Priority {
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {
-        replicas_of(object).is_some() && around.lacks_room
+        // Everybody at once gains nothing: services go before what no service leads to.
+        replicas_of(object).is_some() && around.lacks_room && around.served.contains(&path_of(object))
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {

@@ -37,8 +37,11 @@ impl Change for Requests {
         ]
     }
 
-    fn fits(&self, object: &Object, _scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {
-        replicas_of(object).is_some() && pod_template(object).is_some_and(|template| missing(template).is_some())
+    fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {
+        // Somebody has to go: if nobody uses more than they request, these are as likely to as before.
+        replicas_of(object).is_some()
+            && pod_template(object).is_some_and(|template| missing(template).is_some())
+            && around.pressed.contains(&path_of(object))
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {

@@ -251,11 +251,11 @@ function showApart(diff) {
 function showSides(diff) {
   fill(byId("sides"), diff.runs.map((/** @type {any} */ run, /** @type {number} */ at) => el("p", {}, el("span", { class: `key line-key line-${at}` }, `${SIDES[at]} run`), " ",
     named(run.dir, "strong"), el("span", { class: "muted" }, `: ${run.scenario}, seed ${run.seed}, ${inWords(run.duration_s)}`), run.overrides.map((/** @type {string} */ change) => [" ", el("code", {}, named(change))]).flat())));
-  const tile = (/** @type {string} */ label, /** @type {[number, number]} */ [one, other], /** @type {(value: number) => string} */ text) => el("div", { class: "figure" },
-    el("span", { class: "figure-label" }, label), el("strong", {}, inPairs(one === other ? text(one) : `${text(one)} → ${text(other)}`)), el("span", { class: "muted" }, one === other ? "in both" : signed(other - one, text)));
-  // As exact as the sentences of a run's own page: figures of which the difference is told have to say it.
+  const tile = (/** @type {string} */ label, /** @type {[number, number]} */ [one, other], /** @type {(value: number) => string} */ text, /** @type {(value: number) => string} */ change) => el("div", { class: "figure" },
+    el("span", { class: "figure-label" }, label), el("strong", {}, one === other ? inPairs(text(one)) : [el("span", { class: "side" }, inPairs(`${text(one)} →`)), " ", el("span", { class: "side" }, inPairs(text(other)))]), el("span", { class: "muted" }, one === other ? "in both" : signed(other - one, change)));
+  // As exact as the sentences of a run's own page; the change is written as the tables below have it.
   const long = (/** @type {number} */ value) => (value > 0 ? exactly(value * 1000) : "none");
-  fill(byId("figures"), diff.headlines.map((/** @type {any} */ of) => tile(of.label, of.values, of.metric.endsWith("_s") ? long : count)));
+  fill(byId("figures"), diff.headlines.map((/** @type {any} */ of) => (of.metric.endsWith("_s") ? tile(of.label, of.values, long, inWords) : tile(of.label, of.values, count, count))));
 }
 
 /** @param {any} diff */

@@ -34,8 +34,9 @@ export function createGrid(label, columns) {
   let rows = [];
   let total = 0;
   const print = matchMedia("print");
+  let isPrinting = false;
   const draw = () => {
-    const isPrint = print.matches;
+    const isPrint = isPrinting || print.matches;
     // The height first: how much of it is in sight follows from it.
     space.style.height = `${(isPrint ? Math.min(rows.length, PRINTED) : rows.length) * ROW}px`;
     const first = isPrint ? 0 : Math.max(0, Math.floor(view.scrollTop / ROW) - 4);
@@ -52,6 +53,8 @@ export function createGrid(label, columns) {
   };
   view.addEventListener("scroll", draw, { passive: true });
   print.addEventListener("change", draw);
+  // What is printed at once is laid out before the other event comes.
+  for (const [event, is] of /** @type {const} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(event, () => { isPrinting = is; draw(); });
   return {
     element,
     /** @param {ArrayLike<number>} shown @param {number} all */

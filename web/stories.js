@@ -115,16 +115,17 @@ export function showSearch(keys, view) {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     list.hidden = words.length === 0;
     if (words.length === 0) return;
-    const found = [];
+    /** @type {string[][]} */
+    const found = [[], [], []];
     let total = 0;
     for (let at = 0; at < keys.length; at++) {
       if (!words.every((word) => lower[at].includes(word))) continue;
       total++;
-      const isEnd = lower[at].endsWith(`/${words[0]}`);
-      if (isEnd) found.unshift(keys[at]);
-      else if (found.length < FOUND_MAX) found.push(keys[at]);
+      // A whole name comes first, then what is of the kind that was typed.
+      const rank = words.some((word) => lower[at].endsWith(`/${word}`)) ? 0 : words.some((word) => lower[at].startsWith(`${word}/`)) ? 1 : 2;
+      if (found[rank].length < FOUND_MAX) found[rank].push(keys[at]);
     }
-    const shown = found.slice(0, FOUND_MAX);
+    const shown = found.flat().slice(0, FOUND_MAX);
     fill(list, shown.map((key) => el("li", {}, objectLink(key))), el("li", { class: "muted" }, total > shown.length ? `${count(shown.length)} of ${count(total)}; type more to narrow it down` : total === 0 ? "Nothing is called so" : `${count(total)} in all`));
   };
   input.addEventListener("input", search);

@@ -770,7 +770,7 @@ function shortageFacts({ model, summary, members }, key, workload) {
   const facts = [];
   const gaps = shortages(model, workload, members(workload));
   const often = gaps.length > 1 ? `${counted(gaps.length, "time")}, for` : "for";
-  if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, at least ${outcome.ready_min}${gaps.length === 0 ? "" : `; short ${often} ${lasting(outcome.below_desired_s * 1000)} in all`}`]);
+  if (outcome) facts.push([`${outcome.ready} of ${outcome.desired} ready at the end, ${outcome.ready_min} at the fewest${gaps.length === 0 ? "" : `; short ${often} ${lasting(outcome.below_desired_s * 1000)} in all`}`]);
   if (outcome?.lost > 0) facts.push([`${counted(outcome.lost, "pod is", "pods are")} lost for good: nothing makes them anew`]);
   if (gaps.length === 0) facts.push(["It was never short"]);
   const told = (/** @type {typeof gaps[number]} */ gap) => [`Short of up to ${gap.missing} from `, { at: gap.from }, " to ", { at: gap.to }, gap.to >= model.end ? ", the end of the run" : "", ` (${lasting(gap.to - gap.from)})`];
@@ -792,6 +792,15 @@ function jobFacts({ model, summary, notes }, key, members) {
   return facts;
 }
 
+/** What stands in a row before a moment. */
+const LAST_AT = ", the last at ";
+
+/** Milliseconds of a moment as rows of causes.csv have it: `1d2h10m5.792s`. @param {string} moment */
+function msOf(moment) {
+  const [, days, hours, minutes, seconds] = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(moment) ?? [];
+  return Math.round((((Number(days ?? 0) * 24 + Number(hours ?? 0)) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0)) * 1000);
+}
+
 /** Whose eviction a budget refused, and when. @param {Causes} causes @param {string} budget @returns {Part[][]} */
 function refusalsBy(causes, budget) {
   /** @type {Part[][]} */
@@ -800,7 +809,8 @@ function refusalsBy(causes, budget) {
     const texts = captured("eviction refused{how} by {budget}", behind(causes.what(row)));
     if (texts?.get("budget") !== budget) continue;
     const how = (texts.get("how") ?? "").replace(/,$/, "");
-    facts.push(["It refused the eviction of ", { key: objectOf(causes.what(row)) }, " at ", { at: causes.at(row) }, how === "" ? "" : `, and again:${how}`]);
+    const [times, last] = how.split(LAST_AT);
+    facts.push(["It refused the eviction of ", { key: objectOf(causes.what(row)) }, " at ", { at: causes.at(row) }, ...(how === "" ? [] : [`, and again:${times}`, ...(last ? [LAST_AT, { at: msOf(last) }] : [])])]);
   }
   const more = facts.length - STRETCHES_TOLD;
   return more > 0 ? [...facts.slice(0, STRETCHES_TOLD), [`and of ${counted(more, "more pod")}, in causes.csv`]] : facts;

@@ -59,6 +59,11 @@ async function storyTimes(page, dir) {
   }
   // A grace of silence ends by a sum: the last sign of life and the length of the grace.
   for (const row of readTable(dir, "timers.csv")) known.add(ms(row.set_s) + ms(row.length_s));
+  // Refusals that are folded into one row say there when the last one was.
+  for (const { what } of readTable(dir, "causes.csv")) {
+    const [, minutes, seconds] = / the last at (\d+)m([\d.]+)s,/.exec(what) ?? [];
+    if (seconds) known.add(Math.round((Number(minutes) * 60 + Number(seconds)) * 1000));
+  }
   known.add(Math.round(JSON.parse(readFileSync(join(dir, "summary.json"), "utf8")).duration_s * 1000));
   const times = await page.locator("#story button.time").evaluateAll((buttons) => buttons.map((button) => Number(button.getAttribute("data-ms"))));
   for (const time of times) assert.ok(known.has(time), `${time} ms stands in no table`);
@@ -242,6 +247,27 @@ for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-
       const alone = await page.evaluate(() => [...document.querySelectorAll(".verdict button, #story .fact button, #story .told button")].map((button) => button.nextSibling?.textContent ?? "").filter((text) => /^[,.;:]/.test(text)));
       assert.deepEqual(alone, []);
       assert.equal(await page.locator("button button").count(), 0);
+      await page.keyboard.press("Escape");
+    });
+
+    test("prints no page that is empty, and says what is not on the paper", async () => {
+      const { page } = opened;
+      await page.emulateMedia({ media: null });
+      const pages = ((await page.pdf({ format: "A4" })).toString("latin1").match(/\/Type\s*\/Page\b(?!s)/g) ?? []).length;
+      assert.ok(pages > 4 && pages < 24, `${pages} pages`);
+      const more = page.locator("#all-workloads");
+      if ((await more.count()) === 0) return;
+      await page.emulateMedia({ media: "print" });
+      assert.ok(await more.isVisible());
+      await page.emulateMedia({ media: "screen" });
+    });
+
+    test("finds what is of the kind that was typed first", async () => {
+      const { page } = opened;
+      const what = readTable(dir, "causes.csv").map((row) => row.what).find((text) => text.startsWith("node/"));
+      const name = /^node\/(\S+)/.exec(what ?? "")?.[1] ?? "";
+      await choose(page, `node ${name.slice(0, -1)}`);
+      assert.match((await page.locator("#story-title").textContent()) ?? "", /^node /);
       await page.keyboard.press("Escape");
     });
 

@@ -4,14 +4,14 @@ use super::super::record::Record;
 use super::super::sentence::Sentence;
 use super::super::words;
 use super::{Step, Story, TOLD_MAX, chain};
-use crate::units::counted;
+use crate::units::{SimDuration, SimTime, counted};
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
     let effects = record.causes.effects.iter();
     let refused = effects.filter_map(|effect| {
         let (what, budget) = effect.what.rsplit_once(" by ")?;
         let (pod, how) = what.split_once(" eviction refused").filter(|_| budget == object)?;
-        Some(Sentence::new("It refused the eviction of ").object(pod).text(" at ").at(effect.at).text(times(how)))
+        Some(Sentence::new("It refused the eviction of ").object(pod).text(" at ").at(effect.at).then(times(how)))
     });
     let mut facts: Vec<Sentence> = refused.collect();
     if facts.len() > TOLD_MAX {
@@ -28,9 +28,15 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
 }
 
 /// ` 37 times, the last at 12m5s,` as the end of a sentence.
-fn times(how: &str) -> String {
+fn times(how: &str) -> Sentence {
+    const LAST_AT: &str = ", the last at ";
     let how = how.trim_end_matches(',');
-    if how.is_empty() { String::new() } else { format!(", and again:{how}") }
+    let last = how.split_once(LAST_AT).and_then(|(times, at)| Some((times, SimDuration::parse_with_days(at).ok()?)));
+    match last {
+        _ if how.is_empty() => Sentence::default(),
+        Some((times, at)) => Sentence::new(format!(", and again:{times}{LAST_AT}")).at(SimTime::ZERO + at),
+        None => Sentence::new(format!(", and again:{how}")),
+    }
 }
 
 /// When it began to refuse, and when no longer; how many changes say neither.

@@ -1,6 +1,6 @@
 // What every page has, whatever it shows: its theme, and what is said if it cannot be built.
 
-import { byId, visible } from "./dom.js";
+import { byId, el, fill, visible } from "./dom.js";
 
 /** Light or dark: as the reader's system has it, until the button is pressed; light on paper. @param {() => void} changed Told of each change */
 export function listenToTheme(changed) {
@@ -32,8 +32,17 @@ export function painted() {
   });
 }
 
+/** What sentences have between backticks is set as code, as what is typed is elsewhere on a page. */
+function setCode() {
+  for (const said of document.querySelectorAll(".verdict bdi")) {
+    const parts = (said.textContent ?? "").split(/`([^`]+)`/);
+    if (parts.length > 1) fill(said, parts.map((part, at) => (at % 2 === 1 ? el("code", {}, part) : part)));
+  }
+}
+
 /** Builds a page; says so where it cannot be built. @param {() => Promise<void>} start */
 export function begin(start) {
+  setCode();
   start().then(() => {
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
   }).catch((error) => {

@@ -113,7 +113,7 @@ mod tests {
         unpriced.prices.clear();
         let verdict = Teller::alone(&unpriced).verdict(None, None);
         assert!(verdict[0].text.starts_with("Nothing has a price"), "{verdict:?}");
-        assert!(verdict[0].details[0].contains("not told to be beaten"), "{verdict:?}");
+        assert!(verdict[0].details[0].contains("Not told to be beaten"), "{verdict:?}");
     }
 
     #[test]

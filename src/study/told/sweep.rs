@@ -101,7 +101,7 @@ impl Teller<'_> {
     pub(super) fn front(&self) -> String {
         let words = self.results.unavailability().unit();
         let front = self.named(&self.labels(self.results.front()), "; ");
-        format!("not told to be beaten in both {words} and needless evictions: {front}")
+        format!("Not told to be beaten in both {words} and needless evictions: {front}")
     }
 
     /// How many runs the verdict stands on.

@@ -22,8 +22,9 @@ const percent = (share) => `${(100 * share).toFixed(3)}%`;
 /**
  * Means with their intervals, one below the other on one axis: nothing joins them, as what stands between two values is not known.
  * @param {string} axis What the axis counts @param {Ranged[]} rows @param {number | null} reference Where a line stands, such as today's cost
+ * @param {(interval: Interval) => string} text How an interval is written
  */
-export function forest(axis, rows, reference) {
+export function forest(axis, rows, reference, text = spread) {
   const values = rows.flatMap(({ interval: { mean, low, high } }) => [mean, low, high]).filter((value) => value !== null && value !== undefined);
   if (reference !== null) values.push(reference);
   const known = /** @type {number[]} */ (values);
@@ -44,7 +45,7 @@ export function forest(axis, rows, reference) {
       bar.style.width = percent(Math.max(0, to - from_));
       track.append(bar, placed(el("i", { class: "range-dot" }), at(interval.mean)));
     }
-    return el("div", { class: `range${isOut ? " range-out" : ""}${isStrong ? " range-strong" : ""}`, role: "listitem" }, el("span", { class: "range-label" }, named(label), mark ? el("span", { class: "range-mark" }, ` ${mark}`) : ""), track, el("span", { class: "range-spread" }, spread(interval)));
+    return el("div", { class: `range${isOut ? " range-out" : ""}${isStrong ? " range-strong" : ""}`, role: "listitem" }, el("span", { class: "range-label" }, named(label), mark ? el("span", { class: "range-mark" }, ` ${mark}`) : ""), track, el("span", { class: "range-spread" }, text(interval)));
   };
   const scale = el("div", { class: "range-scale", "aria-hidden": "true" }, marks.map((value) => placed(el("span", {}, rounded(value)), at(value))));
   return el("div", { class: "forest" }, el("div", { role: "list" }, rows.map(line)), el("div", { class: "range" }, el("span", {}), scale, el("span", {})), el("p", { class: "axis-title" }, axis, low > 0 ? "; the axis does not begin at 0" : ""));

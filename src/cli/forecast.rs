@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -20,7 +21,7 @@ use crate::units::SimDuration;
 ///
 /// Plays what is likely to happen to the cluster: the loss of each node, pair of nodes and zone, hiccups, drains, upgrades, outages of
 /// the control plane, and years of random failures. Then it makes changes that may help, plays the same again, and ranks those that do.
-/// Writes forecast.json and patches/.
+/// Writes forecast.json, patches/, charts and a page. Ctrl-C ends the plays and keeps what is there.
 #[derive(Args, Debug)]
 #[command(after_help = format!("For example:\n  {DUMP_COMMAND}\n  kubesquall forecast cluster.yaml"))]
 pub(super) struct ForecastArgs {
@@ -67,6 +68,12 @@ pub(super) struct ForecastArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = super::sweep::jobs, allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
+    /// Write the charts as PNG, too, beside the SVG files
+    #[arg(long)]
+    png: bool,
+    /// Draw no charts and no page
+    #[arg(long, conflicts_with = "png")]
+    no_charts: bool,
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
@@ -94,15 +101,14 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
     ui.diagnostics(forecast.warnings(), &forecast.inner().scenario.sources);
     let default = || PathBuf::from("reports").join(format!("{}-forecast", forecast.name()));
     let place = arguments.out.clone().unwrap_or_else(default);
-    let writing = WriteOptions::new().force(arguments.force);
+    let writing = WriteOptions::new().force(arguments.force).png(arguments.png).charts(!arguments.no_charts);
     // Before anything is played, so that a refusal costs no time.
     forecast.check_place(&place, &writing)?;
     let bar = ui.bar();
-    let is_over = || arguments.budget.is_some_and(|budget| started.elapsed().as_secs_f64() >= budget.as_secs_f64());
-    let mut options = ForecastOptions::new().progress(&bar).years(arguments.years);
-    if arguments.budget.is_some() {
-        options = options.until(&is_over);
-    }
+    stop_at_ctrl_c();
+    let is_time_up = || arguments.budget.is_some_and(|budget| started.elapsed().as_secs_f64() >= budget.as_secs_f64());
+    let is_over = || IS_STOPPED.load(Ordering::Relaxed) || is_time_up();
+    let mut options = ForecastOptions::new().progress(&bar).years(arguments.years).until(&is_over);
     if let Some(plays) = arguments.plays {
         options = options.plays(plays);
     }
@@ -131,6 +137,21 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
     }
     ui.note(format_args!("results in {}", place.display()));
     Ok(if failed.is_empty() { Ending::Done } else { Ending::NotAsExpected })
+}
+
+/// Whether Ctrl-C has been pressed.
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Lets Ctrl-C end the plays, so that what is there is written; pressed again, it ends the program.
+fn stop_at_ctrl_c() {
+    let stop = || {
+        if IS_STOPPED.swap(true, Ordering::Relaxed) {
+            const INTERRUPTED: i32 = 130;
+            std::process::exit(INTERRUPTED);
+        }
+    };
+    // Where there is a handler already, or none can be had, Ctrl-C ends the program.
+    let _ = ctrlc::set_handler(stop);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line measures real time, for --budget")]

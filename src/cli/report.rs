@@ -1,4 +1,4 @@
-//! `report`: draws the pictures and the page of a finished run, study or plan again.
+//! `report`: draws the pictures and the page of a finished run, study, plan or forecast again.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::facade::Report;
 use crate::model::yaml_text;
 use crate::units::counted;
 
-/// Rebuild the page and the charts of a finished run, study or plan from its CSV files
+/// Rebuild the page and the charts of a finished run, study, plan or forecast from its files
 #[derive(Args, Debug)]
 pub(super) struct ReportArgs {
-    /// The directory of the run, study or plan
+    /// The directory of the run, study, plan or forecast
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Write a trace of a run as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks

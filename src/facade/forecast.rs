@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::error::Error;
 use super::load::{self, LoadOptions};
 use super::place::{self, Of};
+use super::report::Report;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
@@ -256,7 +257,7 @@ impl ForecastOutcome {
         self.patches.iter().map(|(name, patches)| (name.as_str(), patches))
     }
 
-    /// Writes forecast.json, patches/ and summary.json to a directory, which is whole or not there; gives its path.
+    /// Writes forecast.json, patches/, summary.json, the charts and the page to a directory, which is whole or not there; gives its path.
     ///
     /// # Errors
     ///
@@ -270,9 +271,16 @@ impl ForecastOutcome {
             out.write(&format!("patches/{name}.sh"), patches.shell.as_bytes())?;
             out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;
         }
-        let summary = json!({"verdict": results.told(), "forecast": results.name, "metrics": results.metrics()});
-        // The last, as it marks a directory that is whole.
+        let summary = json!({
+            "forecast": results.name,
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": results.seed,
+            "verdict": results.told(),
+            "metrics": results.metrics(),
+        });
+        // The last of what is not drawn, as it marks a directory that is whole.
         out.write("summary.json", format!("{summary:#}\n").as_bytes())?;
+        Report::drawn_in(&out, options, Report::charts)?;
         Ok(out.finish()?)
     }
 }

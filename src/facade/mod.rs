@@ -6,6 +6,7 @@ mod comparison;
 mod decisions;
 mod error;
 mod forecast;
+mod forecast_chart;
 mod load;
 mod outcome;
 mod place;

@@ -7,14 +7,15 @@ use serde_json::Value;
 
 use super::error::Error;
 use super::write_options::WriteOptions;
-use super::{plan_chart, study_chart, study_files};
+use super::{forecast_chart, plan_chart, study_chart, study_files};
 use crate::inspect;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo, tables};
 use crate::report::{
-    DrawnCharts, Exported, OutputDir, OutputError, RunTables, Table, draw_plan_page, draw_run_charts, draw_run_page,
-    draw_study_charts, draw_study_page, draw_survival_matrix, event_list, expect_whole, is_place_of_trace,
-    replace_file, tables_of_plans, tables_of_studies, write_trace,
+    DrawnCharts, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
+    draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
+    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_studies,
+    write_trace,
 };
 use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -24,9 +25,10 @@ enum Kind {
     Run,
     Study,
     Plan,
+    Forecast,
 }
 
-/// The directory of a finished run, study or plan.
+/// The directory of a finished run, study, plan or forecast.
 #[derive(Clone, Debug)]
 pub struct Report {
     run: RunTables,
@@ -83,6 +85,7 @@ impl Report {
         self.expect_whole()?;
         Ok(match self.kind() {
             Kind::Plan => draw_plan_page(dir, summary)?,
+            Kind::Forecast => draw_forecast_page(dir, summary)?,
             Kind::Study => draw_study_page(dir, summary)?,
             Kind::Run => draw_run_page(&self.run)?,
         })
@@ -204,6 +207,8 @@ impl Report {
     fn expect_whole(&self) -> Result<(), Error> {
         match self.kind() {
             Kind::Run => Ok(inspect::expect_run(self.dir(), self.summary())?),
+            // Its figures are in one document, which is read as a whole.
+            Kind::Forecast => Ok(()),
             Kind::Study | Kind::Plan => Ok(expect_whole(self.dir(), self.summary())?),
         }
     }
@@ -212,6 +217,8 @@ impl Report {
         let (dir, summary) = (self.dir(), self.summary());
         if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
             Kind::Plan
+        } else if summary["forecast"].is_string() {
+            Kind::Forecast
         } else if summary["study"]["study"].is_string() {
             Kind::Study
         } else {
@@ -224,6 +231,7 @@ impl Report {
             Kind::Run => tables(),
             Kind::Study => tables_of_studies(),
             Kind::Plan => tables_of_plans(),
+            Kind::Forecast => Vec::new(),
         }
     }
 
@@ -233,6 +241,7 @@ impl Report {
         let of = |drawn| DrawnCharts { drawn, left_out: Vec::new() };
         match self.kind() {
             Kind::Plan => Ok(of(self.plan_charts()?)),
+            Kind::Forecast => Ok(of(self.forecast_charts()?)),
             Kind::Study => Ok(of(self.study_charts()?)),
             Kind::Run => Ok(draw_run_charts(&self.run)?),
         }
@@ -244,6 +253,11 @@ impl Report {
         let results = study_files::read(self.dir(), self.summary())?;
         let tuning = if self.summary()["tuning"].is_null() { None } else { results.tuning() };
         Ok(draw_study_charts(&study_chart::of(&results, tuning.as_ref())))
+    }
+
+    /// Those of a forecast.
+    fn forecast_charts(&self) -> Result<Vec<(&'static str, String)>, Error> {
+        Ok(draw_forecast_charts(&forecast_chart::of(&read_forecast(self.dir())?)))
     }
 
     /// That of a plan.

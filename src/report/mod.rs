@@ -18,14 +18,16 @@ mod trace;
 mod words;
 
 pub use charts::{
-    DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_run_charts,
-    draw_study_charts, draw_survival_matrix,
+    DrawnCharts, ForecastBar, ForecastChart, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart,
+    WorkloadCurve, draw_forecast_charts, draw_run_charts, draw_study_charts, draw_survival_matrix,
 };
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
 pub(crate) use exports::{ExportError, Exported, Format, event_list};
 pub use ours::is_place_of_result;
-pub use page::{draw_diff_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page};
+pub use page::{
+    draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page, read_forecast,
+};
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite, replace_file};

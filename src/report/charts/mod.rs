@@ -1,5 +1,6 @@
 //! The charts of a run, one file a chart, drawn from the CSVs of its directory.
 
+mod forecast;
 mod lines;
 mod study;
 mod style;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use forecast::{ForecastBar, ForecastChart, draw_forecast_charts};
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
@@ -175,7 +177,7 @@ charts! {
 /// The file of every chart of runs, studies and plans.
 pub(super) fn files() -> impl Iterator<Item = &'static str> {
     let of_runs = CHARTS.iter().map(|chart| chart.file);
-    of_runs.chain(study::CHARTS.iter().map(|chart| chart.0)).chain([survival_matrix::FILE])
+    of_runs.chain(study::CHARTS.iter().map(|chart| chart.0)).chain([survival_matrix::FILE]).chain(forecast::FILES)
 }
 
 /// The charts of a run.

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod diff;
+mod forecast;
 mod plain;
 mod plan;
 mod run;
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 use crate::diagnostics::is_active;
 
 pub use diff::{draw_diff_page, is_place_of_page};
+pub use forecast::{draw_forecast_page, read_forecast};
 pub use plan::draw_plan_page;
 pub use run::draw_run_page;
 pub use study::draw_study_page;
@@ -148,7 +150,7 @@ mod tests {
 
     /// The modules of each page, in their order.
     fn pages() -> Vec<Vec<Module>> {
-        [run::MODULES, diff::MODULES, study::MODULES, plan::MODULES]
+        [run::MODULES, diff::MODULES, study::MODULES, plan::MODULES, forecast::MODULES]
             .iter()
             .map(|own| SHARED.iter().chain(*own).copied().collect())
             .collect()

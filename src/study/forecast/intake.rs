@@ -9,7 +9,8 @@ use super::catalogue::{self, Catalogue, needs_runbook, runbook_lines};
 use super::changes::Changes;
 use super::incident::{Incident, IncidentKind};
 use super::rates;
-use super::toll::Observing;
+use super::results::Question;
+use super::toll::{Observing, Toll};
 use super::units::{Loss, Units};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
@@ -32,6 +33,13 @@ const YEAR: SimDuration = SimDuration::from_secs(365 * 24 * 3600);
 /// A play of random failures has at most about so many.
 const FAILURES_MAX: f64 = 3000.0;
 
+/// A play of random failures has at most about so many events that would be there without any: Jobs that come and go, pods that wait
+/// for a node for ever and are tried again, containers that crash.
+const CALM_EVENTS_MAX: f64 = 150_000.0;
+
+/// How long nothing happens for, to see who serves.
+const CALM: SimDuration = SimDuration::from_secs(3600);
+
 /// What is asked besides the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -46,6 +54,8 @@ pub struct Asked {
 pub struct Forecast {
     /// How it is called.
     pub name: String,
+    /// What was asked of it.
+    pub asked: Question,
     /// The cluster, in which nothing happens.
     pub scenario: ResolvedScenario,
     /// What happens, one at a time.
@@ -103,7 +113,8 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     }
     let settled = Prepared::new(&base);
     let mut units = Units::of(&base.objects);
-    units.down = down(&units, &base, &settled);
+    let calm = calm(&units, &base, &settled);
+    units.down = down(&calm);
     let Catalogue { mut incidents, left_out } =
         Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
     let mut left_out = left_out;
@@ -148,11 +159,12 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         incident.own = Some(whole_script(&own));
         incidents.push(incident);
     }
-    let year = length_of_years(&all, settled.store().nodes().count());
+    let year = length_of_years(&all, settled.store().nodes().count(), calm.events);
     let objectives = units.objectives(&base.objectives);
     let name = base.name.clone();
     Ok(Forecast {
         name,
+        asked: question(paths, overrides, asked),
         scenario: base,
         incidents,
         left_out,
@@ -168,16 +180,33 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     })
 }
 
-/// The units that do not serve though nothing happens: for half of an hour or more.
-fn down(units: &Units, scenario: &ResolvedScenario, settled: &Prepared) -> Vec<usize> {
-    const CALM: SimDuration = SimDuration::from_secs(3600);
+/// What was asked, as far as it is known before anything is played.
+fn question(paths: &[PathBuf], overrides: &Overrides, asked: &Asked) -> Question {
+    let name_of = |file: &Option<(String, String)>| file.as_ref().map(|(name, _)| name.clone());
+    let set = overrides.source();
+    Question {
+        inputs: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        // The seed is told by itself.
+        set: set.text.lines().filter(|line| !line.starts_with("spec.seed=")).map(str::to_owned).collect(),
+        catalog: name_of(&asked.catalogue),
+        rates: name_of(&asked.rates),
+        ..Question::default()
+    }
+}
+
+/// An hour in which nothing happens.
+fn calm(units: &Units, scenario: &ResolvedScenario, settled: &Prepared) -> Toll {
     let objectives = units.objectives(&scenario.objectives);
     let observing = Observing { units, objectives: &objectives };
     let calm = ChaosPlan { pools: scenario.chaos.pools.clone(), ..ChaosPlan::default() };
     let script = Script { chaos: calm.into(), procedures: scenario.procedures.clone(), ..Script::default() };
-    let toll = observing.play(settled, script, scenario.seed, CALM);
+    observing.play(settled, script, scenario.seed, CALM)
+}
+
+/// The units that do not serve though nothing happens: for half of an hour or more.
+fn down(calm: &Toll) -> Vec<usize> {
     let is_down = |(_, loss): &(usize, &Loss)| loss.lost_s >= CALM.as_secs_f64() / 2.0;
-    toll.losses.iter().enumerate().filter(is_down).map(|(unit, _)| unit).collect()
+    calm.losses.iter().enumerate().filter(is_down).map(|(unit, _)| unit).collect()
 }
 
 /// Everything that a scenario lets happen.
@@ -196,8 +225,8 @@ fn script_of(scenario: &ResolvedScenario) -> Script {
     Script { chaos: chaos.into(), ..whole_script(scenario) }
 }
 
-/// So long that a play has about as many failures as are bearable: a year, if that has no more.
-fn length_of_years(scenario: &ResolvedScenario, nodes: usize) -> SimDuration {
+/// So long that a play has about as many failures, and events besides, as are bearable: a year, if that has no more.
+fn length_of_years(scenario: &ResolvedScenario, nodes: usize, events_an_hour: u64) -> SimDuration {
     let day = SimDuration::from_secs(24 * 3600);
     let of_process = |process: &crate::chaos::FaultProcessSpec| {
         let entities = if process.domain.is_some() { 1.0 } else { nodes as f64 };
@@ -205,10 +234,12 @@ fn length_of_years(scenario: &ResolvedScenario, nodes: usize) -> SimDuration {
             / process.time_to_failure.mean().map_or(f64::INFINITY, |mean| mean.as_secs_f64().max(1.0))
     };
     let failures: f64 = scenario.chaos.processes.iter().map(of_process).sum();
-    if failures <= FAILURES_MAX {
+    let events = events_an_hour as f64 * YEAR.as_secs_f64() / CALM.as_secs_f64();
+    let times = (failures / FAILURES_MAX).max(events / CALM_EVENTS_MAX);
+    if times <= 1.0 {
         return YEAR;
     }
-    let days = (365.0 * FAILURES_MAX / failures).floor().max(7.0);
+    let days = (365.0 / times).floor().max(7.0);
     day * (days as u64)
 }
 

@@ -27,7 +27,7 @@ pub use fix::Fix;
 pub use gate::{Baseline, Condition};
 pub use incident::{Incident, IncidentKind};
 pub use intake::{Asked, Forecast, load};
-pub use results::{ForecastResults, IncidentRow, StandsOn};
+pub use results::{ForecastResults, IncidentRow, Question, StandsOn};
 pub use toll::Toll;
 pub use units::{Loss, Unit};
 pub use work_out::Options;

@@ -51,6 +51,25 @@ impl StandsOn {
     }
 }
 
+/// What was asked for, so that it can be asked again.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Question {
+    /// The files, directories and globs of the cluster.
+    pub inputs: Vec<String>,
+    /// Values of the scenario that were set, as `path=value`.
+    pub set: Vec<String>,
+    /// The file of the catalogue's changes.
+    pub catalog: Option<String>,
+    /// The file of the random processes.
+    pub rates: Option<String>,
+    /// Years of random failures that were wanted at first.
+    pub years: u64,
+    /// How narrow the interval was to be.
+    pub precision: Option<f64>,
+    /// The most plays.
+    pub plays: Option<u64>,
+}
+
 /// What an incident costs.
 #[derive(Clone, Debug, Serialize)]
 pub struct IncidentRow {
@@ -117,6 +136,8 @@ pub struct ForecastResults {
     pub name: String,
     /// What chance was drawn from.
     pub seed: u64,
+    /// What was asked.
+    pub asked: Question,
     /// What it stands on.
     pub stands_on: StandsOn,
     /// How many plays of random failures.
@@ -157,6 +178,7 @@ impl ForecastResults {
             "forecast": self.name,
             "version": env!("CARGO_PKG_VERSION"),
             "seed": self.seed,
+            "asked": self.asked,
             "stands_on": self.stands_on,
             "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0},
             "plays": self.plays,
@@ -166,6 +188,7 @@ impl ForecastResults {
             "lost_min_per_year": self.lost,
             "short_min_per_year": self.short,
             "blocked_min_per_year": self.blocked,
+            "fixes": Fix::ALL.iter().map(|fix| json!({"fix": fix, "words": fix.words()})).collect::<Vec<_>>(),
             "findings": self.findings.iter().enumerate().map(|(index, finding)| finding_json(index, finding)).collect::<Vec<_>>(),
             "dropped": self.dropped,
             "together": self.front,

@@ -81,19 +81,27 @@ impl ForecastResults {
             ));
         }
         if self.findings.is_empty() {
-            let was_cut = self.plays_left_out > 0;
-            let (tone, text) = match (was_cut, self.lost.mean + self.blocked.mean >= 1.0) {
-                (true, _) => {
-                    (Tone::Neutral, "Whether a change would mend anything is not known: the budget was used up")
-                }
-                (false, true) => (Tone::Neutral, "No change that was tried would mend this"),
-                (false, false) => (Tone::Good, "Nothing was found that a change would mend"),
-            };
-            told.push(Remark::new(tone, text));
+            told.push(self.nothing_found());
         }
         told.extend(self.together());
         told.push(self.stands());
         told
+    }
+
+    fn nothing_found(&self) -> Remark {
+        if self.plays_left_out > 0 {
+            let text = format!("Whether a change would mend anything is not known: {}", self.left_out_because());
+            return Remark::new(Tone::Neutral, text);
+        }
+        if self.lost.mean + self.blocked.mean >= 1.0 {
+            return Remark::new(Tone::Neutral, "No change that was tried would mend this");
+        }
+        Remark::new(Tone::Good, "Nothing was found that a change would mend")
+    }
+
+    /// Why plays were left out.
+    fn left_out_because(&self) -> &'static str {
+        if self.asked.plays.is_some() { "the budget was used up" } else { "it was stopped before" }
     }
 
     fn costs(&self) -> Remark {
@@ -156,8 +164,9 @@ impl ForecastResults {
         );
         if self.plays_left_out > 0 {
             remark = remark.with(format!(
-                "{} were left out: the budget was used up",
-                counted(self.plays_left_out as usize, "play", "plays")
+                "at least {} left out: {}",
+                counted(self.plays_left_out as usize, "play was", "plays were"),
+                self.left_out_because()
             ));
         }
         for left in self.left_out.iter().take(ASSUMED_TOLD) {

@@ -27,6 +27,8 @@ pub struct Toll {
     pub pods_lost: u64,
     /// Workloads, by their paths, whose pods are not all of their newest template and available at the end.
     pub(super) unfinished: BTreeSet<String>,
+    /// Events that the simulation handled.
+    pub events: u64,
 }
 
 /// Workloads, by their paths, whose roll-outs are not over.
@@ -83,7 +85,7 @@ impl Observing<'_> {
         let (unscheduled, unscheduled_first) = (waiting.len() as u64, waiting.into_iter().next());
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let toll = self.of(&observed.summary);
-        Toll { unscheduled, unscheduled_first, unfinished, ..toll }
+        Toll { unscheduled, unscheduled_first, unfinished, events: finished.events, ..toll }
     }
 
     fn of(&self, summary: &Summary) -> Toll {
@@ -97,6 +99,7 @@ impl Observing<'_> {
             unscheduled_first: None,
             pods_lost: counts.pods_lost,
             unfinished: BTreeSet::new(),
+            events: 0,
         }
     }
 }

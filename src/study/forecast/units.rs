@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arena::Symbol;
-use crate::model::{LabelSelector, ManifestObject, Object};
+use crate::model::{LabelSelector, ManifestObject, Object, is_mirror};
 use crate::observe::{MinReady, Objective, Phase, Summary, WorkloadOutcome, workload_matches};
 use crate::scenario::pod_template;
 use crate::study::edit::path_of;
@@ -80,7 +80,8 @@ impl Loss {
 }
 
 impl Units {
-    /// The units of these objects. Pods of DaemonSets and Jobs serve nobody by themselves: they are units behind a service only.
+    /// The units of these objects. Pods of DaemonSets and Jobs, and those that a kubelet runs from a file, serve nobody by themselves: they
+    /// are units behind a service only.
     pub(super) fn of(objects: &[ManifestObject]) -> Self {
         let is_worker = |object: &&ManifestObject| is_worker(&object.object);
         let workers: Vec<&Object> = objects.iter().filter(is_worker).map(|object| &object.object).collect();
@@ -112,7 +113,7 @@ impl Units {
         }
         for worker in &workers {
             let path = path_of(worker);
-            if served.contains_key(&path) || matches!(worker, Object::DaemonSet(_)) {
+            if served.contains_key(&path) || is_of_its_node(worker) {
                 continue;
             }
             let index = units.all.len();
@@ -185,6 +186,15 @@ pub(super) fn is_worker(object: &Object) -> bool {
             | Object::Pod(_)
     );
     runs_on && object.metadata().owner_references.is_empty()
+}
+
+/// Whether its pods come and go with their nodes: a DaemonSet, or a pod that a kubelet runs from a file.
+fn is_of_its_node(object: &Object) -> bool {
+    match object {
+        Object::DaemonSet(_) => true,
+        Object::Pod(pod) => is_mirror(&pod.metadata),
+        _ => false,
+    }
 }
 
 /// The labels of a workload's pods.

@@ -8,7 +8,7 @@ use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCos
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
-use super::results::ForecastResults;
+use super::results::{ForecastResults, Question};
 use super::runbook::Runbook;
 use super::toll::Observing;
 use super::units::{Loss, is_worker};
@@ -57,13 +57,19 @@ pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Thr
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
     let player = Player::new(observing, &options.budget, threads);
     let search = Search { forecast, player: &player, threads, years: options.years.unwrap_or(YEARS).max(2) };
+    let asked = Question {
+        years: search.years,
+        precision: options.precision,
+        plays: options.budget.plays,
+        ..forecast.asked.clone()
+    };
     let base = search.base(options.precision);
     let chosen = search.choose(&base);
     let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
     dropped.extend(chosen.dropped);
     let front = search.together(&base, &findings);
     let by_fault = search.by_fault(&base);
-    search.results(&base, findings, dropped, front, by_fault)
+    ForecastResults { asked, ..search.results(&base, findings, dropped, front, by_fault) }
 }
 
 struct Search<'a> {
@@ -623,6 +629,7 @@ impl Search<'_> {
         ForecastResults {
             name: forecast.name.clone(),
             seed: forecast.scenario.seed,
+            asked: Question::default(),
             stands_on: super::results::StandsOn::of(forecast),
             years: base.evaluation.years.len(),
             year: forecast.year,

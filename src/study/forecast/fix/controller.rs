@@ -6,8 +6,7 @@ use serde_json::json;
 
 use super::objects::read;
 use super::{Change, Circumstances};
-use crate::arena::Symbol;
-use crate::model::Object;
+use crate::model::{Object, is_mirror};
 use crate::model::manifest::ManifestObject;
 use crate::scenario::ResolvedScenario;
 use crate::study::edit::path_of;
@@ -32,17 +31,12 @@ impl Change for Controller {
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, _around: &Circumstances<'_>) -> bool {
-        matches!(object, Object::Pod(pod) if !is_mirror(pod))
+        matches!(object, Object::Pod(pod) if !is_mirror(&pod.metadata))
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
         run_as_deployments(&mut scenario.objects, workloads);
     }
-}
-
-/// A pod that a kubelet runs from a file.
-fn is_mirror(pod: &crate::model::Pod) -> bool {
-    pod.metadata.annotations.contains_key(&Symbol::new("kubernetes.io/config.mirror"))
 }
 
 fn run_as_deployments(objects: &mut Vec<ManifestObject>, workloads: &BTreeSet<String>) {

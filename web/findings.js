@@ -1,0 +1,125 @@
+// What a forecast would change: each finding with its cost, what the change saves, whom, at what price, and the patch.
+
+import { byId, el, fill, named } from "./dom.js";
+import { counted } from "./format.js";
+import { copyable } from "./listing.js";
+import { forest } from "./plots.js";
+
+/** @typedef {import("./figures.js").Interval} Interval */
+
+/** Findings that are open before somebody asks for more. */
+const OPEN = 3;
+
+/** Names of those hurt that a finding shows at once. */
+const NAMES = 6;
+
+/** A whole number with commas, as the verdict has them. @param {number} value */
+function grouped(value) {
+  return `${value < 0 ? "-" : ""}${Math.abs(value).toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",")}`;
+}
+
+/** Minutes as the verdict has them: one decimal below ten. @param {number} value */
+function few(value) {
+  if (Math.abs(value) < 10) return (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
+  return grouped(Math.round(value));
+}
+
+/** @param {number} value */
+export function minutesText(value) {
+  return `${few(value)} min`;
+}
+
+/** A mean with its interval, as the verdict has it: `2,917 [2,761, 3,073]`. @param {Interval} interval */
+export function minutesSpread({ mean, low, high }) {
+  if (mean === null) return "unknown";
+  if (low === null || high === null) return few(mean);
+  return `${few(mean)} [${few(low)}, ${few(high)}]`;
+}
+
+const UNITS = /** @type {const} */ ([["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]]);
+
+/** Bytes as a quantity. @param {number} bytes */
+function quantity(bytes) {
+  const unit = UNITS.find(([, size]) => bytes > 0 && bytes % size === 0);
+  return unit ? `${bytes / unit[1]}${unit[0]}` : String(bytes);
+}
+
+/** What a change takes, in words; empty if it takes nothing. @param {any} price */
+export function priceText({ nodes, pods, cpu_milli: cpu, memory }) {
+  const asked = cpu === 0 && memory === 0 ? "which ask for nothing" : `${cpu / 1000} cores, ${quantity(memory)} of memory`;
+  return [nodes > 0 && counted(nodes, "node more", "nodes more"), pods > 0 && `${counted(pods, "pod more", "pods more")} (${asked})`].filter(Boolean).join(", ");
+}
+
+/** Names, of which some are shown at once. @param {string[]} names @param {string} all */
+export function nameList(names, all) {
+  const list = (/** @type {string[]} */ shown) => shown.flatMap((name, at) => [at > 0 ? ", " : "", named(name)]);
+  if (names.length <= NAMES) return list(names);
+  return [el("details", {}, el("summary", {}, list(names.slice(0, NAMES - 1)), ` and ${names.length - NAMES + 1} more ${all}`), el("p", {}, list(names.slice(NAMES - 1))))];
+}
+
+/** `1.2 -> 3.4 a year`, where the two differ. @param {[number, number]} pair */
+function change([before, after]) {
+  return before === after ? null : `${few(before)} → ${few(after)} a year`;
+}
+
+/** @param {any} data The forecast and its patches */
+export function showFindings({ forecast, patches }) {
+  const body = byId("findings-body");
+  const words = new Map(forecast.fixes.map((/** @type {any} */ of) => [of.fix, of.words]));
+  const { findings, dropped } = forecast;
+  const tried = dropped.map((/** @type {any} */ of) => el("li", {}, `${words.get(of.fix) ?? of.fix}: `, el("span", { class: "muted" }, of.workloads > 0 ? `tried on ${counted(of.workloads, "workload")}; ` : "", of.why)));
+  fill(body,
+    findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
+    findings.map((/** @type {any} */ finding, /** @type {number} */ at) => card(finding, patches[finding.patch], words, at < OPEN)),
+    tried.length > 0 ? el("details", { id: "dropped" }, el("summary", {}, `${counted(tried.length, "change")} tried and not recommended`), el("ul", { class: "plain" }, tried)) : "");
+}
+
+/** Whether a mean can be told from nothing. @param {Interval} interval */
+function isTold({ low, high }) {
+  return low !== null && high !== null && (low > 0 || high < 0);
+}
+
+/** @param {any} finding @param {[string, string] | undefined} patch @param {Map<string, string>} words @param {boolean} isOpen */
+function card(finding, patch, words, isOpen) {
+  const { cost_min_per_year: cost, saved_min_per_year: saved, worst, price, alternatives } = finding;
+  const { others } = saved;
+  const rows = [
+    { label: "it costs, as it is", interval: cost },
+    { label: "the change saves", interval: saved.cost, isStrong: true },
+    ...(isTold(others) ? [{ label: "and saves everybody else", interval: others, isOut: others.mean < 0 }] : []),
+  ];
+  const facts = [
+    ["worst spared", worst ? `${worst.label}: ${minutesText(worst.lost_min)} → ${minutesText(finding.worst_after_min)}` : null],
+    ["it takes", priceText(price) || "nothing"],
+    ["evictions", change(saved.evictions_per_year)],
+    ["needless ones", change(saved.needless_evictions_per_year)],
+    ["drains that wait in vain", change(saved.blocked_per_year)],
+    ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, by ${minutesText(of.saved_min_per_year)} a year to ${of.units} of them`).join("; ") || null],
+    ["proof", finding.is_confirmed ? "played by itself on seeds that had no part in choosing it" : "not confirmed on new seeds: the budget was used up"],
+  ].filter(([, value]) => value !== null);
+  return el("details", { class: "choice", open: isOpen },
+    el("summary", {}, `${finding.rank}. `, named(finding.finding, "strong"), " ", el("span", { class: "choice-changes" }, finding.words)),
+    el("div", { class: "beside" },
+      el("div", {}, forest("minutes a year", rows, null, minutesSpread)),
+      el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, named(/** @type {string} */ (value)))]))),
+    el("p", {}, el("span", { class: "muted" }, "Who: "), nameList(finding.units, "services and workloads")),
+    patch ? el("div", { class: "beside patches" },
+      el("div", {}, copyable("As kubectl lines", patch[0])),
+      patch[1] ? el("details", {}, el("summary", {}, "As YAML"), copyable("As YAML", patch[1])) : "") : "");
+}
+
+/** The changes one after the other. @param {any} forecast */
+export function showTogether({ together, fixes, lost_min_per_year: lost, blocked_min_per_year: blocked }) {
+  const words = new Map(fixes.map((/** @type {any} */ of) => [of.fix, of.words]));
+  const body = byId("together-body");
+  if (together.length === 0) {
+    fill(body, el("p", { class: "muted" }, "There is nothing to put together."));
+    return;
+  }
+  // Of the sum only the mean is known where planned work waits as well.
+  const before = blocked.mean > 0 ? { mean: lost.mean + blocked.mean, low: null, high: null, widened: false } : lost;
+  const rows = [{ label: "as it is", interval: before }, ...together.map((/** @type {any} */ step) => ({ label: `+ ${words.get(step.fix) ?? step.fix}`, mark: priceText(step.price) && `for ${priceText(step.price)} in all`, interval: step.cost, isStrong: true }))];
+  fill(body,
+    el("p", { class: "muted" }, "The changes one after the other, the most saving for what it takes first, as long as the next one still gains; what everything costs then, confirmed on new seeds."),
+    forest("minutes a year of all services and workloads", rows, before.mean, minutesSpread));
+}

@@ -125,7 +125,7 @@ impl From<JournalError> for Failure {
                 Some("go on with --resume, begin anew with --force, or name another place with --out")
             }
             JournalError::Running(_) => Some("wait for it, or name another place with --out"),
-            JournalError::OtherStudy(_) | JournalError::OtherShard { .. } => {
+            JournalError::OtherStudy(..) | JournalError::OtherShard { .. } => {
                 Some("name another place with --out, or begin anew with --force")
             }
             JournalError::Broken { .. } => Some("remove that line to play its run again, or begin anew with --force"),

@@ -74,6 +74,9 @@ pub(super) struct ForecastArgs {
     /// Draw no charts and no page
     #[arg(long, conflicts_with = "png")]
     no_charts: bool,
+    /// Go on where a forecast to the same place stopped: when its time or its plays were used up, by Ctrl-C, or when it was killed
+    #[arg(long)]
+    resume: bool,
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
@@ -102,13 +105,12 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
     let default = || PathBuf::from("reports").join(format!("{}-forecast", forecast.name()));
     let place = arguments.out.clone().unwrap_or_else(default);
     let writing = WriteOptions::new().force(arguments.force).png(arguments.png).charts(!arguments.no_charts);
-    // Before anything is played, so that a refusal costs no time.
-    forecast.check_place(&place, &writing)?;
     let bar = ui.bar();
     stop_at_ctrl_c();
     let is_time_up = || arguments.budget.is_some_and(|budget| started.elapsed().as_secs_f64() >= budget.as_secs_f64());
     let is_over = || IS_STOPPED.load(Ordering::Relaxed) || is_time_up();
     let mut options = ForecastOptions::new().progress(&bar).years(arguments.years).until(&is_over);
+    options = options.resume(arguments.resume);
     if let Some(plays) = arguments.plays {
         options = options.plays(plays);
     }
@@ -118,8 +120,7 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
     if let Some(jobs) = arguments.jobs {
         options = options.threads(jobs);
     }
-    let outcome = forecast.work_out(&options)?;
-    let place = outcome.write_with(place, &writing)?;
+    let (outcome, place) = forecast.work_out_to(place, &options, &writing)?;
     let failed: Vec<String> =
         arguments.fail_on.iter().filter_map(|condition| condition.failure(&outcome.results)).collect();
     match arguments.output {
@@ -136,6 +137,9 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
         ui.always(format_args!("failed: {failure}"));
     }
     ui.note(format_args!("results in {}", place.display()));
+    if outcome.results.plays_left_out > 0 {
+        ui.note("to play the rest: the same command with --resume, and without --budget or --plays or with more of it");
+    }
     Ok(if failed.is_empty() { Ending::Done } else { Ending::NotAsExpected })
 }
 

@@ -179,7 +179,7 @@ fn about_journal(error: &JournalError) -> Option<&'static str> {
             "go on with `SweepOptions::resume`, begin anew with `WriteOptions::force`, or choose another directory",
         ),
         JournalError::Running(_) => Some("wait for it, or choose another directory"),
-        JournalError::OtherStudy(_) | JournalError::OtherShard { .. } => {
+        JournalError::OtherStudy(..) | JournalError::OtherShard { .. } => {
             Some("choose another directory, or begin anew with `WriteOptions::force`")
         }
         JournalError::Broken { .. } => {

@@ -15,8 +15,8 @@ use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
-use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options};
-use crate::study::{Patches, Progress};
+use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
+use crate::study::{Journal, Patches, Progress, Shard};
 
 /// A cluster, read and settled, and everything that is likely to happen to it.
 #[derive(Debug)]
@@ -59,6 +59,7 @@ pub struct ForecastOptions<'a> {
     precision: Option<f64>,
     years: Option<u64>,
     progress: Option<&'a dyn Progress>,
+    is_resumed: bool,
 }
 
 impl<'a> ForecastOptions<'a> {
@@ -108,6 +109,31 @@ impl<'a> ForecastOptions<'a> {
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
         self.progress = Some(progress);
         self
+    }
+
+    /// Whether [`Forecast::work_out_to`] goes on from what one to the same place had played when it was interrupted, or when its
+    /// time or its plays were used up. Otherwise it begins anew.
+    #[must_use]
+    pub fn resume(mut self, is_resumed: bool) -> Self {
+        self.is_resumed = is_resumed;
+        self
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.precision.filter(|share| !super::study::SweepOptions::is_precision(*share)) {
+            None => Ok(()),
+            Some(share) => {
+                let message =
+                    format!("{share} is no precision: it is the share of a mean by which its interval may miss it");
+                Err(Error::argument(message, "a share is above 0 and below 1, such as 0.1"))
+            }
+        }
+    }
+
+    /// The same for those who play; plays are kept in the journal.
+    fn with<'b>(&'b self, journal: Option<&'b Journal<Played>>) -> Options<'b> {
+        let budget = Budget { plays: self.plays, is_over: self.is_over, progress: self.progress, journal };
+        Options { budget, precision: self.precision, years: self.years }
     }
 }
 
@@ -193,7 +219,7 @@ impl Forecast {
         &self.forecast.scenario.warnings
     }
 
-    /// Plays what is likely to happen, and what would help.
+    /// Plays what is likely to happen, and what would help. Nothing is written.
     ///
     /// # Errors
     ///
@@ -203,26 +229,53 @@ impl Forecast {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn work_out(&self, options: &ForecastOptions<'_>) -> Result<ForecastOutcome, Error> {
-        if let Some(share) = options.precision.filter(|share| !super::study::SweepOptions::is_precision(*share)) {
-            let message =
-                format!("{share} is no precision: it is the share of a mean by which its interval may miss it");
-            return Err(Error::argument(message, "a share is above 0 and below 1, such as 0.1"));
-        }
-        let threads = Threads::new(options.threads).map_err(Error::threads)?;
-        let budget = Budget { plays: options.plays, is_over: options.is_over, progress: options.progress };
-        let options = Options { budget, precision: options.precision, years: options.years };
-        let results = forecast::work_out(&self.forecast, &options, &threads);
-        let patches = results.patches(&self.forecast);
-        Ok(ForecastOutcome { results, patches, inputs: self.forecast.scenario.inputs().map(Path::to_owned).collect() })
+        options.check()?;
+        self.answer(options, None)
     }
 
-    /// Refuses a place, before anything is played, that holds a file of the input or something else than a forecast of the same name.
+    /// The same, written to a directory as by [`ForecastOutcome::write_with`]; gives its path, too. Each play is kept beside the
+    /// directory as soon as it is over, so that a forecast that ends early can be resumed.
     ///
     /// # Errors
     ///
-    /// What is there.
-    pub fn check_place(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<(), Error> {
-        place::check(dir.as_ref(), options, Of::Forecast(&self.forecast.name), self.forecast.scenario.inputs())
+    /// Also if the directory holds a file of the input or something else than a forecast of the same name, if somebody plays to the
+    /// same place, if what is to be resumed is of something else, or if the operating system refuses.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn work_out_to(
+        &self,
+        dir: impl AsRef<Path>,
+        options: &ForecastOptions<'_>,
+        writing: &WriteOptions,
+    ) -> Result<(ForecastOutcome, PathBuf), Error> {
+        options.check()?;
+        let place = dir.as_ref();
+        // Before anything is played, so that a refusal costs no time.
+        place::check(place, writing, Of::Forecast(&self.forecast.name), self.forecast.scenario.inputs())?;
+        if !options.is_resumed {
+            Journal::<Played>::discard(place)?;
+        }
+        let fingerprint = self.forecast.fingerprint(&options.with(None));
+        let journal = Journal::open(place, fingerprint, Shard::WHOLE, options.is_resumed)?;
+        let outcome = self.answer(options, Some(&journal))?;
+        let written = outcome.write_with(place, writing)?;
+        if outcome.results.plays_left_out == 0 {
+            journal.close()?;
+        }
+        Ok((outcome, written))
+    }
+
+    fn answer(
+        &self,
+        options: &ForecastOptions<'_>,
+        journal: Option<&Journal<Played>>,
+    ) -> Result<ForecastOutcome, Error> {
+        let threads = Threads::new(options.threads).map_err(Error::threads)?;
+        let results = forecast::work_out(&self.forecast, &options.with(journal), &threads)?;
+        let patches = results.patches(&self.forecast);
+        Ok(ForecastOutcome { results, patches, inputs: self.forecast.scenario.inputs().map(Path::to_owned).collect() })
     }
 
     #[cfg(feature = "cli")]

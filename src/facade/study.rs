@@ -12,7 +12,7 @@ use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::study::{self, Journal, Progress, Results, Runner, Shard, Silent, confirm};
+use crate::study::{self, Journal, Progress, Results, RunRow, Runner, Shard, Silent, confirm};
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -244,7 +244,7 @@ impl Study {
             place::spare_recommendation(place, overwrite, "`sweep`")?;
         }
         if options.write.is_forced() {
-            Journal::discard(place)?;
+            Journal::<RunRow>::discard(place)?;
         }
         let journal = Journal::open(place, study.fingerprint, part, options.is_resumed)?;
         let note = if options.is_resumed { take_over(place, study, part, &journal)? } else { None };

@@ -1,4 +1,4 @@
-//! What a study has played so far, on disk, so that a sweep that is killed goes on from there, or in memory.
+//! What a study or a forecast has played so far, on disk, so that one that is killed goes on from there, or in memory.
 //!
 //! A line is a run, written at once when it is over. Only which runs are over is kept in memory. Whoever plays holds a lock on
 //! the file, which ends with the process however it ends.
@@ -10,6 +10,7 @@ use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -23,11 +24,11 @@ pub enum JournalError {
     #[error("`{0}` is there: a sweep to this place was interrupted")]
     Interrupted(PathBuf),
     /// Somebody is writing it.
-    #[error("`{0}` is being written: a sweep to this place is running")]
+    #[error("`{0}` is being written: somebody plays to this place")]
     Running(PathBuf),
-    /// It belongs to another study.
-    #[error("`{0}` belongs to another study, or to an earlier form of this one")]
-    OtherStudy(PathBuf),
+    /// It belongs to another study or forecast.
+    #[error("`{0}` belongs to another {1}, or to an earlier form of this one")]
+    OtherStudy(PathBuf, &'static str),
     /// It belongs to another part of the study.
     #[error("`{path}` belongs to part {shard} of the study")]
     OtherShard {
@@ -64,31 +65,54 @@ struct Header {
     shard: Shard,
 }
 
+/// What a line of a journal holds.
+pub trait Row: Clone + Serialize + DeserializeOwned {
+    /// Which run it is of; rows are read back in this order.
+    type Key: Copy + std::fmt::Debug + Ord;
+
+    /// What has journals of such rows, such as "study".
+    const OF: &'static str;
+
+    /// Which run it is of.
+    fn key(&self) -> Self::Key;
+}
+
+impl Row for RunRow {
+    /// Replication and variant.
+    type Key = (u32, usize);
+
+    const OF: &'static str = "study";
+
+    fn key(&self) -> Self::Key {
+        (self.replication, self.variant)
+    }
+}
+
 /// The runs that are over.
 #[derive(Debug)]
-pub struct Journal {
+pub struct Journal<R: Row = RunRow> {
     path: PathBuf,
-    inner: Mutex<Inner>,
+    inner: Mutex<Inner<R>>,
 }
 
 /// Where the runs are.
 #[derive(Debug)]
-enum Kept {
+enum Kept<R> {
     /// In a file of this length, in bytes.
     OnDisk {
         file: File,
         length: u64,
     },
-    InMemory(Vec<RunRow>),
+    InMemory(Vec<R>),
 }
 
 #[derive(Debug)]
-struct Inner {
-    kept: Kept,
-    done: BTreeSet<(usize, u32)>,
+struct Inner<R: Row> {
+    kept: Kept<R>,
+    done: BTreeSet<R::Key>,
 }
 
-impl Journal {
+impl<R: Row> Journal<R> {
     /// Where the journal of results at `place` is.
     fn path_for(place: &Path) -> PathBuf {
         let mut name = place.file_name().unwrap_or_else(|| "study".as_ref()).to_owned();
@@ -137,11 +161,11 @@ impl Journal {
             Ok(found) if found.fingerprint == header.fingerprint => {
                 return Err(JournalError::OtherShard { path, shard: found.shard });
             }
-            _ => return Err(JournalError::OtherStudy(path)),
+            _ => return Err(JournalError::OtherStudy(path, R::OF)),
         }
         // A kill in the middle of a line leaves half of it behind; that run is played again.
-        let (rows, length) = rows_of(&bytes, header_end + 1, &path)?;
-        let done = rows.iter().map(|row| (row.variant, row.replication)).collect();
+        let (rows, length) = rows_of::<R>(&bytes, header_end + 1, &path)?;
+        let done = rows.iter().map(R::key).collect();
         file.set_len(length).map_err(io("write"))?;
         file.seek(SeekFrom::End(0)).map_err(io("write"))?;
         Ok(Self::new(path, Kept::OnDisk { file, length }, done))
@@ -153,7 +177,7 @@ impl Journal {
         Self::new(PathBuf::new(), Kept::InMemory(Vec::new()), BTreeSet::new())
     }
 
-    fn new(path: PathBuf, kept: Kept, done: BTreeSet<(usize, u32)>) -> Self {
+    fn new(path: PathBuf, kept: Kept<R>, done: BTreeSet<R::Key>) -> Self {
         Self { path, inner: Mutex::new(Inner { kept, done }) }
     }
 
@@ -175,7 +199,7 @@ impl Journal {
         }
     }
 
-    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner<R>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -184,8 +208,8 @@ impl Journal {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn add(&self, row: RunRow) -> Result<(), JournalError> {
-        let run = (row.variant, row.replication);
+    pub fn add(&self, row: R) -> Result<(), JournalError> {
+        let run = row.key();
         let mut inner = self.inner();
         match &mut inner.kept {
             Kept::InMemory(rows) => rows.push(row),
@@ -204,24 +228,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether that replication of a variant is over.
-    #[must_use]
-    pub fn has(&self, variant: usize, replication: u32) -> bool {
-        self.inner().done.contains(&(variant, replication))
-    }
-
-    /// How many of these replications, of whatever variant, are over.
-    #[must_use]
-    pub fn count(&self, replications: impl RangeBounds<u32>) -> usize {
-        self.inner().done.iter().filter(|(_, replication)| replications.contains(replication)).count()
-    }
-
-    /// Every run that is over, by replication and variant.
+    /// Every run that is over, in the order of their keys.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, or a line of it is no run's.
-    pub fn rows(&self) -> Result<Vec<RunRow>, JournalError> {
+    pub fn rows(&self) -> Result<Vec<R>, JournalError> {
         let inner = self.inner();
         let mut rows = match &inner.kept {
             Kept::InMemory(rows) => rows.clone(),
@@ -236,8 +248,8 @@ impl Journal {
             }
         };
         drop(inner);
-        rows.sort_by_key(|row| (row.replication, row.variant));
-        rows.dedup_by_key(|row| (row.replication, row.variant));
+        rows.sort_by_key(R::key);
+        rows.dedup_by_key(|row| row.key());
         Ok(rows)
     }
 
@@ -254,9 +266,23 @@ impl Journal {
     }
 }
 
+impl Journal {
+    /// Whether that replication of a variant is over.
+    #[must_use]
+    pub fn has(&self, variant: usize, replication: u32) -> bool {
+        self.inner().done.contains(&(replication, variant))
+    }
+
+    /// How many of these replications, of whatever variant, are over.
+    #[must_use]
+    pub fn count(&self, replications: impl RangeBounds<u32>) -> usize {
+        self.inner().done.iter().filter(|(replication, _)| replications.contains(replication)).count()
+    }
+}
+
 /// The runs behind the header, and the length of the lines that are whole. The last line may not be; one in between that cannot
 /// be read is nothing that a kill leaves behind.
-fn rows_of(bytes: &[u8], header_end: usize, path: &Path) -> Result<(Vec<RunRow>, u64), JournalError> {
+fn rows_of<R: Row>(bytes: &[u8], header_end: usize, path: &Path) -> Result<(Vec<R>, u64), JournalError> {
     let mut rows = Vec::new();
     let mut length = header_end as u64;
     for line in bytes[header_end..].split_inclusive(|byte| *byte == b'\n') {
@@ -289,7 +315,7 @@ mod tests {
         journal.add(row(0)).expect("written");
         journal.add(row(1)).expect("written");
         drop(journal);
-        let path = Journal::path_for(&place);
+        let path = Journal::<RunRow>::path_for(&place);
         let text = fs::read_to_string(&path).expect("the journal");
         let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         for cut in 0..text.len() {
@@ -325,11 +351,11 @@ mod tests {
         let first = open(&place, 7, false).expect("a new one");
         first.add(row(0)).expect("written");
         assert!(matches!(open(&place, 7, true), Err(JournalError::Running(_))));
-        assert!(matches!(Journal::discard(&place), Err(JournalError::Running(_))));
+        assert!(matches!(Journal::<RunRow>::discard(&place), Err(JournalError::Running(_))));
         drop(first);
         assert!(matches!(open(&place, 7, false), Err(JournalError::Interrupted(_))));
-        assert!(matches!(open(&place, 8, true), Err(JournalError::OtherStudy(_))));
-        let part = Journal::open(&place, 7, Shard::new(1, 2).expect("a part"), true);
+        assert!(matches!(open(&place, 8, true), Err(JournalError::OtherStudy(..))));
+        let part = Journal::<RunRow>::open(&place, 7, Shard::new(1, 2).expect("a part"), true);
         assert!(matches!(part, Err(JournalError::OtherShard { .. })));
         assert_eq!(open(&place, 7, true).expect("ours").rows().expect("read"), [row(0)]);
     }

@@ -1,6 +1,10 @@
 //! Forecasts: planted weaknesses come out first with what mends them, what only looks like one does not, and bytes are the same.
 
-use kubesquall::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, LoadOptions, PlayOptions, Scenario};
+use std::fs;
+
+use kubesquall::{
+    Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, LoadOptions, PlayOptions, Scenario, WriteOptions,
+};
 use serde_json::Value;
 
 /// Nodes in zones, in turn.
@@ -132,6 +136,34 @@ fn plays_in_number_and_any_threads_give_the_same_bytes() {
 /// Machines that crash every thirty days for an hour, and nothing else that costs.
 const CRASHES: &str = "faults:\n- {name: machine, kind: Crash, nodes: {}, timeToFailure: {exponential: {mean: 30d}}, timeToRepair: {constant: \
                        1h}}\n";
+
+#[test]
+fn what_stopped_early_goes_on_and_ends_with_the_same_bytes() {
+    let cluster = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &LoadOptions::new()).expect("a cluster");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (place, writing) = (dir.path().join("forecast"), WriteOptions::new().charts(false));
+    let journal = dir.path().join("forecast.journal.tmp");
+    let played = || fs::read_to_string(&journal).expect("a journal").lines().count() - 1;
+    let to = |options: &ForecastOptions<'_>| forecast.work_out_to(&place, options, &writing).map(|(outcome, _)| outcome);
+    let years = || ForecastOptions::new().years(4);
+    to(&years().plays(10)).expect("the first ten plays");
+    assert_eq!(played(), 10);
+    let ten = fs::read_to_string(&journal).expect("a journal");
+    to(&years().plays(30).resume(true)).expect("twenty more");
+    assert!(fs::read_to_string(&journal).expect("a journal").starts_with(&ten), "what was played is not played again");
+    assert_eq!(played(), 30);
+    let other = to(&years().years(5).resume(true)).expect_err("another question");
+    assert!(other.to_string().contains("belongs to another forecast"), "{other}");
+    let resumed = to(&years().resume(true)).expect("the rest");
+    assert!(!journal.exists(), "nothing is left to play");
+    let at_once = forecast.work_out(&years()).expect("a forecast");
+    assert_eq!(resumed.json_text(), at_once.json_text());
+    assert_eq!(fs::read_to_string(place.join("forecast.json")).expect("written"), at_once.json_text());
+    to(&years().plays(10)).expect("the first ten plays");
+    to(&years().plays(5)).expect("five, anew");
+    assert_eq!(played(), 5, "what is not resumed begins anew");
+}
 
 fn crashing(cluster: &str, years: u64) -> Value {
     let asked = ForecastInputs::new().rates("rates.yaml", CRASHES).catalogue("catalogue.yaml", "drainsPerYear: 0");

@@ -1,6 +1,7 @@
 //! Reading a cluster: dumps, manifests or a scenario, with everything that is going to happen to it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use super::rates;
 use super::results::Question;
 use super::toll::{Observing, Toll};
 use super::units::{Loss, Units};
+use super::work_out::Options;
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -68,6 +70,8 @@ pub struct Forecast {
     pub year: SimDuration,
     /// Names of the random processes, in their order.
     pub faults: Vec<String>,
+    /// Equal for clusters to which the same can happen.
+    fingerprint: u64,
     pub(super) units: Units,
     pub(super) objectives: Vec<Objective>,
     pub(super) settled: Prepared,
@@ -77,6 +81,22 @@ pub struct Forecast {
     pub(super) script: Script,
     /// The random processes.
     pub(super) random: Script,
+}
+
+impl Forecast {
+    /// Equal for forecasts whose plays are the same, one after the other, as far as they go.
+    #[must_use]
+    pub fn fingerprint(&self, options: &Options<'_>) -> u64 {
+        let text = format!(
+            "{} {:016x} {} {:?} {:?}",
+            env!("CARGO_PKG_VERSION"),
+            self.fingerprint,
+            self.scenario.seed,
+            options.years,
+            options.precision
+        );
+        crate::arena::stable_hash(text.as_bytes())
+    }
 }
 
 /// Reads a cluster: files, directories and globs of manifests and dumps, or one scenario, whose own timeline is an incident more.
@@ -162,6 +182,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     let year = length_of_years(&all, settled.store().nodes().count(), calm.events);
     let objectives = units.objectives(&base.objectives);
     let name = base.name.clone();
+    let fingerprint = fingerprint(&base, &everything, &incidents);
     Ok(Forecast {
         name,
         asked: question(paths, overrides, asked),
@@ -171,6 +192,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         assumed,
         year,
         faults,
+        fingerprint,
         units,
         objectives,
         settled,
@@ -178,6 +200,16 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         script,
         random,
     })
+}
+
+/// Of a cluster, what overrides let happen to it, and its incidents in their order.
+fn fingerprint(base: &ResolvedScenario, everything: &Overrides, incidents: &[Incident]) -> u64 {
+    let mut text = scenario::lock_file(base);
+    text.push_str(&everything.source().text);
+    for incident in incidents {
+        let _ = write!(text, "\n{} {} {} {}", incident.id, incident.length, incident.per_year, incident.alike);
+    }
+    crate::arena::stable_hash(text.as_bytes())
 }
 
 /// What was asked, as far as it is known before anything is played.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::units::{Loss, Units};
 use crate::observe::{Detail, Objective, Observers, Summary};
 use crate::simulation::{Prepared, Script};
@@ -9,7 +11,7 @@ use crate::state::{PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// What a play cost.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Toll {
     /// Of each unit, in their order.
     pub losses: Vec<Loss>,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::arena::Symbol;
 use crate::model::{LabelSelector, ManifestObject, Object, is_mirror};
 use crate::observe::{MinReady, Objective, Phase, Summary, WorkloadOutcome, workload_matches};
@@ -37,7 +39,7 @@ pub(super) struct Units {
 }
 
 /// What a unit suffered in one play, in seconds.
-#[derive(Copy, Clone, Debug, Default, PartialEq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Of a service, lost traffic: seconds of its whole traffic. Of a workload that no service leads to, the time in which too few
     /// of its pods were Ready by its objective; without one, none of them.

@@ -14,6 +14,7 @@ use super::toll::Observing;
 use super::units::{Loss, is_worker};
 use crate::observe::Phase;
 use crate::parallel::Threads;
+use crate::study::JournalError;
 use crate::study::edit::path_of;
 use crate::study::statistics::Sample;
 
@@ -52,10 +53,17 @@ pub struct Options<'a> {
 ///
 /// What tells most comes first, so that a budget leaves out what tells least: the years as the cluster is, planned work and single
 /// incidents, then each change that may help, then the findings by themselves on new seeds, then all of them together.
-#[must_use]
-pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Threads) -> ForecastResults {
+///
+/// # Errors
+///
+/// If the journal cannot be read or written.
+pub(crate) fn work_out(
+    forecast: &Forecast,
+    options: &Options<'_>,
+    threads: &Threads,
+) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
-    let player = Player::new(observing, &options.budget, threads);
+    let player = Player::new(observing, &options.budget, threads)?;
     let search = Search { forecast, player: &player, threads, years: options.years.unwrap_or(YEARS).max(2) };
     let asked = Question {
         years: search.years,
@@ -69,7 +77,9 @@ pub(crate) fn work_out(forecast: &Forecast, options: &Options<'_>, threads: &Thr
     dropped.extend(chosen.dropped);
     let front = search.together(&base, &findings);
     let by_fault = search.by_fault(&base);
-    ForecastResults { asked, ..search.results(&base, findings, dropped, front, by_fault) }
+    let results = search.results(&base, findings, dropped, front, by_fault);
+    player.finish()?;
+    Ok(ForecastResults { asked, ..results })
 }
 
 struct Search<'a> {

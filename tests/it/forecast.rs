@@ -145,7 +145,8 @@ fn what_stopped_early_goes_on_and_ends_with_the_same_bytes() {
     let (place, writing) = (dir.path().join("forecast"), WriteOptions::new().charts(false));
     let journal = dir.path().join("forecast.journal.tmp");
     let played = || fs::read_to_string(&journal).expect("a journal").lines().count() - 1;
-    let to = |options: &ForecastOptions<'_>| forecast.work_out_to(&place, options, &writing).map(|(outcome, _)| outcome);
+    let to =
+        |options: &ForecastOptions<'_>| forecast.work_out_to(&place, options, &writing).map(|(outcome, _)| outcome);
     let years = || ForecastOptions::new().years(4);
     to(&years().plays(10)).expect("the first ten plays");
     assert_eq!(played(), 10);

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::objects::read;
 use super::{Change, Circumstances};
-use crate::model::{Object, is_mirror};
 use crate::model::manifest::ManifestObject;
+use crate::model::{Object, is_mirror};
 use crate::scenario::ResolvedScenario;
 use crate::study::edit::path_of;
 

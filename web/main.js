@@ -33,6 +33,12 @@ function minReadyOf(workload) {
 /** What tells the two longest times apart. */
 const GAP_TITLE = "The longest time on end in which a workload had fewer ready pods than it has to have: its objective's minReady, and where it has no objective all that are wanted. The longest shortage in the verdict counts against what is wanted, whatever an objective allows.";
 
+/** Who had less than it wanted for longest, if an objective did not mind. @param {any[]} workloads @param {boolean} isAllowed */
+function shorter(workloads, isAllowed) {
+  const who = workloads.reduce((most, of) => ((of.longest_short_s ?? 0) > (most?.longest_short_s ?? 0) ? of : most), null);
+  return who && isAllowed ? `${who.name}, whose objective allows it, had fewer than wanted for` : "the longest with fewer than wanted:";
+}
+
 /** What lost traffic is counted in. @param {number} services @param {boolean} isLost */
 function trafficOf(services, isLost) {
   if (services === 0) return "there is no service that could lose any";
@@ -55,7 +61,7 @@ function showFigures(summary, model) {
   const isOther = Math.round(shortest / 1000) !== Math.round(longest / 1000);
   fill(byId("figures"),
     figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
-    figure("Longest gap", longest > 0 ? exactly(longest) : "none", `${longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady"}${isOther ? `; the longest with fewer than wanted: ${exactly(shortest)}` : ""}`, false, GAP_TITLE),
+    figure("Longest gap", longest > 0 ? exactly(longest) : "none", `${longest > 0 && worst ? `of ${worst.name}: fewer ready pods than ${minReadyOf(worst)}` : "fewer ready pods than wanted, or than an objective's minReady"}${isOther ? `; ${shorter(workloads, shortest > longest)} ${exactly(shortest)}` : ""}`, false, GAP_TITLE),
     figure("Lost traffic", metrics.lost_traffic_s > 0 ? exactly(metrics.lost_traffic_s * 1000) : "none", trafficOf((summary.services ?? []).length, metrics.lost_traffic_s > 0), false),
     figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
     figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; of ${counted(there, "pod")} then`, (metrics.pods_pending_end ?? 0) > 0));

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kubesquall::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, LoadOptions, Patches};
+use kubesquall::{
+    Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, LoadOptions, Patches, PlayOptions, Scenario,
+};
 use serde_json::{Value, json};
 
 /// Nodes in zones, in turn.
@@ -150,6 +152,20 @@ fn by_kubectl(kubectl: &Path, name: &str, document: &Value, arguments: &[&str]) 
     serde_json::from_slice(&out.stdout).expect("JSON")
 }
 
+/// The script of a patch is typed into a shell of the simulated cluster, whose API server takes it.
+fn type_it(name: &str, cluster: &str, script: &str) {
+    let lines: String = script.lines().skip(2).map(|line| format!("      {line}\n")).collect();
+    let scenario = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: typed}}\nspec:\n  duration: 10m\n  cluster: \
+         {{manifests: [cluster.yaml]}}\n  timeline:\n  - at: 1m\n    kubectl: |\n{lines}"
+    );
+    let settled = Scenario::parse(&scenario, [("cluster.yaml", cluster)]);
+    let settled = settled.unwrap_or_else(|error| panic!("{name}: {error}\n{lines}")).settle();
+    let summary = settled.play_with(1, &PlayOptions::new().summary_only()).summary();
+    let failed = (&summary["counts"]["commands_failed"], &summary["counts"]["commands_unfinished"]);
+    assert_eq!(failed, (&json!(0), &json!(0)), "{name}: kubesquall's kubectl refuses\n{lines}");
+}
+
 /// Applies a patch: its documents as merge patches, and each by the real kubectl, too, which must come to the same.
 fn patched(name: &str, cluster: &str, patches: &Patches) -> String {
     let kubectl = kubectl();
@@ -187,6 +203,7 @@ fn patched(name: &str, cluster: &str, patches: &Patches) -> String {
         }
     }
     assert_eq!(lines, patched, "as many lines as documents: {}", patches.shell);
+    type_it(name, cluster, &patches.shell);
     for line in patches.shell.lines().filter_map(|line| line.strip_prefix("kubectl delete ")) {
         let words: Vec<&str> = line.split(' ').collect();
         objects.retain(|object| {
@@ -250,6 +267,14 @@ const WEB: &str = "deployment/shop/web";
 #[test]
 fn a_single_replica_wants_a_second() {
     check(&(nodes(4, &["a", "b"]) + &served("web", 1).text() + &decoys()), "replicas", WEB);
+}
+
+#[test]
+fn a_pod_without_a_controller_wants_one() {
+    let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec: {containers: [{name: \
+               c, image: i}]}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {selector: {app: \
+               web}, ports: [{port: 80}]}\n";
+    check(&(nodes(4, &["a", "b"]) + pod + &decoys()), "controller", "pod/shop/web");
 }
 
 #[test]

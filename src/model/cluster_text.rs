@@ -24,6 +24,36 @@ pub(crate) fn statements(text: &str) -> impl Iterator<Item = &str> {
     head.lines().map_while(|line| line.strip_prefix("# "))
 }
 
+/// What a statement says that could not be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotRead<'a> {
+    pub(crate) count: usize,
+    pub(crate) what: &'a str,
+    pub(crate) why: &'a str,
+    /// The line of the statement; from 1.
+    pub(crate) line: u32,
+}
+
+/// The most of one kind that a head is believed to have missed: nobody's cluster has more objects.
+const COUNT_MAX: usize = 1_000_000;
+
+/// How the statement of what could not be read is written.
+#[cfg(any(test, feature = "bundles"))]
+pub(crate) fn not_read_statement(count: usize, what: &str, why: &str, first: &str) -> String {
+    format!("Not read: {count} {what} ({why}), first {first}")
+}
+
+/// What the head of an imported cluster says that could not be read.
+pub(crate) fn not_read(text: &str) -> impl Iterator<Item = NotRead<'_>> {
+    // The first line and the promise stand before.
+    (3_u32..).zip(statements(text)).filter_map(|(line, statement)| {
+        let (count, rest) = statement.strip_prefix("Not read: ")?.split_once(' ')?;
+        let (what, rest) = rest.split_once(" (")?;
+        let (why, _) = rest.split_once("), first ")?;
+        Some(NotRead { count: count.parse().ok().filter(|count| *count <= COUNT_MAX)?, what, why, line })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +67,15 @@ mod tests {
         }
         assert_eq!(statements(&whole).collect::<Vec<_>>(), ["From: a", "Not read: b"]);
         assert_eq!(statements("# From: a\n").count(), 0);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_read_back() {
+        let statement = not_read_statement(2, "Pod", "it cannot be read (at all)", "a (b)/x.json:3");
+        let text = format!(
+            "{FIRST_LINE}{PROMISE}# From: a\n# {statement}\n# Not read: x\n---\n# Not read: 1 a (b), first c\n"
+        );
+        let expected = NotRead { count: 2, what: "Pod", why: "it cannot be read (at all)", line: 4 };
+        assert_eq!(not_read(&text).collect::<Vec<_>>(), [expected]);
     }
 }

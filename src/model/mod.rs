@@ -20,7 +20,6 @@ pub mod pod;
 pub mod priority_class;
 pub mod volume;
 
-#[cfg(feature = "bundles")]
 pub(crate) mod cluster_text;
 pub mod controller_revision;
 pub mod cron_job;

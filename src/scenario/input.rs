@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::overrides::Caller;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::model::NotModelled;
-use crate::model::manifest::{DUMP_COMMAND, Loaded};
+use crate::model::manifest::{DUMP_COMMAND, Loaded, SkipReason};
 
 /// Manifests and dumps in numbers, as they were read: before anything was added to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,8 @@ impl Input {
 }
 
 /// What says that a part of the input could not be read.
-const UNREAD_CODES: [&str; 10] = [
+const UNREAD_CODES: [&str; 11] = [
+    "manifest::cut_short",
     "manifest::duplicate_object",
     "manifest::for_people",
     "manifest::no_name",
@@ -115,7 +116,9 @@ pub(super) fn refuse_partial(
     let is_error = |diagnostic: &&mut Diagnostic| {
         diagnostic.severity == Severity::Error && UNREAD_CODES.contains(&diagnostic.code)
     };
-    let unread_count: usize = input.unread().map(|skipped| skipped.count).sum();
+    // What an import has left out was decided on then.
+    let imported = loaded.skipped.iter().filter(|skipped| matches!(skipped.reason, SkipReason::NotImported(_))).count();
+    let unread_count = input.unread().map(|skipped| skipped.count).sum::<usize>().saturating_sub(imported);
     let read_count = loaded.objects.len() + loaded.not_modelled.iter().filter(|row| row.is_whole_kind()).count();
     let last = found.iter_mut().filter(is_error).last();
     if let Some(last) = last {

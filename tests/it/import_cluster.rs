@@ -285,7 +285,7 @@ fn an_imported_cluster_is_imported_as_it_is() {
     // Any part of it reads like a smaller cluster.
     let cut = &first.document[..first.document.rfind("---\n").expect("objects")];
     let problems = import_stream(cut.as_bytes().to_vec()).expect_err("it was cut");
-    assert!(problems[0].contains("its last line is missing"), "{problems:?}");
+    assert!(problems[0].starts_with("manifest::cut_short: `-` was cut: its last line"), "{problems:?}");
 }
 
 #[test]
@@ -464,9 +464,20 @@ fn what_is_missing_is_an_error_or_is_said() {
     assert!(!dir.path().join("c.yaml").exists());
     let (status, stdout, stderr) = run(dir.path(), "import cluster b -o c.yaml --allow-partial", b"");
     assert_eq!(status, 0, "{stderr}");
-    assert!(stdout.starts_with("Not read: 2 document (it cannot be read), first b/notes.yaml:1\n"), "{stdout}");
+    assert!(stdout.starts_with("Not read: 2 documents (it cannot be read), first b/notes.yaml:1\n"), "{stdout}");
     let written = fs::read_to_string(dir.path().join("c.yaml")).expect("a file");
-    assert!(written.contains("\n# Not read: 2 document (it cannot be read), first b/notes.yaml:1\n"), "{written}");
+    assert!(written.contains("\n# Not read: 2 documents (it cannot be read), first b/notes.yaml:1\n"), "{written}");
+    // Whoever plays it is told as well.
+    let (status, stdout, stderr) = run(dir.path(), "check c.yaml", b"");
+    assert_eq!(status, 0, "{stderr}");
+    assert!(stdout.contains("; not read: 2 documents (it cannot be read), first c.yaml:4"), "{stdout}");
+    fs::write(dir.path().join("cut.yaml"), written.trim_end_matches("# The cluster is whole.\n")).expect("a file");
+    let (status, _, stderr) = run(dir.path(), "check cut.yaml", b"");
+    assert_eq!(status, 2);
+    assert!(stderr.contains("error[manifest::cut_short]: `cut.yaml` was cut"), "{stderr}");
+    let (status, stdout, _) = run(dir.path(), "check cut.yaml --allow-partial", b"");
+    assert_eq!(status, 0);
+    assert!(stdout.contains("1 file (its end is missing), first cut.yaml:1"), "{stdout}");
     let (status, _, stderr) = run(dir.path(), "import cluster none b/notes.yaml -o d.yaml --allow-partial", b"");
     assert_eq!(status, 2);
     assert!(stderr.contains("there is no file or directory `none`"), "{stderr}");
@@ -497,7 +508,8 @@ fn hostile_archives_write_nothing_and_are_told() {
         assert_eq!(labels(&imported), ["Node n1"], "{name}");
         let said = said(&imported, "Not read: ");
         assert!(
-            said[0].contains("it is a link that is not followed") && said[1].contains("its path leads out"),
+            said[0].contains("it is a link that leads out and is not followed")
+                && said[1].contains("its path leads out"),
             "{said:?}"
         );
         assert_eq!(imported.warnings.as_slice()[0].code, "bundle::outside");
@@ -604,7 +616,10 @@ fn links_out_of_a_directory_are_not_followed() {
         std::os::unix::fs::symlink("nodes.json", dir.path().join("b/within.json")).expect("a link");
         let imported = import(&[&dir.path().join("b")]);
         assert_eq!(labels(&imported), ["Node n1"]);
-        assert_eq!(said(&imported, "Not read: "), ["1 file (it is a link that is not followed), first b/out"]);
+        assert_eq!(
+            said(&imported, "Not read: "),
+            ["1 file (it is a link that leads out and is not followed), first b/out"]
+        );
     }
 }
 

@@ -19,6 +19,8 @@ const ENTRIES_MAX: u64 = 4_000_000;
 const HELD_MAX: u64 = 1 << 30;
 /// Archives and compressions one in the other.
 const LAYERS_MAX: usize = 3;
+/// Bytes of where a link leads to; no system has more.
+const LINK_MAX: u64 = 4096;
 /// Bytes by which formats are told.
 const HEAD_LENGTH: usize = 512;
 
@@ -27,8 +29,10 @@ const HEAD_LENGTH: usize = 512;
 pub(super) enum Passed {
     /// Its path leads out of the archive.
     Outside,
-    /// It is a link.
+    /// It is a link that leads out of the archive.
     Link,
+    /// It is a link to what is read anyhow.
+    LinkWithin,
     /// It is a device, a pipe or a file with holes.
     Special,
     /// It is an archive within an archive.
@@ -42,7 +46,8 @@ impl Passed {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Outside => "its path leads out of the archive",
-            Self::Link => "it is a link that is not followed",
+            Self::Link => "it is a link that leads out and is not followed",
+            Self::LinkWithin => "it is a link to another file",
             Self::Special => "it is no plain file",
             Self::Nested => "it is an archive within an archive",
             Self::Locked => "it cannot be unpacked",
@@ -243,7 +248,13 @@ fn visit_tar(stream: impl Read, zeros: &Cell<u64>, visitor: &mut dyn Visitor) ->
         }
         match plain(&name) {
             None => visitor.passed(&name, Passed::Outside),
-            Some(name) if kind.is_symlink() || kind.is_hard_link() => visitor.passed(&name, Passed::Link),
+            Some(name) if kind.is_symlink() || kind.is_hard_link() => {
+                let target = entry.link_name_bytes().unwrap_or_default();
+                let target = String::from_utf8_lossy(&target);
+                // What a link within the archive leads to is read where it is.
+                let is_within = if kind.is_symlink() { leads_within(&name, &target) } else { plain(&target).is_some() };
+                visitor.passed(&name, if is_within { Passed::LinkWithin } else { Passed::Link });
+            }
             Some(name) if !kind.is_file() && !kind.is_contiguous() => visitor.passed(&name, Passed::Special),
             Some(name) if is_archive(&name) => visitor.passed(&name, Passed::Nested),
             Some(name) => visitor.file(&name, &mut entry)?,
@@ -281,7 +292,12 @@ fn visit_zip(file: impl Read + Seek, length: u64, visitor: &mut dyn Visitor) -> 
         }
         match plain(&name) {
             None => visitor.passed(&name, Passed::Outside),
-            Some(name) if entry.is_symlink() => visitor.passed(&name, Passed::Link),
+            Some(name) if entry.is_symlink() => {
+                let mut target = Vec::new();
+                entry.take(LINK_MAX).read_to_end(&mut target)?;
+                let is_within = leads_within(&name, &String::from_utf8_lossy(&target));
+                visitor.passed(&name, if is_within { Passed::LinkWithin } else { Passed::Link });
+            }
             Some(name) if is_archive(&name) => visitor.passed(&name, Passed::Nested),
             Some(name) => {
                 let zeros = Rc::new(Cell::new(0));
@@ -299,6 +315,20 @@ fn visit_zip(file: impl Read + Seek, length: u64, visitor: &mut dyn Visitor) -> 
         }
     }
     Ok(())
+}
+
+/// Whether a link of that path stays within its archive.
+fn leads_within(name: &str, target: &str) -> bool {
+    let mut depth = name.matches('/').count();
+    for part in Path::new(target).components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// A path within an archive without `.`; `None` if it is absolute or goes up.
@@ -345,6 +375,20 @@ mod tests {
         }
         assert_eq!(plain("./a//b/./c.json").as_deref(), Some("a/b/c.json"));
         assert_eq!(plain("..a/b..json").as_deref(), Some("..a/b..json"));
+    }
+
+    #[test]
+    fn links_that_lead_out_are_told() {
+        for (name, target, expected) in [
+            ("a/b/c", "../x", true),
+            ("a/b/c", "../../x/y", true),
+            ("a/b/c", "../../../x", false),
+            ("c", "../x", false),
+            ("c", "x/../y", true),
+            ("a/c", "/etc/passwd", false),
+        ] {
+            assert_eq!(leads_within(name, target), expected, "{name} -> {target}");
+        }
     }
 
     #[test]

@@ -190,12 +190,7 @@ impl ClusterImport {
 
     /// Takes a text with objects in it, as of a file of that name.
     fn add_text(&mut self, name: &str, text: &str) {
-        if text.starts_with(cluster_text::FIRST_LINE) {
-            if cluster_text::is_cut(text) {
-                self.unreadable(name, "its last line is missing: it was cut");
-            }
-            cluster_text::statements(text).for_each(|statement| self.tally.carry(statement));
-        }
+        cluster_text::statements(text).for_each(|statement| self.tally.carry(statement));
         let loaded = manifest::load_text(name, text);
         self.tally.of_loaded(&loaded);
         self.keep_problems(name, text, &loaded);
@@ -214,7 +209,9 @@ impl ClusterImport {
         for diagnostic in loaded.diagnostics.iter() {
             let is_lost = match diagnostic.code {
                 "manifest::not_an_object" | "manifest::repeated_object" => continue,
-                "manifest::for_people" | "manifest::refused" | "manifest::duplicate_object" => true,
+                "manifest::cut_short" | "manifest::for_people" | "manifest::refused" | "manifest::duplicate_object" => {
+                    true
+                }
                 _ => is_about_objects,
             };
             if diagnostic.severity == Severity::Error && is_lost {
@@ -552,6 +549,10 @@ impl Visitor for Input<'_> {
 
     fn passed(&mut self, path: &str, why: Passed) {
         let name = format!("{}/{}", self.prefix.trim_end_matches('/'), shown(path));
+        if why == Passed::LinkWithin {
+            self.owner.tally.other_files += 1;
+            return;
+        }
         self.owner.tally.not_read("file", why.as_str(), &name);
         if why == Passed::Outside {
             let message = format!("`{name}` leads out of its archive, as no honest archive does; it is not read");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::form::Form;
 use crate::arena::Symbol;
+use crate::model::cluster_text::not_read_statement;
 use crate::model::manifest::{Loaded, SkipReason};
 use crate::units::counted;
 
@@ -80,6 +81,8 @@ impl Tally {
         for skipped in &loaded.skipped {
             match skipped.reason {
                 SkipReason::NotAnObject => self.not_objects += 1,
+                // It is among what is carried.
+                SkipReason::NotImported(_) => {}
                 reason => {
                     let kind = if skipped.kind.is_empty() { "document" } else { skipped.kind.as_str() };
                     self.not_read(kind, reason.as_str(), &format!("{}:{}", skipped.file, skipped.line));
@@ -125,10 +128,13 @@ impl Tally {
             lines.push(format!("Left out: {}{more}", left_out.join(", ")));
         }
         for ((what, why), (count, first)) in self.not_read.iter().take(LISTED_MAX) {
-            lines.push(format!("Not read: {count} {what} ({why}), first {first}"));
+            let is_word = what.starts_with(|first: char| first.is_ascii_lowercase());
+            let what = if is_word && *count > 1 { format!("{what}s") } else { what.clone() };
+            lines.push(not_read_statement(*count, &what, why, first));
         }
         if let Some(more) = self.not_read.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
-            lines.push(format!("Not read: {more} things of other kinds more"));
+            let what = if more == 1 { "kind of things more" } else { "kinds of things more" };
+            lines.push(not_read_statement(more, what, "as many are listed as fit", &self.not_read.len().to_string()));
         }
         lines
     }

@@ -27,6 +27,7 @@ pub(crate) use object::{with_kind, with_object};
 #[cfg(feature = "bundles")]
 pub(crate) use recognize::named_kind;
 
+use super::cluster_text;
 use super::field_path::FieldPath;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
@@ -106,6 +107,10 @@ pub enum SkipReason {
     Refused,
     /// Another object of its kind and name stands before it.
     Duplicate,
+    /// The end of the file is missing.
+    Cut,
+    /// An import could not read it and says so in the head of what it wrote: these are its words.
+    NotImported(Symbol),
 }
 
 impl SkipReason {
@@ -119,6 +124,8 @@ impl SkipReason {
             Self::Unreadable => "it cannot be read",
             Self::Refused => "the API server refuses it",
             Self::Duplicate => "another one of its name stands before it",
+            Self::Cut => "its end is missing",
+            Self::NotImported(why) => why.as_str(),
         }
     }
 }
@@ -210,6 +217,7 @@ impl Loader {
         let file = piece::File { name: Symbol::from(name), text };
         self.loaded.file_count += 1;
         let problems_before = self.loaded.diagnostics.len();
+        self.read_head_of_import(file.name, text);
         let Split { pieces, list_count, unreadable } = split::split(&file, &mut self.loaded.diagnostics);
         self.loaded.list_count += list_count;
         self.loaded.skipped.extend(unreadable.into_iter().map(|line| Skipped {
@@ -253,6 +261,26 @@ impl Loader {
         }
         if self.loaded.diagnostics.len() > problems_before {
             self.loaded.sources.insert(Source::new(name, text));
+        }
+    }
+
+    /// An imported cluster says itself what it lacks.
+    fn read_head_of_import(&mut self, file: Symbol, text: &str) {
+        if cluster_text::is_cut(text) {
+            self.loaded.skipped.push(Skipped { file, line: 1, kind: Symbol::new("file"), reason: SkipReason::Cut });
+            let message =
+                format!("`{file}` was cut: its last line, `{}`, is missing", cluster_text::LAST_LINE.trim_end());
+            let place = Location::new(file.as_str(), 1, 1, 1);
+            self.loaded.diagnostics.push(
+                Diagnostic::error("manifest::cut_short", message)
+                    .at(place, "any part of an imported cluster reads like a smaller one")
+                    .help("import it again"),
+            );
+        }
+        for not_read in cluster_text::not_read(text) {
+            let (kind, reason) = (Symbol::from(not_read.what), SkipReason::NotImported(Symbol::from(not_read.why)));
+            let skipped = Skipped { file, line: not_read.line, kind, reason };
+            self.loaded.skipped.extend(std::iter::repeat_n(skipped, not_read.count));
         }
     }
 

@@ -157,9 +157,10 @@ pub(super) fn scheduler_records(text: &str) -> Option<Recorded> {
         _time: IgnoredAny,
     }
     let start = text.trim_start();
-    let head = &start[..start.len().min(400)];
+    let head = start.get(..400).unwrap_or(start);
     let is_one = head.contains("\"event\"") && head.contains("\"resource\"") && head.starts_with(['[', '{']);
-    if !is_one && !(head.contains("\"time\"") && head.contains("\"event\"")) {
+    let is_line = head.contains("\"time\"") && head.contains("\"event\"");
+    if !is_one && !is_line {
         return None;
     }
     let records: Vec<Record> = if start.starts_with('[') {

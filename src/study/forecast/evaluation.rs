@@ -193,7 +193,7 @@ pub(super) fn is_told(before: &[f64], after: &[f64]) -> bool {
 fn sign_test(better: usize, worse: usize) -> f64 {
     let throws = better + worse;
     // 2^-throws times the ways to choose at most `worse` of them.
-    let mut ways = 0.5_f64.powi(i32::try_from(throws).unwrap_or(i32::MAX));
+    let mut ways = libm::pow(0.5, throws as f64);
     let mut sum = 0.0;
     for chosen in 0..=worse {
         sum += ways;

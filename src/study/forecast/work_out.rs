@@ -422,7 +422,8 @@ impl Search<'_> {
             let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
             let in_incident = worst.as_ref().is_some_and(|worst| worst.lost_min - worst_after >= 0.5 * worst.lost_min);
             let is_certain = is_told(&self.costs(&before, &units), &self.costs(&after, &units));
-            if !is_certain && !is_blocked && !(in_incident && saved.cost.mean >= 0.0) {
+            let is_borne_out = is_certain || is_blocked || in_incident && saved.cost.mean >= 0.0;
+            if !is_borne_out {
                 dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
                 continue;
             }

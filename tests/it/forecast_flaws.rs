@@ -166,11 +166,16 @@ fn type_it(name: &str, cluster: &str, script: &str) {
     assert_eq!(failed, (&json!(0), &json!(0)), "{name}: kubesquall's kubectl refuses\n{lines}");
 }
 
+#[expect(clippy::print_stdout, reason = "what is not checked is said")]
+fn say_skipped(what: &str) {
+    println!("SKIPPED: there is no /usr/bin/kubectl, so that it has not read {what}");
+}
+
 /// Applies a patch: its documents as merge patches, and each by the real kubectl, too, which must come to the same.
 fn patched(name: &str, cluster: &str, patches: &Patches) -> String {
     let kubectl = kubectl();
     if kubectl.is_none() {
-        println!("SKIPPED: there is no /usr/bin/kubectl, so that nobody but this test has applied the patch of {name}");
+        say_skipped(&format!("the patch of {name}"));
     }
     let mut objects = documents(cluster);
     let lines = patches.shell.lines().filter(|line| line.starts_with("kubectl patch ")).count();
@@ -418,7 +423,7 @@ fn a_stateful_set_waits_for_a_dead_node_until_somebody_says_that_it_is_dead() {
         let said = String::from_utf8_lossy(&out.expect("sh").stderr).into_owned();
         assert!(!said.contains("invalid") && !said.contains("unknown"), "{said}");
     } else {
-        println!("SKIPPED: there is no /usr/bin/kubectl to read the runbook's line");
+        say_skipped("the runbook's line");
     }
 }
 

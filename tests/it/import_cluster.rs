@@ -514,6 +514,20 @@ fn hostile_archives_write_nothing_and_are_told() {
         );
         assert_eq!(imported.warnings.as_slice()[0].code, "bundle::outside");
     }
+    // Links within lead to what is read anyhow, if it is there.
+    let mut links = tar::Builder::new(Vec::new());
+    for (name, target) in [("a/latest.json", "../nodes.json"), ("a/pods.json", "../pods.json")] {
+        let mut link = tar::Header::new_gnu();
+        link.set_entry_type(tar::EntryType::Symlink);
+        link.set_size(0);
+        links.append_link(&mut link, name, target).expect("an entry");
+    }
+    let mut header = tar::Header::new_gnu();
+    header.set_size(files[0].1.len() as u64);
+    links.append_data(&mut header, "nodes.json", files[0].1.as_bytes()).expect("an entry");
+    let imported = import_stream(links.into_inner().expect("an archive")).expect("a cluster");
+    assert_eq!(labels(&imported), ["Node n1"]);
+    assert_eq!(said(&imported, "Not read: "), ["1 file (it is a link to what is not there), first -/a/pods.json"]);
     // A name that would be a line of its own in the head.
     let sly = outside("/x\n---\nkind: Node\nmetadata: {name: sly}\n");
     assert_eq!(labels(&import_stream(sly).expect("the rest is fine")), ["Node n1"]);
@@ -614,11 +628,15 @@ fn links_out_of_a_directory_are_not_followed() {
         std::os::unix::fs::symlink("../secret", dir.path().join("b/out")).expect("a link");
         std::os::unix::fs::symlink(".", dir.path().join("b/loop")).expect("a link");
         std::os::unix::fs::symlink("nodes.json", dir.path().join("b/within.json")).expect("a link");
+        std::os::unix::fs::symlink("gone.json", dir.path().join("b/pods.json")).expect("a link");
         let imported = import(&[&dir.path().join("b")]);
         assert_eq!(labels(&imported), ["Node n1"]);
         assert_eq!(
             said(&imported, "Not read: "),
-            ["1 file (it is a link that leads out and is not followed), first b/out"]
+            [
+                "1 file (it is a link that leads out and is not followed), first b/out",
+                "1 file (it is a link to what is not there), first b/pods.json",
+            ]
         );
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::{Component, Path};
 use std::rc::Rc;
@@ -21,6 +23,11 @@ const HELD_MAX: u64 = 1 << 30;
 const LAYERS_MAX: usize = 3;
 /// Bytes of where a link leads to; no system has more.
 const LINK_MAX: u64 = 4096;
+/// Links, and names to which they may lead, that are remembered of an archive.
+const LINKS_MAX: usize = 100_000;
+const NAMES_MAX: usize = 4_000_000;
+/// Links one behind the other; Linux follows no more.
+const LINK_STEPS_MAX: usize = 40;
 /// Bytes by which formats are told.
 const HEAD_LENGTH: usize = 512;
 
@@ -31,8 +38,10 @@ pub(super) enum Passed {
     Outside,
     /// It is a link that leads out of the archive.
     Link,
-    /// It is a link to what is read anyhow.
+    /// It is a link to what is in the archive anyhow.
     LinkWithin,
+    /// It is a link to what is not there.
+    Dangling,
     /// It is a device, a pipe or a file with holes.
     Special,
     /// It is an archive within an archive.
@@ -48,6 +57,7 @@ impl Passed {
             Self::Outside => "its path leads out of the archive",
             Self::Link => "it is a link that leads out and is not followed",
             Self::LinkWithin => "it is a link to another file",
+            Self::Dangling => "it is a link to what is not there",
             Self::Special => "it is no plain file",
             Self::Nested => "it is an archive within an archive",
             Self::Locked => "it cannot be unpacked",
@@ -236,6 +246,7 @@ fn visit(mut stream: Box<dyn Read>, name: &str, layer: usize, visitor: &mut dyn 
 
 fn visit_tar(stream: impl Read, zeros: &Cell<u64>, visitor: &mut dyn Visitor) -> Result<(), Broken> {
     let mut archive = tar::Archive::new(stream);
+    let mut links = Links::default();
     for (count, entry) in (0..).zip(archive.entries()?) {
         let mut entry = entry?;
         if count >= ENTRIES_MAX {
@@ -243,17 +254,22 @@ fn visit_tar(stream: impl Read, zeros: &Cell<u64>, visitor: &mut dyn Visitor) ->
         }
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let kind = entry.header().entry_type();
-        if kind.is_dir() || kind.is_pax_global_extensions() {
+        if kind.is_pax_global_extensions() {
             continue;
         }
-        match plain(&name) {
+        let is_link = kind.is_symlink() || kind.is_hard_link();
+        let name_within = plain(&name);
+        links.has(name_within.as_deref().filter(|_| !is_link));
+        if kind.is_dir() {
+            continue;
+        }
+        match name_within {
             None => visitor.passed(&name, Passed::Outside),
-            Some(name) if kind.is_symlink() || kind.is_hard_link() => {
+            Some(name) if is_link => {
                 let target = entry.link_name_bytes().unwrap_or_default();
                 let target = String::from_utf8_lossy(&target);
-                // What a link within the archive leads to is read where it is.
-                let is_within = if kind.is_symlink() { leads_within(&name, &target) } else { plain(&target).is_some() };
-                visitor.passed(&name, if is_within { Passed::LinkWithin } else { Passed::Link });
+                let target = if kind.is_symlink() { link_target(&name, &target) } else { plain(&target) };
+                links.add(name, target, visitor);
             }
             Some(name) if !kind.is_file() && !kind.is_contiguous() => visitor.passed(&name, Passed::Special),
             Some(name) if is_archive(&name) => visitor.passed(&name, Passed::Nested),
@@ -266,6 +282,7 @@ fn visit_tar(stream: impl Read, zeros: &Cell<u64>, visitor: &mut dyn Visitor) ->
     }
     // What compresses it has a checksum behind its end.
     io::copy(&mut archive.into_inner(), &mut io::sink())?;
+    links.tell(visitor);
     Ok(())
 }
 
@@ -276,6 +293,7 @@ fn visit_zip(file: impl Read + Seek, length: u64, visitor: &mut dyn Visitor) -> 
     }
     let packed = Rc::new(Cell::new(length));
     let mut unpacked = 0;
+    let mut links = Links::default();
     for index in 0..archive.len() {
         let name = archive.name_for_index(index).and_then(Result::ok).map(Cow::into_owned);
         let name = name.unwrap_or_else(|| format!("entry {index}")).replace('\\', "/");
@@ -287,16 +305,18 @@ fn visit_zip(file: impl Read + Seek, length: u64, visitor: &mut dyn Visitor) -> 
                 continue;
             }
         };
+        let name_within = plain(&name);
+        links.has(name_within.as_deref().filter(|_| !entry.is_symlink()));
         if entry.is_dir() {
             continue;
         }
-        match plain(&name) {
+        match name_within {
             None => visitor.passed(&name, Passed::Outside),
             Some(name) if entry.is_symlink() => {
                 let mut target = Vec::new();
                 entry.take(LINK_MAX).read_to_end(&mut target)?;
-                let is_within = leads_within(&name, &String::from_utf8_lossy(&target));
-                visitor.passed(&name, if is_within { Passed::LinkWithin } else { Passed::Link });
+                let target = link_target(&name, &String::from_utf8_lossy(&target));
+                links.add(name, target, visitor);
             }
             Some(name) if is_archive(&name) => visitor.passed(&name, Passed::Nested),
             Some(name) => {
@@ -314,21 +334,95 @@ fn visit_zip(file: impl Read + Seek, length: u64, visitor: &mut dyn Visitor) -> 
             }
         }
     }
+    links.tell(visitor);
     Ok(())
 }
 
-/// Whether a link of that path stays within its archive.
-fn leads_within(name: &str, target: &str) -> bool {
-    let mut depth = name.matches('/').count();
-    for part in Path::new(target).components() {
-        match part {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            _ => return false,
+/// The links of an archive that stay within it. They are not followed: what they lead to is read where it is, if it is there.
+#[derive(Default)]
+struct Links {
+    /// What each leads to.
+    targets: BTreeMap<String, String>,
+    /// Hashes of the names of files and directories.
+    names: BTreeSet<u64>,
+}
+
+impl Links {
+    /// There is a file or a directory of that name, and so are those that it is in.
+    fn has(&mut self, name: Option<&str>) {
+        for above in name.into_iter().flat_map(with_those_above) {
+            if self.names.len() >= NAMES_MAX || !self.names.insert(hash_of(above)) {
+                break;
+            }
         }
     }
-    true
+
+    /// A link to that, or out of the archive.
+    fn add(&mut self, name: String, target: Option<String>, visitor: &mut dyn Visitor) {
+        let fits = |target: &String| target.len() as u64 <= LINK_MAX && name.len() as u64 <= LINK_MAX;
+        match target.filter(fits) {
+            Some(_) if self.targets.len() >= LINKS_MAX => visitor.passed(&name, Passed::Dangling),
+            Some(target) => {
+                self.targets.insert(name, target);
+            }
+            None => visitor.passed(&name, Passed::Link),
+        }
+    }
+
+    /// Says at the end of the archive what became of them.
+    fn tell(&self, visitor: &mut dyn Visitor) {
+        for (name, target) in &self.targets {
+            visitor.passed(name, if self.is_there(target) { Passed::LinkWithin } else { Passed::Dangling });
+        }
+    }
+
+    /// Whether a link leads to something, if by way of other links.
+    fn is_there(&self, target: &str) -> bool {
+        let mut target = Cow::Borrowed(target);
+        for _ in 0..LINK_STEPS_MAX {
+            if target.is_empty() || self.names.contains(&hash_of(&target)) {
+                return true;
+            }
+            let link = with_those_above(&target).find_map(|above| Some((above, self.targets.get(above)?)));
+            let Some((link, next)) = link else { return false };
+            let rest = target[link.len()..].trim_start_matches('/');
+            let parts = [next.as_str(), rest];
+            let next = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+            if next.len() as u64 > 2 * LINK_MAX {
+                return false;
+            }
+            target = Cow::Owned(next);
+        }
+        false
+    }
+}
+
+/// A path and the directories above it, the longest first.
+fn with_those_above(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| Some(name.rsplit_once('/')?.0))
+}
+
+fn hash_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The path that a symbolic link of that path leads to; `None` if that is out of its archive.
+fn link_target(name: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = name.split('/').collect();
+    parts.pop();
+    for part in Path::new(target).components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                parts.pop()?;
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// A path within an archive without `.`; `None` if it is absolute or goes up.
@@ -380,14 +474,30 @@ mod tests {
     #[test]
     fn links_that_lead_out_are_told() {
         for (name, target, expected) in [
-            ("a/b/c", "../x", true),
-            ("a/b/c", "../../x/y", true),
-            ("a/b/c", "../../../x", false),
-            ("c", "../x", false),
-            ("c", "x/../y", true),
-            ("a/c", "/etc/passwd", false),
+            ("a/b/c", "../x", Some("a/x")),
+            ("a/b/c", "../../x/y", Some("x/y")),
+            ("a/b/c", "../../../x", None),
+            ("c", "../x", None),
+            ("c", "x/../y", Some("y")),
+            ("a/c", "..", Some("")),
+            ("a/c", "/etc/passwd", None),
         ] {
-            assert_eq!(leads_within(name, target), expected, "{name} -> {target}");
+            assert_eq!(link_target(name, target).as_deref(), expected, "{name} -> {target}");
+        }
+    }
+
+    #[test]
+    fn links_lead_to_something_if_by_way_of_others() {
+        let mut links = Links::default();
+        links.has(Some("a/b/pods.json"));
+        for (name, target) in [("d", "a"), ("e", "d/b"), ("loop", "pool"), ("pool", "loop/x")] {
+            links.targets.insert(name.to_owned(), target.to_owned());
+        }
+        for target in ["", "a", "a/b", "a/b/pods.json", "d/b/pods.json", "e/pods.json"] {
+            assert!(links.is_there(target), "{target}");
+        }
+        for target in ["b", "a/c", "a/b/pods.json/x", "e/nodes.json", "loop", "pool/y"] {
+            assert!(!links.is_there(target), "{target}");
         }
     }
 

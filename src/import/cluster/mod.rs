@@ -398,8 +398,10 @@ impl<'a> Input<'a> {
         for path in paths {
             let file_name = shown(&path.file_name().unwrap_or_default().to_string_lossy());
             let name = if name.is_empty() { file_name } else { format!("{name}/{file_name}") };
-            let is_within = fs::canonicalize(&path).is_ok_and(|canonical| canonical.starts_with(root));
-            if !is_within {
+            let canonical = fs::canonicalize(&path).ok();
+            if canonical.is_none() && path.is_symlink() {
+                self.owner.tally.not_read("file", Passed::Dangling.as_str(), &full(&name));
+            } else if !canonical.is_some_and(|canonical| canonical.starts_with(root)) {
                 self.owner.tally.not_read("file", Passed::Link.as_str(), &full(&name));
             } else if path.is_dir() {
                 self.below(root, &path, &name, seen);

@@ -6,8 +6,7 @@ pub(crate) const FIRST_LINE: &str =
     "# Made by kubesquall: a cluster as it was found. Its last line says that it is whole.\n";
 
 /// What is true of each, behind the first line.
-pub(crate) const PROMISE: &str =
-    "# Kinds and fields that decide nothing in a run are not here, nor is anything that Secrets and ConfigMaps hold.\n";
+pub(crate) const PROMISE: &str = "# Specs of pods are whole, `env` too. Else what decides nothing in a run is left out, and what Secrets and ConfigMaps hold.\n";
 
 /// Its last line.
 pub(crate) const LAST_LINE: &str = "# The cluster is whole.\n";

@@ -272,6 +272,38 @@ fn every_form_gives_the_same_cluster_in_every_wrapping() {
 }
 
 #[test]
+fn what_the_api_server_demands_is_written() {
+    let mut node = node("n1");
+    node["spec"] = json!({"taints": [{"key": "dedicated", "effect": "NoSchedule"}]});
+    let mut pod = pod("web-1");
+    pod["metadata"].as_object_mut().expect("a map").remove("ownerReferences");
+    let terms = json!([{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}],
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]);
+    pod["spec"]["affinity"] =
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+    let selector = json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]});
+    pod["spec"]["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}]);
+    let rules = json!([{"action": "Count", "onExitCodes": {"operator": "In", "values": [3]}}]);
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "shop"},
+        "spec": {"podFailurePolicy": {"rules": rules}, "template": template}});
+    let list = json!([node, pod, job]).to_string();
+    let imported = import_stream(list.into_bytes()).expect("a cluster").document;
+    for demanded in [
+        "  - effect: NoSchedule\n    key: dedicated\n",
+        "          - key: zone\n            operator: In\n",
+        "          - key: metadata.name\n            operator: In\n",
+        "      - key: app\n        operator: In\n",
+        "    whenUnsatisfiable: DoNotSchedule\n",
+        "    - action: Count\n      onExitCodes:\n        operator: In\n",
+    ] {
+        assert!(imported.contains(demanded), "{demanded} in {imported}");
+    }
+    assert_eq!(import_stream(imported.clone().into_bytes()).expect("a cluster").document, imported);
+}
+
+#[test]
 fn an_imported_cluster_is_imported_as_it_is() {
     let (_, files) = forms().swap_remove(5);
     let dir = directory(&files);

@@ -15,6 +15,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use crate::model::manifest::{self, DUMP_COMMAND, Loaded, SkipReason};
@@ -168,7 +170,7 @@ impl ClusterImport {
         for statement in &statements {
             document.push_str(&format!("# {statement}\n"));
         }
-        document.push_str(&yaml_text::documents(objects.iter().map(|object| object.object.to_value())));
+        document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
         document.push_str(cluster_text::LAST_LINE);
         Ok(ImportedCluster { document, counts, statements, warnings: self.diagnostics, sources: self.sources })
     }
@@ -330,6 +332,45 @@ fn clean(object: &mut Object) {
     let metadata = object.metadata_mut();
     metadata.resource_version = None;
     metadata.annotations.remove(&Symbol::new(LAST_APPLIED));
+}
+
+/// Words that a model reads into an absent field, but that the API server demands: where lists of that name lack which field.
+const DEMANDED: [(&str, &str, &str); 5] = [
+    ("matchExpressions", "operator", "In"),
+    ("matchFields", "operator", "In"),
+    ("rules", "action", "Count"),
+    ("taints", "effect", "NoSchedule"),
+    ("topologySpreadConstraints", "whenUnsatisfiable", "DoNotSchedule"),
+];
+
+/// An object as an API server takes it.
+fn as_applied(object: &Object) -> Value {
+    fn complete(value: &mut Value, is_of_failure_policy: bool) {
+        let fields = match value {
+            Value::Array(items) => return items.iter_mut().for_each(|item| complete(item, false)),
+            Value::Object(fields) => fields,
+            _ => return,
+        };
+        if let Some(Value::Object(exit_codes)) = fields.get_mut("onExitCodes") {
+            exit_codes.entry("operator").or_insert_with(|| "In".into());
+        }
+        for (name, value) in fields {
+            let demanded =
+                DEMANDED.iter().filter(|(list, ..)| list == name && (*list != "rules" || is_of_failure_policy));
+            for (_, field, word) in demanded {
+                let items = value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
+                items.for_each(|item| {
+                    item.entry(*field).or_insert_with(|| (*word).into());
+                });
+            }
+            complete(value, name == "podFailurePolicy");
+        }
+    }
+    let mut value = object.to_value();
+    if let Some(spec) = value.get_mut("spec") {
+        complete(spec, false);
+    }
+    value
 }
 
 /// An assumption as a statement, with the objects that it is about.

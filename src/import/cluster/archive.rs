@@ -24,10 +24,11 @@ const LAYERS_MAX: usize = 3;
 /// Bytes of where a link leads to; no system has more.
 const LINK_MAX: u64 = 4096;
 /// Links, and names to which they may lead, that are remembered of an archive.
-const LINKS_MAX: usize = 100_000;
+const LINKS_MAX: usize = 20_000;
 const NAMES_MAX: usize = 4_000_000;
-/// Links one behind the other; Linux follows no more.
-const LINK_STEPS_MAX: usize = 40;
+/// Directories one in the other, and links one behind the other, that links are looked for in.
+const DEPTH_MAX: usize = 64;
+const LINK_STEPS_MAX: usize = 8;
 /// Bytes by which formats are told.
 const HEAD_LENGTH: usize = 512;
 
@@ -350,21 +351,21 @@ struct Links {
 impl Links {
     /// There is a file or a directory of that name, and so are those that it is in.
     fn has(&mut self, name: Option<&str>) {
-        for above in name.into_iter().flat_map(with_those_above) {
-            if self.names.len() >= NAMES_MAX || !self.names.insert(hash_of(above)) {
-                break;
+        for hash in name.into_iter().flat_map(hashes) {
+            if self.names.len() < NAMES_MAX {
+                self.names.insert(hash);
             }
         }
     }
 
     /// A link to that, or out of the archive.
     fn add(&mut self, name: String, target: Option<String>, visitor: &mut dyn Visitor) {
-        let fits = |target: &String| target.len() as u64 <= LINK_MAX && name.len() as u64 <= LINK_MAX;
-        match target.filter(fits) {
-            Some(_) if self.targets.len() >= LINKS_MAX => visitor.passed(&name, Passed::Dangling),
-            Some(target) => {
+        let fits = target.as_deref().is_none_or(|target| is_short(&name) && is_short(target));
+        match target {
+            Some(target) if fits && self.targets.len() < LINKS_MAX => {
                 self.targets.insert(name, target);
             }
+            Some(_) => visitor.passed(&name, Passed::Dangling),
             None => visitor.passed(&name, Passed::Link),
         }
     }
@@ -380,7 +381,7 @@ impl Links {
     fn is_there(&self, target: &str) -> bool {
         let mut target = Cow::Borrowed(target);
         for _ in 0..LINK_STEPS_MAX {
-            if target.is_empty() || self.names.contains(&hash_of(&target)) {
+            if target.is_empty() || hashes(&target).last().is_some_and(|hash| self.names.contains(&hash)) {
                 return true;
             }
             let link = with_those_above(&target).find_map(|above| Some((above, self.targets.get(above)?)));
@@ -388,7 +389,7 @@ impl Links {
             let rest = target[link.len()..].trim_start_matches('/');
             let parts = [next.as_str(), rest];
             let next = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-            if next.len() as u64 > 2 * LINK_MAX {
+            if !is_short(&next) {
                 return false;
             }
             target = Cow::Owned(next);
@@ -402,10 +403,18 @@ fn with_those_above(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| Some(name.rsplit_once('/')?.0))
 }
 
-fn hash_of(name: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
+/// A hash of each directory that a path is in, and last its own.
+fn hashes(name: &str) -> impl Iterator<Item = u64> {
+    let parts = name.split('/').take(DEPTH_MAX + 1);
+    parts.scan(DefaultHasher::new(), |hasher, part| {
+        part.hash(hasher);
+        Some(hasher.finish())
+    })
+}
+
+/// Whether links of and to that path are looked for.
+fn is_short(name: &str) -> bool {
+    name.len() as u64 <= LINK_MAX && name.matches('/').count() < DEPTH_MAX
 }
 
 /// The path that a symbolic link of that path leads to; `None` if that is out of its archive.
@@ -499,6 +508,11 @@ mod tests {
         for target in ["b", "a/c", "a/b/pods.json/x", "e/nodes.json", "loop", "pool/y"] {
             assert!(!links.is_there(target), "{target}");
         }
+        // Each leads to a path that is longer than the one before.
+        for step in 0..2 * DEPTH_MAX {
+            links.targets.insert(format!("g{step}"), format!("g{0}/g{0}", step + 1));
+        }
+        assert!(!links.is_there("g0"));
     }
 
     #[test]

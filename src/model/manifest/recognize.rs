@@ -23,10 +23,13 @@ const WITHOUT_EFFECT: &[Identity] = &[
     ("networking.k8s.io/v1", "NetworkPolicy"),
 ];
 
+/// Names around a document, nearest first, that are looked at; nobody's archive is as deep.
+const NAMES_MAX: usize = 64;
+
 /// What a document or list item without `kind` is; `file` is the name of its file.
 pub(super) fn recognize(file: &str, value: &Value) -> Option<Identity> {
     // The nearest name counts first: `pods/kube-system.json`, `config/pod/shop/web.json`, `ns/shop/core_v1_pods.json`.
-    let names = file.rsplit(['/', '\\']).filter_map(named);
+    let names = file.rsplit(['/', '\\']).take(NAMES_MAX).filter_map(named);
     names.into_iter().find(|identity| fits(identity.1, value)).or_else(|| by_content(value))
 }
 
@@ -38,7 +41,7 @@ pub(super) fn api_version_of(kind: &str) -> Option<&'static str> {
 /// The kind that a file, or one of the directories around it, is named after.
 #[cfg(feature = "bundles")]
 pub(crate) fn named_kind(file: &str) -> Option<&'static str> {
-    file.rsplit(['/', '\\']).find_map(named).map(|identity| identity.1)
+    file.rsplit(['/', '\\']).take(NAMES_MAX).find_map(named).map(|identity| identity.1)
 }
 
 /// The kind that a file or directory is named after: `pods`, `Pods.json`, `core_v1_pods.json`, `pod-disruption-budgets`.

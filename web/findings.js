@@ -36,18 +36,15 @@ export function minutesSpread({ mean, low, high }) {
   return `${few(mean)} [${few(low)}, ${few(high)}]`;
 }
 
-const UNITS = /** @type {const} */ ([["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]]);
-
-/** Bytes as a quantity. @param {number} bytes */
-function quantity(bytes) {
-  const unit = UNITS.find(([, size]) => bytes > 0 && bytes % size === 0);
-  return unit ? `${bytes / unit[1]}${unit[0]}` : String(bytes);
+/** A word for a shell. @param {string} text */
+function shellWord(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What a change takes, in words; empty if it takes nothing. @param {any} price */
-export function priceText({ nodes, pods, cpu_milli: cpu, memory }) {
-  const asked = cpu === 0 && memory === 0 ? "which ask for nothing" : `${cpu / 1000} cores, ${quantity(memory)} of memory`;
-  return [nodes > 0 && counted(nodes, "node more", "nodes more"), pods > 0 && `${counted(pods, "pod more", "pods more")} (${asked})`].filter(Boolean).join(", ");
+/** The line that plays an incident as a run of its own; none of a scenario that the user has. @param {any} incident */
+export function playLine(incident) {
+  if (!incident || !(incident.set?.length > 0)) return null;
+  return ["kubesquall run scenario.lock.yaml", ...incident.set.map((/** @type {string} */ set) => `--set ${shellWord(set)}`)].join(" \\\n  ");
 }
 
 /** Names, of which some are shown at once. @param {string[]} names @param {string} all */
@@ -69,8 +66,8 @@ export function showFindings({ forecast, patches }) {
   const { findings, dropped } = forecast;
   const tried = dropped.map((/** @type {any} */ of) => el("li", {}, `${words.get(of.fix) ?? of.fix}: `, el("span", { class: "muted" }, of.workloads > 0 ? `tried on ${counted(of.workloads, "workload")}; ` : "", of.why)));
   fill(body,
-    findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
-    findings.map((/** @type {any} */ finding, /** @type {number} */ at) => card(finding, patches[finding.patch], words, at < OPEN)),
+    forecast.units.length === 0 ? el("p", {}, "There is nobody whom anything could hurt.") : findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
+    findings.map((/** @type {any} */ finding, /** @type {number} */ at) => card(finding, forecast.incidents, patches[finding.patch], words, at < OPEN)),
     tried.length > 0 ? el("details", { id: "dropped" }, el("summary", {}, `${counted(tried.length, "change")} tried and not recommended`), el("ul", { class: "plain" }, tried)) : "");
 }
 
@@ -79,9 +76,10 @@ function isTold({ low, high }) {
   return low !== null && high !== null && (low > 0 || high < 0);
 }
 
-/** @param {any} finding @param {[string, string] | undefined} patch @param {Map<string, string>} words @param {boolean} isOpen */
-function card(finding, patch, words, isOpen) {
-  const { cost_min_per_year: cost, saved_min_per_year: saved, worst, price, alternatives } = finding;
+/** @param {any} finding @param {any[]} incidents @param {[string, string] | undefined} patch @param {Map<string, string>} words @param {boolean} isOpen */
+function card(finding, incidents, patch, words, isOpen) {
+  const { cost_min_per_year: cost, saved_min_per_year: saved, worst, alternatives } = finding;
+  const line = playLine(incidents.find((/** @type {any} */ of) => of.incident === worst?.incident));
   const { others } = saved;
   const rows = [
     { label: "it costs, as it is", interval: cost },
@@ -90,7 +88,7 @@ function card(finding, patch, words, isOpen) {
   ];
   const facts = [
     ["worst spared", worst ? `${worst.label}: ${minutesText(worst.lost_min)} → ${minutesText(finding.worst_after_min)}` : null],
-    ["it takes", priceText(price) || "nothing"],
+    ["it takes", finding.takes ?? "nothing"],
     ["evictions", change(saved.evictions_per_year)],
     ["needless ones", change(saved.needless_evictions_per_year)],
     ["drains that wait in vain", change(saved.blocked_per_year)],
@@ -105,7 +103,8 @@ function card(finding, patch, words, isOpen) {
     el("p", {}, el("span", { class: "muted" }, "Who: "), nameList(finding.units, "services and workloads")),
     patch ? el("div", { class: "beside patches" },
       el("div", {}, copyable("As kubectl lines", patch[0])),
-      patch[1] ? el("details", {}, el("summary", {}, "As YAML"), copyable("As YAML", patch[1])) : "") : "");
+      patch[1] ? el("details", {}, el("summary", {}, "As YAML"), copyable("As YAML", patch[1])) : "") : "",
+    line ? el("details", { class: "story" }, el("summary", {}, `Its story: ${worst.label}, as a run with a page of its own`), copyable("In the directory of this page", line)) : "");
 }
 
 /** The changes one after the other. @param {any} forecast */
@@ -118,7 +117,7 @@ export function showTogether({ together, fixes, lost_min_per_year: lost, blocked
   }
   // Of the sum only the mean is known where planned work waits as well.
   const before = blocked.mean > 0 ? { mean: lost.mean + blocked.mean, low: null, high: null, widened: false } : lost;
-  const rows = [{ label: "as it is", interval: before }, ...together.map((/** @type {any} */ step) => ({ label: `+ ${words.get(step.fix) ?? step.fix}`, mark: priceText(step.price) && `for ${priceText(step.price)} in all`, interval: step.cost, isStrong: true }))];
+  const rows = [{ label: "as it is", interval: before }, ...together.map((/** @type {any} */ step) => ({ label: `+ ${words.get(step.fix) ?? step.fix}`, mark: step.takes ? `for ${step.takes} in all` : "", interval: step.cost, isStrong: true }))];
   fill(body,
     el("p", { class: "muted" }, "The changes one after the other, the most saving for what it takes first, as long as the next one still gains; what everything costs then, confirmed on new seeds."),
     forest("minutes a year of all services and workloads", rows, before.mean, minutesSpread));

@@ -21,7 +21,7 @@ use crate::units::SimDuration;
 ///
 /// Plays what is likely to happen to the cluster: the loss of each node, pair of nodes and zone, hiccups, drains, upgrades, outages of
 /// the control plane, and years of random failures. Then it makes changes that may help, plays the same again, and ranks those that do.
-/// Writes forecast.json, patches/, charts and a page. Ctrl-C ends the plays and keeps what is there.
+/// Writes forecast.json, scenario.lock.yaml, patches/, charts and a page. Ctrl-C ends the plays and keeps what is there.
 #[derive(Args, Debug)]
 #[command(after_help = format!("For example:\n  {DUMP_COMMAND}\n  kubesquall forecast cluster.yaml"))]
 pub(super) struct ForecastArgs {

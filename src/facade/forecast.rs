@@ -15,6 +15,7 @@ use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
+use crate::scenario;
 use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
 use crate::study::{Journal, Patches, Progress, Shard};
 
@@ -275,7 +276,9 @@ impl Forecast {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let results = forecast::work_out(&self.forecast, &options.with(journal), &threads)?;
         let patches = results.patches(&self.forecast);
-        Ok(ForecastOutcome { results, patches, inputs: self.forecast.scenario.inputs().map(Path::to_owned).collect() })
+        let scenario = &self.forecast.scenario;
+        let inputs = scenario.inputs().map(Path::to_owned).collect();
+        Ok(ForecastOutcome { results, patches, lock_file: scenario::lock_file(scenario), inputs })
     }
 
     #[cfg(feature = "cli")]
@@ -289,6 +292,7 @@ impl Forecast {
 pub struct ForecastOutcome {
     pub(crate) results: ForecastResults,
     patches: Vec<(String, Patches)>,
+    lock_file: String,
     inputs: Vec<PathBuf>,
 }
 
@@ -310,7 +314,7 @@ impl ForecastOutcome {
         self.patches.iter().map(|(name, patches)| (name.as_str(), patches))
     }
 
-    /// Writes forecast.json, patches/, summary.json, the charts and the page to a directory, which is whole or not there; gives its path.
+    /// Writes forecast.json, scenario.lock.yaml, patches/, summary.json, the charts and the page to a directory, which is whole or not there; gives its path.
     ///
     /// # Errors
     ///
@@ -320,6 +324,7 @@ impl ForecastOutcome {
         place::check(dir.as_ref(), options, Of::Forecast(&results.name), self.inputs.iter().map(PathBuf::as_path))?;
         let out = OutputDir::begin(dir.as_ref(), options.overwrite())?;
         out.write("forecast.json", results.json_text().as_bytes())?;
+        out.write("scenario.lock.yaml", self.lock_file.as_bytes())?;
         for (name, patches) in &self.patches {
             out.write(&format!("patches/{name}.sh"), patches.shell.as_bytes())?;
             out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;

@@ -89,6 +89,41 @@ fn what_stopped_early_goes_on_and_ends_with_the_same_bytes() {
     assert_eq!(played(), 5, "what is not resumed begins anew");
 }
 
+#[test]
+fn the_worst_incident_of_a_finding_is_a_run_that_costs_the_same() {
+    let budget = "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\nspec: {minAvailable: 1, \
+                  selector: {matchLabels: {app: web}}}\n";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "") + budget;
+    let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &LoadOptions::new()).expect("a cluster");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (place, writing) = (dir.path().join("forecast"), WriteOptions::new().charts(false));
+    let (outcome, _) = forecast.work_out_to(&place, &ForecastOptions::new().years(2), &writing).expect("a forecast");
+    let json = outcome.json();
+    let incidents = json["incidents"].as_array().expect("incidents");
+    let costly: Vec<&Value> = incidents.iter().filter(|row| row["lost_min"].as_f64() > Some(0.0)).collect();
+    assert!(costly.len() >= 4, "{incidents:#?}");
+    for row in costly {
+        let set = row["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let options = set.fold(LoadOptions::new(), LoadOptions::set);
+        let scenario = Scenario::load_with(place.join("scenario.lock.yaml"), &options).expect("a scenario");
+        let summary = scenario.settle().play_with(scenario.seed(), &PlayOptions::new()).summary();
+        let lost = summary["metrics"]["lost_traffic_s"].as_f64().expect("lost traffic") / 60.0;
+        let promised = row["lost_min"].as_f64().expect("lost minutes");
+        assert!((lost - promised).abs() < 1e-6, "{}: {lost} {promised}", row["incident"]);
+    }
+}
+
+#[test]
+fn where_there_is_nobody_nothing_is_said_to_be_well() {
+    let forecast = Forecast::parse([("cluster.yaml", nodes(3, &["a"]))], &LoadOptions::new()).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(2)).expect("a forecast");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
+    let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
+    assert!(said.contains("nobody can be hurt") && said.contains("3 Node"), "{said}");
+    assert!(!said.contains("Nothing was found"), "{said}");
+}
+
 fn crashing(cluster: &str, years: u64) -> Value {
     let asked = ForecastInputs::new().rates("rates.yaml", CRASHES).catalogue("catalogue.yaml", "drainsPerYear: 0");
     let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");

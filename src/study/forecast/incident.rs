@@ -166,6 +166,14 @@ impl Incident {
         }
     }
 
+    /// What makes the cluster's scenario one in which it happens, as `path=value`; nothing if it comes from elsewhere.
+    pub(super) fn settings(&self) -> Vec<String> {
+        if self.own.is_some() {
+            return Vec::new();
+        }
+        vec![format!("spec.timeline={}", Value::from(self.timeline.clone())), format!("spec.duration={}", self.length)]
+    }
+
     /// What happens in it, of the script in which all incidents happen; also what the runbook says, if somebody acts by it.
     pub(super) fn script(&self, all: &Script, acts: bool) -> Script {
         let of_all = || {

@@ -79,6 +79,8 @@ pub struct IncidentRow {
     pub kind: &'static str,
     /// The same for people.
     pub label: String,
+    /// What `--set` makes of the cluster's `scenario.lock.yaml` to play it; nothing for what is a scenario of its own.
+    pub set: Vec<String>,
     /// How many incidents it stands for.
     pub alike: u64,
     /// How often one of them is expected a year; 0 for what comes at random or is not expected.
@@ -112,6 +114,7 @@ pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) 
             incident: incident.id.clone(),
             kind: incident.kind.as_str(),
             label: incident.label.clone(),
+            set: incident.settings(),
             alike: incident.alike,
             per_year: incident.per_year,
             lost_min: toll.lost_min(),
@@ -191,7 +194,7 @@ impl ForecastResults {
             "fixes": Fix::ALL.iter().map(|fix| json!({"fix": fix, "words": fix.words()})).collect::<Vec<_>>(),
             "findings": self.findings.iter().enumerate().map(|(index, finding)| finding_json(index, finding)).collect::<Vec<_>>(),
             "dropped": self.dropped,
-            "together": self.front,
+            "together": self.front.iter().map(front_json).collect::<Vec<_>>(),
             "units": self.units.iter().map(unit_json).collect::<Vec<_>>(),
             "incidents": self.incidents,
         })
@@ -259,9 +262,16 @@ fn finding_json(index: usize, finding: &Finding) -> Value {
         "worst": finding.worst,
         "worst_after_min": finding.worst_after_min,
         "price": finding.price,
+        "takes": finding.price.words(),
         "alternatives": finding.alternatives,
         "is_confirmed": finding.is_confirmed,
     })
+}
+
+fn front_json(step: &Front) -> Value {
+    let mut json = json!(step);
+    json["takes"] = json!(step.price.words());
+    json
 }
 
 fn unit_json(unit: &UnitCost) -> Value {

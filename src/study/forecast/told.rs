@@ -51,9 +51,12 @@ impl Price {
         }
         if self.pods > 0 {
             let memory = Quantity::from_value(self.memory).with_format(QuantityFormat::BinarySi);
+            let cores = self.cpu_milli as f64 / 1000.0;
             let asked = match (self.cpu_milli, self.memory) {
                 (0, 0) => "which ask for nothing".to_owned(),
-                (cpu, _) => format!("{} cores, {memory} of memory", cpu as f64 / 1000.0),
+                (_, 0) => format!("{cores} cores"),
+                (0, _) => format!("{memory} of memory"),
+                _ => format!("{cores} cores, {memory} of memory"),
             };
             parts.push(format!("{} ({asked})", counted(self.pods as usize, "pod more", "pods more")));
         } else if self.memory > 0 {
@@ -71,6 +74,9 @@ impl ForecastResults {
     /// The verdict: what it stands on, what hurts, what to change, what that brings together.
     #[must_use]
     pub fn told(&self) -> Vec<Remark> {
+        if self.units.is_empty() {
+            return vec![self.nobody_to_hurt(), self.stands()];
+        }
         let mut told = vec![self.costs()];
         let findings = self.findings.iter().take(FINDINGS_TOLD).enumerate();
         told.extend(findings.map(|(index, finding)| finding_told(index, finding)));
@@ -86,6 +92,14 @@ impl ForecastResults {
         told.extend(self.together());
         told.push(self.stands());
         told
+    }
+
+    /// What is no all-clear: nothing is lost where there is nobody to lose it.
+    fn nobody_to_hurt(&self) -> Remark {
+        let text = format!("{}: there is no service and no workload, so that nobody can be hurt", self.name);
+        let read: Vec<String> = self.stands_on.objects.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
+        Remark::new(Tone::Bad, text).with(format!("read: {read}"))
     }
 
     fn nothing_found(&self) -> Remark {

@@ -104,7 +104,7 @@ function card(finding, incidents, patch, words, isOpen) {
     patch ? el("div", { class: "beside patches" },
       el("div", {}, copyable("As kubectl lines", patch[0])),
       patch[1] ? el("details", {}, el("summary", {}, "As YAML"), copyable("As YAML", patch[1])) : "") : "",
-    line ? el("details", { class: "story" }, el("summary", {}, `Its story: ${worst.label}, as a run with a page of its own`), copyable("In the directory of this page", line)) : "");
+    line ? el("details", {}, el("summary", {}, `Its story: ${worst.label}, as a run with a page of its own`), copyable("In the directory of this page", line)) : "");
 }
 
 /** The changes one after the other. @param {any} forecast */

@@ -122,14 +122,22 @@ function showStands({ stands_on: of, years, plays }) {
     ], of.assumed, { limit: 40 }) : el("p", {}, "Nothing had to be assumed."));
 }
 
+/** What changes bring where there are not several to put together. @param {any} finding @param {boolean} isCut Whether not all was played */
+function ofOne(finding, isCut) {
+  if (!finding) return { label: "changes that help", value: isCut ? "not known" : "none" };
+  const saved = minutesSpread(finding.saved_min_per_year.cost);
+  return { label: "the change saves", value: `${saved.replace(/ \[.*/, "")} min`, note: `${saved.replace(/^\S+ ?/, "")} a year` };
+}
+
 /** @param {any} forecast */
-function showForecastTiles({ lost_min_per_year: lost, metrics, findings, together, units }) {
+function showForecastTiles({ lost_min_per_year: lost, metrics, findings, together, units, plays_left_out: leftOut }) {
   const last = together[together.length - 1];
   const worst = units[0];
   const before = minutesSpread(lost);
+  const isCut = leftOut > 0;
   const tiles = [
     { label: "lost traffic a year, in all", value: `${before.replace(/ \[.*/, "")} min`, note: before.replace(/^\S+ ?/, ""), isBad: lost.mean >= 1 },
-    last ? { label: "with all changes", value: `${minutesSpread(last.cost).replace(/ \[.*/, "")} min`, note: `${minutesSpread(last.cost).replace(/^\S+ ?/, "")}${metrics.blocked_per_year > 0 ? " with planned work that waits" : ""}` } : { label: "changes that help", value: "none" },
+    last ? { label: "with all changes", value: `${minutesSpread(last.cost).replace(/ \[.*/, "")} min`, note: `${minutesSpread(last.cost).replace(/^\S+ ?/, "")}${metrics.blocked_per_year > 0 ? " with planned work that waits" : ""}` } : ofOne(findings[0], isCut),
     { label: "findings", value: count(findings.length), note: findings.length > 0 ? `the first: ${findings[0].words}` : "" },
     { label: "planned work waits in vain", value: `${count(Math.round(metrics.blocked_per_year))} a year`, isBad: metrics.blocked_per_year > 0 },
   ];

@@ -91,6 +91,17 @@ describe("a forecast", () => {
     assert.deepEqual(assumed.map((row) => row[2]), forecast.stands_on.assumed.map((/** @type {any} */ of) => of.change));
   });
 
+  test("plays the worst incident of a finding as a run that costs the same", async () => {
+    const finding = forecast.findings.find((/** @type {any} */ of) => of.worst !== null);
+    const line = (await opened.page.locator('pre[aria-label="In the directory of this page"]').first().textContent()) ?? "";
+    const run = join(place, "played");
+    execFileSync("sh", ["-c", `${line.replace("kubesquall", `"${binary}"`)} --out '${run}'`], { cwd: dir, stdio: "ignore" });
+    const { metrics } = JSON.parse(readFileSync(join(run, "summary.json"), "utf8"));
+    const incident = forecast.incidents.find((/** @type {any} */ of) => of.incident === finding.worst.incident);
+    assert.ok(Math.abs(metrics.lost_traffic_s / 60 - incident.lost_min) < 1e-6, `${metrics.lost_traffic_s / 60} ${incident.lost_min}`);
+    assert.ok(incident.lost_min > 0 || finding.worst.lost_min > 0);
+  });
+
   test("says how to make the same again", async () => {
     const command = (await opened.page.locator('pre[aria-label="The command"]').textContent()) ?? "";
     const [, ...argv] = command.replace(/ again$/, ` ${join(place, "again")}`).split(" ");

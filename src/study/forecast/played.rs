@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::toll::Toll;
 use super::units::Loss;
-use crate::study::journal::Row;
+use crate::study::Row;
 
 /// A play that is over.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ fn run() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
     write("summary.json", r#"{"scenario": "s", "duration_s": 600.0, "metrics": {}, "workloads": []}"#);
-    write("services.csv", "time_s,namespace,name,targets,dead_targets\n0.000,shop,web,1,0\n");
+    write("services.csv", "time_s,namespace,name,ready,targets,dead_targets\n0.000,shop,web,1,1,0\n");
     write(
         "nodes.csv",
         "time_s,node,ready,unschedulable\n0.000,n1,True,false\n0.000,n2,True,false\n50.005,n1,Unknown,false\n",
@@ -153,4 +153,56 @@ fn a_workload_is_short_from_when_its_pod_is_deleted_whatever_its_status_says() {
         "{:?}",
         facts()
     );
+}
+
+/// The text of all facts of a story, and of what happened.
+fn told(dir: &std::path::Path, object: &str) -> (String, String) {
+    let story = tell(dir, object).expect("a story");
+    let says: Vec<_> = story.steps.iter().map(|step| &step.says).collect();
+    (serde_json::to_string(&story.facts).expect("data"), serde_json::to_string(&says).expect("data"))
+}
+
+fn replace(dir: &std::path::Path, name: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(dir.join(name)).expect("the file");
+    assert!(text.contains(from), "{from}: {text}");
+    fs::write(dir.join(name), text.replace(from, to)).expect("a file");
+}
+
+#[test]
+fn who_comes_too_late_to_evict_a_pod_did_not_evict_it() {
+    let dir = run();
+    assert!(told(dir.path(), "pod/shop/web-5d-a").0.contains("by the taint eviction controller"));
+    replace(dir.path(), "causes.csv", "for deletion (TaintManagerEviction)", "for deletion (ReplicaSetScaleDown)");
+    replace(dir.path(), "pods.csv", "Deployment,web,true", "Deployment,web,false");
+    for object in ["pod/shop/web-5d-a", "deployment/shop/web"] {
+        let (facts, says) = told(dir.path(), object);
+        assert!(!facts.contains("taint eviction") && !says.contains("taint eviction"), "{facts} {says}");
+        assert!(facts.contains("ReplicaSetScaleDown") || says.contains("ReplicaSetScaleDown"), "{facts} {says}");
+    }
+}
+
+#[test]
+fn a_budget_whose_status_is_written_again_has_not_changed() {
+    let dir = run();
+    let rows = "10,400.000,poddisruptionbudget/shop/web allows 0,\n11,401.000,poddisruptionbudget/shop/web allows 0,\n\
+                12,402.000,poddisruptionbudget/shop/web allows 1,\n13,403.000,poddisruptionbudget/shop/web allows 1,\n";
+    let path = dir.path().join("causes.csv");
+    let text = fs::read_to_string(&path).expect("the file") + rows;
+    fs::write(&path, &text).expect("a file");
+    let (facts, says) = told(dir.path(), "poddisruptionbudget/shop/web");
+    assert_eq!((facts.as_str(), says.matches("Allows").count()), ("[]", 2), "{says}");
+    fs::write(&path, text + "14,404.000,poddisruptionbudget/shop/web allows 2,\n").expect("a file");
+    let (facts, _) = told(dir.path(), "poddisruptionbudget/shop/web");
+    assert!(facts.contains("1 change from one number above 0 to another is in causes.csv"), "{facts}");
+}
+
+#[test]
+fn a_service_whose_number_of_ready_endpoints_is_what_it_was_has_no_step() {
+    let dir = run();
+    let rows = "10,400.000,service/shop/web has 1 ready endpoints,\n11,401.000,service/shop/web has 2 ready endpoints,\n\
+                12,401.500,service/shop/web changed,\n13,402.000,service/shop/web has 2 ready endpoints,\n";
+    let path = dir.path().join("causes.csv");
+    fs::write(&path, fs::read_to_string(&path).expect("the file") + rows).expect("a file");
+    let (_, says) = told(dir.path(), "service/shop/web");
+    assert!(says.contains("Has 2 ready endpoints") && says.matches("Has ").count() == 1, "{says}");
 }

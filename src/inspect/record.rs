@@ -141,6 +141,7 @@ pub(super) struct Counts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
     pub(super) at: SimTime,
+    pub(super) ready: i64,
     pub(super) targets: i64,
     pub(super) dead: i64,
 }
@@ -193,7 +194,12 @@ impl Record {
         let run = &super::open(dir)?;
         let summary = run.summary().clone();
         let mut causes = Causes::read(run)?;
-        let pods = pods(run)?;
+        let mut pods = pods(run)?;
+        for pod in &mut pods {
+            if let Some(cause) = deleted_by(&causes, pod) {
+                pod.cause = cause;
+            }
+        }
         let unready = pods.iter().filter(|pod| pod.initial && pod.ready != Some(SimTime::ZERO));
         causes.unready_at_start = unready.map(|pod| pod.name.clone()).collect();
         let mut in_order: Vec<usize> = (0..pods.len()).collect();
@@ -299,6 +305,15 @@ fn pods(run: &RunTables) -> Result<Vec<Pod>, TableError> {
             taken_away: is_true(row, at[19]),
         }
     })
+}
+
+/// Who deleted a pod, as causes.csv says. The cause in pods.csv is that of the condition `DisruptionTarget`, which who comes too late to
+/// delete it writes, too.
+fn deleted_by(causes: &Causes, pod: &Pod) -> Option<String> {
+    let at = pod.deletion.filter(|_| !pod.is_ended_by_kubelet())?;
+    let rows = causes.about(&pod.name).iter().map(|row| &causes.effects[*row]).filter(|effect| effect.at == at);
+    let mut marked = rows.filter_map(|effect| effect.what.split_once(" marked for deletion (")?.1.strip_suffix(')'));
+    marked.next().filter(|cause| !cause.is_empty()).map(ToOwned::to_owned)
 }
 
 fn nodes(run: &RunTables) -> Result<BTreeMap<String, Vec<NodeChange>>, TableError> {
@@ -426,10 +441,10 @@ fn ready_changes(
 }
 
 fn services(run: &RunTables) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {
-    let columns = ["time_s", "namespace", "name", "targets", "dead_targets"];
-    let changes = rows(run, "services.csv", columns, |row, [at, namespace, name, targets, dead]| {
+    let columns = ["time_s", "namespace", "name", "ready", "targets", "dead_targets"];
+    let changes = rows(run, "services.csv", columns, |row, [at, namespace, name, ready, targets, dead]| {
         let at = time(row, at).unwrap_or_default();
-        let targets = Targets { at, targets: count(row, targets), dead: count(row, dead) };
+        let targets = Targets { at, ready: count(row, ready), targets: count(row, targets), dead: count(row, dead) };
         (object_name("service", text(row, namespace), text(row, name)), targets)
     })?;
     Ok(by_name(changes))

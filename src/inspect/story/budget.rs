@@ -22,7 +22,10 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let (steps, folded) = turns(record, object);
     if folded > 0 {
         let count = counted(folded, "change", "changes");
-        facts.push(Sentence::new(format!("Below is when it came to allow none, and some again; {count} from one number above 0 to another are in causes.csv")));
+        let verb = if folded == 1 { "is" } else { "are" };
+        facts.push(Sentence::new(format!(
+            "Below is when it came to allow none, and some again; {count} from one number above 0 to another {verb} in causes.csv"
+        )));
     }
     Story { facts, steps, ..Story::default() }
 }
@@ -39,19 +42,23 @@ fn times(how: &str) -> Sentence {
     }
 }
 
-/// When it began to refuse, and when no longer; how many changes say neither.
+/// When it began to refuse, and when no longer; how many changes go from one number above 0 to another. Its status is written again with
+/// the number that it has, too.
 fn turns(record: &Record, object: &str) -> (Vec<Step>, usize) {
     let causes = &record.causes;
     let (mut steps, mut folded) = (Vec::new(), 0);
-    let mut allowed: Option<bool> = None;
+    let mut allowed: Option<&str> = None;
     for &row in causes.about(object) {
         let effect = &causes.effects[row];
-        let allows = effect.what.rsplit_once(" allows ").map(|(_, count)| count != "0");
-        if allows.is_some() && allows == allowed {
-            folded += 1;
+        let allows = effect.what.rsplit_once(" allows ").map(|(_, count)| count);
+        let before = allowed;
+        allowed = allows.or(allowed);
+        if let (Some(allows), Some(before)) = (allows, before)
+            && (allows == "0") == (before == "0")
+        {
+            folded += usize::from(allows != before);
             continue;
         }
-        allowed = allows.or(allowed);
         let Some(says) = words::says(causes, row) else { continue };
         let (because, origin) = chain(causes, row);
         steps.push(Step { at: effect.at, says, because, origin });

@@ -13,6 +13,7 @@ mod workload;
 
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 
 use super::InspectError;
@@ -190,14 +191,17 @@ fn steps_of<'a>(record: &Record, objects: impl IntoIterator<Item = &'a str>) -> 
     rows.sort_unstable();
     let mut steps: Vec<Step> = Vec::new();
     let mut told: Vec<usize> = Vec::new();
+    let mut endpoints: FxHashMap<&str, i64> = FxHashMap::default();
     for row in rows {
         let Some(says) = words::says(causes, row) else { continue };
         let effect = &causes.effects[row];
         // A slice of endpoints is written again with the same count for each change of a pod behind it.
-        if object_of(&effect.what).is_some_and(|object| object.starts_with("service/"))
-            && steps.last().is_some_and(|last| last.says == says)
-        {
-            continue;
+        if let Some((service, count)) = ready_endpoints(&effect.what) {
+            let at_start = || record.services.get(service)?.first().filter(|row| row.at == SimTime::ZERO);
+            let before = endpoints.insert(service, count).or_else(|| Some(at_start()?.ready));
+            if before == Some(count) {
+                continue;
+            }
         }
         let known = effect.cause.is_some_and(|cause| told.contains(&cause));
         let (because, origin) = if known { (Vec::new(), None) } else { chain(causes, row) };
@@ -207,6 +211,12 @@ fn steps_of<'a>(record: &Record, objects: impl IntoIterator<Item = &'a str>) -> 
         steps.push(Step { at: effect.at, says, because, origin });
     }
     steps
+}
+
+/// The service and the number of `service/NS/NAME has 7 ready endpoints`.
+fn ready_endpoints(what: &str) -> Option<(&str, i64)> {
+    let (service, count) = what.strip_suffix(" ready endpoints")?.split_once(" has ")?;
+    Some((service, count.parse().ok()?))
 }
 
 /// The chain of a row, and where it begins.

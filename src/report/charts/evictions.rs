@@ -75,5 +75,5 @@ fn killed(tables: &Tables) -> Vec<(f64, f64)> {
 
 fn pods(title: &str, lines: Vec<Line>) -> Lines<'_> {
     let top = style::ceiling(lines.iter().flat_map(|line| &line.1).map(|sample| sample.1).fold(0.0, f64::max));
-    Lines { title, lines, top, unit: "pods", label: |value| format!("{value:.0}"), limit: None }
+    Lines { title, lines, top, unit: "pods", label: style::whole, limit: None }
 }

@@ -6,6 +6,7 @@ mod study;
 mod style;
 mod survival_matrix;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
 use super::run_tables::RunTables;
-use super::table::{Table, number, text};
+use super::table::{Table, maybe_number, number, text};
 use super::tables::TableError;
 use crate::observe::{KUBECTL_KIND, SCENARIO, reason};
 use style::{Fault, Span};
@@ -46,6 +47,7 @@ struct Tables {
 
 /// What charts read of each table.
 const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "name", "message"];
+const FAULTS: &[&str] = &["name", "began_s", "ended_s"];
 const INVENTORY: &[&str] = &["node", "zone", "pool"];
 const NODES: &[&str] = &["time_s", "node", "ready", "unschedulable", "taints"];
 const PODS: &[&str] = &["deletion_s", "gone_s", "deletion_cause", "taken_away"];
@@ -72,7 +74,8 @@ impl Tables {
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
         let events = table("events.csv", EVENTS)?;
-        let named_faults = faults(&events, end_s);
+        let hits = table("faults.csv", FAULTS)?;
+        let named_faults = faults(&events, &hits, end_s);
         let spans = named_faults.iter().map(|fault| fault.span).collect();
         Ok(Self {
             nodes: table("nodes.csv", NODES)?,
@@ -126,26 +129,46 @@ fn lines_of(events: &Table) -> Vec<Fault> {
     rows.map(line).collect()
 }
 
-/// When something was broken: from the scenario's own events.
-fn faults(events: &Table, end_s: f64) -> Vec<Fault> {
+/// When something was broken: a fault of machines from its first one's beginning until it is over on the last; others as the
+/// scenario's own events say.
+fn faults(events: &Table, hits: &Table, end_s: f64) -> Vec<Fault> {
     let (at, component) = (events.column("time_s"), events.column("component"));
     let (reason, name, message) = (events.column("reason"), events.column("name"), events.column("message"));
-    let mut open: Vec<(String, f64, String)> = Vec::new();
-    let mut faults = Vec::new();
+    let mut by_name: BTreeMap<&str, Vec<Fault>> = BTreeMap::new();
     for row in events.rows().filter(|row| text(row, component) == SCENARIO) {
-        let what = text(row, name).to_owned();
+        let of_name = by_name.entry(text(row, name)).or_default();
         match text(row, reason) {
-            reason::FAULT_BEGAN => open.push((what, number(row, at), text(row, message).to_owned())),
+            reason::FAULT_BEGAN => {
+                let span = Span { from_s: number(row, at), to_s: end_s };
+                of_name.push(Fault { span, name: text(row, message).to_owned() });
+            }
             reason::FAULT_ENDED => {
-                if let Some(index) = open.iter().position(|(open, ..)| *open == what) {
-                    let (_, from_s, name) = open.remove(index);
-                    faults.push(Fault { span: Span { from_s, to_s: number(row, at) }, name });
+                let mut open = of_name.iter_mut().filter(|fault| fault.span.to_s == end_s);
+                if let Some(fault) = open.next() {
+                    fault.span.to_s = number(row, at);
                 }
             }
             _ => {}
         }
     }
-    faults.extend(open.into_iter().map(|(_, from_s, name)| Fault { span: Span { from_s, to_s: end_s }, name }));
+    let mut of_machines: BTreeMap<(&str, usize), f64> = BTreeMap::new();
+    let [name, began, ended] = ["name", "began_s", "ended_s"].map(|column| hits.column(column));
+    for row in hits.rows() {
+        let began_s = number(row, began);
+        let of_name = by_name.get(text(row, name)).map_or(&[][..], Vec::as_slice);
+        if let Some(index) = of_name.iter().rposition(|fault| fault.span.from_s <= began_s) {
+            let to_s = of_machines.entry((text(row, name), index)).or_insert(began_s);
+            *to_s = to_s.max(maybe_number(row, ended).unwrap_or(end_s));
+        }
+    }
+    let over = |name: &str, index: usize| of_machines.get(&(name, index)).copied();
+    let mut faults: Vec<Fault> = Vec::new();
+    for (name, of_name) in &by_name {
+        faults.extend(of_name.iter().enumerate().map(|(index, fault)| {
+            let to_s = over(name, index).unwrap_or(fault.span.to_s);
+            Fault { span: Span { to_s, ..fault.span }, name: fault.name.clone() }
+        }));
+    }
     faults.sort_by(|a, b| a.span.from_s.total_cmp(&b.span.from_s));
     faults
 }

@@ -113,7 +113,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .x_labels(style::TIME_LABELS_MAX)
         .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
-        .y_label_formatter(&|value| format!("{value:.0}"))
+        .y_label_formatter(&|value| style::whole(*value))
         .draw()?;
     let desired = style::within(style::steps(&workload.desired, tables.end_s), top);
     let ready = style::within(style::steps(&workload.ready, tables.end_s), top);

@@ -481,6 +481,11 @@ fn round_steps() -> impl Iterator<Item = f64> {
     })
 }
 
+/// The label of an axis that counts; none between whole numbers.
+pub(super) fn whole(value: f64) -> String {
+    if (value - value.round()).abs() < 1e-6 { format!("{value:.0}") } else { String::new() }
+}
+
 /// Whole numbers to label an axis with that has to show `max`: zero, `max`, and what is round between them.
 pub(super) fn whole_marks(max: f64) -> Vec<f64> {
     let is_wide_enough = |step: &f64| max / step <= 4.0;

@@ -139,7 +139,7 @@ function showForecastTiles({ lost_min_per_year: lost, metrics, findings, togethe
     { label: "lost traffic a year, in all", value: `${before.replace(/ \[.*/, "")} min`, note: before.replace(/^\S+ ?/, ""), isBad: lost.mean >= 1 },
     last ? { label: "with all changes", value: `${minutesSpread(last.cost).replace(/ \[.*/, "")} min`, note: `${minutesSpread(last.cost).replace(/^\S+ ?/, "")}${metrics.blocked_per_year > 0 ? " with planned work that waits" : ""}` } : ofOne(findings[0], isCut),
     { label: "findings", value: count(findings.length), note: findings.length > 0 ? `the first: ${findings[0].words}` : "" },
-    { label: "planned work waits in vain", value: `${count(Math.round(metrics.blocked_per_year))} a year`, isBad: metrics.blocked_per_year > 0 },
+    { label: "planned work waits in vain", value: metrics.blocked_per_year === null ? "not known" : `${count(Math.round(metrics.blocked_per_year))} a year`, isBad: metrics.blocked_per_year > 0 },
   ];
   if (worst) tiles.push({ label: "least available", value: percentText(worst.availability), note: worst.unit, isBad: worst.availability < 0.999 });
   fillTiles(byId("figures"), tiles);

@@ -111,6 +111,12 @@ impl Patches {
         let _ = writeln!(self.yaml, "# {what}");
     }
 
+    /// The same with a comment in front.
+    pub(super) fn with_comment(self, comment: &str) -> Self {
+        let shell = self.shell.replacen("set -e\n", &format!("set -e\n# {comment}\n"), 1);
+        Self { shell, yaml: format!("# {comment}\n{}", self.yaml) }
+    }
+
     /// What no document can say: lines of a shell script, of which those that are no comments are one in the document.
     pub(super) fn by_hand(lines: &str) -> Self {
         let comment = |line: &str| if line.starts_with('#') { format!("{line}\n") } else { format!("# {line}\n") };

@@ -114,6 +114,44 @@ fn the_worst_incident_of_a_finding_is_a_run_that_costs_the_same() {
 }
 
 #[test]
+fn what_was_not_played_passes_no_condition_and_is_compared_with_nothing() {
+    let cluster = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("cluster.yaml"), cluster).expect("a cluster");
+    let forecast = |arguments: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("kubesquall").expect("the binary");
+        let output = command.current_dir(&dir).args(["forecast", "cluster.yaml", "--no-charts"]);
+        let output = output.args(arguments.split(' ')).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    for figure in ["lost_traffic_min_per_year>10", "node_worst_min>5", "findings>0", "blocked_per_year>0"] {
+        let (status, said) = forecast(&format!("--plays 0 --out none --fail-on {figure}"));
+        assert_eq!(status, Some(1), "{figure}: {said}");
+        assert!(said.contains("is not known"), "{said}");
+        assert!(!said.contains("NaN") && !said.contains("unknown min"), "{said}");
+    }
+    let (_, said) = forecast("--years 2 --out some --baseline none/forecast.json");
+    assert!(said.contains("nothing was played last time") && !said.contains("new:"), "{said}");
+    let foreign = r#"{"forecast": "elsewhere", "findings": [], "units": [{"unit": "service/x/y"}], "lost_min_per_year": {"mean": 1, "low": 0, "high": 2}}"#;
+    fs::write(dir.path().join("foreign.json"), foreign).expect("written");
+    let (_, said) = forecast("--years 2 --out some --baseline foreign.json");
+    assert!(said.contains("no service and no workload of elsewhere is here"), "{said}");
+}
+
+#[test]
+fn a_deployment_that_is_recreated_is_not_told_to_run_twice() {
+    let once =
+        served("once", 1, "").replace("spec:\n  replicas: 1\n", "spec:\n  replicas: 1\n  strategy: {type: Recreate}\n");
+    assert!(once.contains("Recreate"));
+    let cluster = nodes(4, &["a", "b"]) + &once + &served("web", 1, "");
+    let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(4)).expect("a forecast");
+    let patches: String = outcome.patches().map(|(_, patches)| patches.shell.as_str()).collect();
+    assert!(patches.contains("deployment web -n shop") && patches.contains("can run twice"), "{patches}");
+    assert!(!patches.contains("patch deployment once -n shop --type=merge -p '{\"spec\":{\"replicas\""), "{patches}");
+}
+
+#[test]
 fn where_there_is_nobody_nothing_is_said_to_be_well() {
     let forecast = Forecast::parse([("cluster.yaml", nodes(3, &["a"]))], &LoadOptions::new()).expect("a cluster");
     let outcome = forecast.work_out(&ForecastOptions::new().years(2)).expect("a forecast");

@@ -83,7 +83,11 @@ impl Condition {
     pub fn failure(&self, results: &ForecastResults) -> Option<String> {
         match self {
             Self::Figure { metric, op, limit } => {
-                let found = results.metrics().get(metric.as_str()).copied().unwrap_or(0.0);
+                let found = results.metrics().get(metric.as_str()).copied().unwrap_or(f64::NAN);
+                if found.is_nan() {
+                    // What was not played has not passed.
+                    return Some(format!("{metric} is not known: nothing that tells it was played"));
+                }
                 let holds = match *op {
                     ">" => found > *limit,
                     ">=" => found >= *limit,
@@ -156,6 +160,19 @@ impl Baseline {
         let before = &self.json["lost_min_per_year"];
         let (low, high) = (number(&before["low"]), number(&before["high"]));
         let now = results.lost;
+        if number(&before["mean"]).is_nan() || now.mean.is_nan() {
+            let which = if now.mean.is_nan() { "this time" } else { "last time" };
+            let text = format!("Since last time: nothing can be compared, as nothing was played {which}");
+            return Remark::new(Tone::Neutral, text);
+        }
+        let known: BTreeSet<&str> =
+            self.json["units"].as_array().into_iter().flatten().filter_map(|unit| unit["unit"].as_str()).collect();
+        if !results.units.is_empty() && !results.units.iter().any(|unit| known.contains(unit.object.as_str())) {
+            let name = self.json["forecast"].as_str().unwrap_or("another cluster");
+            let text =
+                format!("Since last time: nothing can be compared, as no service and no workload of {name} is here");
+            return Remark::new(Tone::Bad, text);
+        }
         let (tone, word) = if now.low > high {
             (Tone::Bad, "worse")
         } else if now.high < low {

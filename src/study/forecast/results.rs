@@ -206,22 +206,26 @@ impl ForecastResults {
         format!("{:#}\n", self.json())
     }
 
-    /// The figures that `--fail-on` can compare, by name.
+    /// The figures that `--fail-on` can compare, by name; not a number where nothing that tells one was played.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<&'static str, f64> {
-        let worst = |kinds: &[&str]| {
-            let rows = self.incidents.iter().filter(|row| kinds.contains(&row.kind));
-            rows.map(|row| row.worst_min).fold(0.0, f64::max)
+        let worst = |kind: &str| {
+            let rows = self.incidents.iter().filter(|row| row.kind == kind);
+            rows.map(|row| row.worst_min).reduce(f64::max).unwrap_or(f64::NAN)
         };
+        let is_cut = self.plays_left_out > 0;
+        let unless = |is_unknown: bool, figure: f64| if is_unknown { f64::NAN } else { figure };
+        let is_planned = |row: &IncidentRow| row.per_year > 0.0;
+        let worst_unit = self.units.iter().map(|unit| unit.lost.mean).fold(0.0, f64::max);
         BTreeMap::from([
             ("lost_traffic_min_per_year", self.lost.mean),
             ("short_min_per_year", self.short.mean),
-            ("blocked_per_year", self.blocked_per_year),
-            ("worst_unit_lost_min_per_year", self.units.iter().map(|unit| unit.lost.mean).fold(0.0, f64::max)),
-            ("findings", self.findings.len() as f64),
-            ("node_worst_min", worst(&["nodeLost"])),
-            ("zone_worst_min", worst(&["zoneLost"])),
-            ("pair_worst_min", worst(&["pairLost"])),
+            ("blocked_per_year", unless(is_cut && !self.incidents.iter().any(is_planned), self.blocked_per_year)),
+            ("worst_unit_lost_min_per_year", unless(self.lost.mean.is_nan(), worst_unit)),
+            ("findings", unless(is_cut && self.findings.is_empty(), self.findings.len() as f64)),
+            ("node_worst_min", worst("nodeLost")),
+            ("zone_worst_min", worst("zoneLost")),
+            ("pair_worst_min", worst("pairLost")),
         ])
     }
 }
@@ -236,6 +240,9 @@ impl ForecastResults {
             let mut patches = of_change(&forecast.scenario.objects, &changed.objects);
             if let Some(text) = finding.fix.by_hand() {
                 patches = Patches::by_hand(text);
+            }
+            if let Some(caution) = finding.fix.caution() {
+                patches = patches.with_comment(caution);
             }
             (patch_name(index, finding.fix), patches)
         };

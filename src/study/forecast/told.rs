@@ -121,6 +121,10 @@ impl ForecastResults {
     fn costs(&self) -> Remark {
         let tone = if self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 { Tone::Bad } else { Tone::Good };
         let who = counted(self.units.len(), "service or workload", "services and workloads");
+        if self.lost.mean.is_nan() {
+            let text = format!("{}: {who}; nothing was played that tells what they lose a year", self.name);
+            return Remark::new(Tone::Neutral, text);
+        }
         let text = format!("{}: {who}, {} min of lost traffic a year in all", self.name, spread(self.lost));
         let mut remark = Remark::new(tone, text);
         if let Some(worst) = self.units.first().filter(|unit| unit.lost.mean > 0.0) {

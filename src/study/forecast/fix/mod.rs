@@ -49,6 +49,11 @@ trait Change: Sync {
         Price::default()
     }
 
+    /// What somebody has to know who applies the patch: a comment of it.
+    fn caution(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What no patch can say: kubectl lines for an hour to come, or words, as a shell script without its first lines.
     fn by_hand(&self) -> Option<&'static str> {
         None
@@ -137,6 +142,11 @@ impl Fix {
     pub fn cause(self, is_one: bool) -> &'static str {
         let [one, more] = self.change().cause();
         if is_one { one } else { more }
+    }
+
+    /// What somebody has to know who applies its patch.
+    pub(super) fn caution(self) -> Option<&'static str> {
+        self.change().caution()
     }
 
     /// Changes that go for the same, more and less far: a cluster is told one of each such pair.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::arena::Symbol;
 use crate::model::manifest::{self, ManifestObject};
 use crate::model::{
-    LabelSelector, NodeInclusionPolicy, Object, PodSpec, PodTemplateSpec, TopologySpreadConstraint,
-    UnsatisfiableConstraintAction, requests,
+    DeploymentStrategyType, LabelSelector, NodeInclusionPolicy, Object, PodSpec, PodTemplateSpec,
+    TopologySpreadConstraint, UnsatisfiableConstraintAction, requests,
 };
 use crate::scenario::{pod_template, pod_template_mut};
 use crate::study::edit::{self, owner_of, path_of};
@@ -33,10 +33,19 @@ pub(super) fn is_many(object: &Object) -> bool {
     replicas_of(object).is_some_and(|count| count > 1)
 }
 
-/// Whether it has one replica, and another could do the same work: not with a volume of its own, as another would have another volume.
+/// Whether it has one replica, and another could do the same work: not with a volume of its own, as another would have another volume,
+/// and not if there are never to be two at a time, not even while it is rolled out.
 pub(super) fn is_single(object: &Object) -> bool {
-    replicas_of(object) == Some(1) && claims_of(object).is_empty()
+    let is_recreated = matches!(
+        object,
+        Object::Deployment(of) if of.spec.strategy.strategy_type == Some(DeploymentStrategyType::Recreate)
+    );
+    replicas_of(object) == Some(1) && claims_of(object).is_empty() && !is_recreated
 }
+
+/// What is to be known before a second replica is run.
+pub(super) const MAY_IT_RUN_TWICE: &str =
+    "whether these applications can run twice at a time, kubesquall does not know";
 
 pub(super) fn pod_spec(object: &Object) -> Option<&PodSpec> {
     match object {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{is_single, price_of_a_pod_each, two_replicas};
+use super::objects::{MAY_IT_RUN_TWICE, is_single, price_of_a_pod_each, two_replicas};
 use super::{Change, Circumstances};
 use crate::model::Object;
 use crate::scenario::ResolvedScenario;
@@ -30,6 +30,10 @@ impl Change for SecondReplica {
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
         two_replicas(&mut scenario.objects, workloads);
+    }
+
+    fn caution(&self) -> Option<&'static str> {
+        Some(MAY_IT_RUN_TWICE)
     }
 
     fn price(&self, scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Price {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{change_templates, is_single, price_of_a_pod_each, spread, two_replicas};
+use super::objects::{MAY_IT_RUN_TWICE, change_templates, is_single, price_of_a_pod_each, spread, two_replicas};
 use super::{Change, Circumstances};
 use crate::model::{Object, ZONE_LABEL};
 use crate::scenario::ResolvedScenario;
@@ -31,6 +31,10 @@ impl Change for AcrossZones {
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
         two_replicas(&mut scenario.objects, workloads);
         change_templates(&mut scenario.objects, workloads, |template, selector| spread(template, selector, ZONE_LABEL));
+    }
+
+    fn caution(&self) -> Option<&'static str> {
+        Some(MAY_IT_RUN_TWICE)
     }
 
     fn price(&self, scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Price {

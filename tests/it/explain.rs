@@ -57,6 +57,10 @@ pub(super) fn times(run: &Path) -> BTreeSet<i64> {
             let row = row.expect("a row");
             let cells = header.iter().zip(&row).filter(|(name, _)| name.ends_with("_s"));
             found.extend(cells.filter_map(|(_, cell)| cell.parse::<f64>().ok()).map(|at| (at * 1000.0).round() as i64));
+            // causes.csv has what came again and again in one row, which says when it was the last time.
+            let last = row.iter().filter_map(|cell| cell.split_once(", the last at ")?.1.split([',', ' ']).next());
+            let last = last.filter_map(|at| kubesquall::units::SimDuration::parse_with_days(at).ok());
+            found.extend(last.map(|at| (at.as_nanos() / 1_000_000) as i64));
         }
     }
     found

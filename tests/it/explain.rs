@@ -648,3 +648,33 @@ fn a_recovery_is_told_by_what_brought_it() {
     let back = story.steps.iter().find(|step| format!("{:?}", step.says).contains("back by itself")).expect("a return");
     assert!(format!("{:?}", back.because[0].says).contains("Crash of n-0 ends"), "{back:#?}");
 }
+
+#[test]
+fn a_service_has_fewer_endpoints_for_a_pod_that_left_and_more_for_one_that_came() {
+    let web = workload("Deployment", "web", 8, "");
+    let service = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: default}, spec: {selector: {app: web}, ports: [{port: \
+                   80}]}}";
+    let timeline = "{at: 1m, kubectl: drain n-0}, {at: 3m, kubectl: uncordon n-0}, {at: 5m, kubectl: drain n-1}";
+    let dir = played("", timeline, &[&web, service]);
+    let table = fs::read_to_string(dir.path().join("run").join("causes.csv")).expect("the causes");
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    let (mut ready, mut falls, mut rises) = (8, 0, 0);
+    for row in &rows {
+        let Some(count) = row[2].strip_prefix("service/default/web has ") else { continue };
+        let count: i32 = count.strip_suffix(" ready endpoints").expect("a count").parse().expect("a number");
+        let cause = rows.iter().find(|of| of[0] == row[3]).expect("a cause");
+        if count < ready {
+            falls += 1;
+            assert!(cause[2].contains(" marked for deletion ("), "{row:?} follows from {cause:?}");
+        } else if count > ready {
+            rises += 1;
+            assert!(
+                cause[2].ends_with(" is Running") || cause[2].ends_with(" Ready=True"),
+                "{row:?} follows from {cause:?}"
+            );
+        }
+        ready = count;
+    }
+    assert!(falls >= 3 && rises >= 3 && ready == 8, "{falls} {rises} {ready}");
+}

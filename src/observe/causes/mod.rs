@@ -1,5 +1,6 @@
 //! `causes.csv`: the causal chain that `explain` walks.
 
+mod endpoints;
 mod words;
 
 use std::collections::hash_map::Entry;
@@ -20,6 +21,7 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
+use endpoints::Endpoints;
 use words::{Said, describe, not_scheduled};
 
 /// A row of `causes.csv`.
@@ -96,6 +98,7 @@ pub(super) struct Causes {
     nodes: FxHashMap<NodeId, CauseId>,
     /// Pods whose eviction was refused, and the last time that it was.
     kept: FxHashMap<PodId, KeptPod>,
+    endpoints: Endpoints,
 }
 
 /// A pod whose eviction was refused again and again: all that is one row.
@@ -190,6 +193,7 @@ impl Causes {
         if !self.keeps {
             return;
         }
+        self.endpoints.begin(store);
         let others = store.budgets.iter().map(|(id, _)| Named::Budget(id));
         let others = others.chain(store.services.iter().map(|(id, _)| Named::Service(id)));
         let others = others.chain(store.volumes.volumes().map(|(id, _)| Named::Volume(id)));
@@ -259,16 +263,22 @@ impl Causes {
             if let Entry::Vacant(place) = self.names.entry(named) {
                 let Some(name) = named.name(store) else { return parent };
                 place.insert(name.clone());
-                return self.push(at, parent, format!("{name} created"));
+                let effect = self.push(at, parent, format!("{name} created"));
+                self.endpoints.told(what, effect, store);
+                return effect;
             }
         }
         let effect = match describe(what, store) {
             Some(Said { nature, text }) => {
-                let parent = self.node_history(what, parent);
+                let parent = match what {
+                    Changed::EndpointsChanged(service) => self.endpoints.written(*service, store).unwrap_or(parent),
+                    _ => self.node_history(what, parent),
+                };
                 self.push_of(at, parent, nature, text)
             }
             None => parent,
         };
+        self.endpoints.told(what, effect, store);
         if let Some((_, Nature::Node(node))) = self.row(effect) {
             self.nodes.insert(node, effect);
         }

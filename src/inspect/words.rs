@@ -14,6 +14,13 @@ pub(super) fn deletion(cause: &str, taken_away: bool) -> String {
     Words::of_all().deletions.get(cause).map_or_else(|| format!("Deleted ({cause})"), Clone::clone)
 }
 
+/// The same in two: when it was stands between what was done and why, `, as its node is gone`.
+pub(super) fn deletion_and_why(cause: &str, taken_away: bool) -> (String, String) {
+    let mut done = deletion(cause, taken_away);
+    let why = done.find(", as ").map_or_else(String::new, |place| done.split_off(place));
+    (done, why)
+}
+
 /// A row of `causes.csv` as a sentence about its object; none if it says nothing to people.
 pub(super) fn says(causes: &Causes, effect: usize) -> Option<Sentence> {
     let what = &causes.effects[effect].what;
@@ -74,7 +81,7 @@ pub(super) fn was_ready(causes: &Causes, object: &str, effect: usize) -> bool {
 }
 
 /// What the timeline or a component did of its own.
-fn action(what: &str) -> String {
+pub(super) fn action(what: &str) -> String {
     let Some(action) = what.strip_prefix("scenario: ") else { return what.to_owned() };
     let ending = [" begins", " ends"].into_iter().find(|ending| action.ends_with(ending)).unwrap_or_default();
     let Some((fault, hit)) = action[..action.len() - ending.len()].split_once(" of ") else { return action.to_owned() };

@@ -645,8 +645,11 @@ fn a_recovery_is_told_by_what_brought_it() {
     let agent = workload("DaemonSet", "agent", 0, "");
     let dir = played("", "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 5m}}", &[&agent]);
     let story = tell(&dir.path().join("run"), "daemonset/agent").expect("a story");
-    let back = story.steps.iter().find(|step| format!("{:?}", step.says).contains("back by itself")).expect("a return");
-    assert!(format!("{:?}", back.because[0].says).contains("Crash of n-0 ends"), "{back:#?}");
+    let back =
+        story.steps.iter().find(|step| format!("{:?}", step.says).contains("not Ready, and back")).expect("a return");
+    let said = format!("{:?}", back.says);
+    assert!(said.contains(", after the end of Crash of n-0 at ") && !said.contains("by itself"), "{back:#?}");
+    assert!(format!("{:?}", back.because[0].says).contains("Crash of n-0 begins"), "{back:#?}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The arithmetic of a recovery, term by term: last heartbeat + grace + monitor pass + limiter + toleration + client rate limit + start =
 //! Ready again. Each term begins where the one before ends.
 
+use std::collections::BTreeMap;
+
 use super::super::record::{Pod, Record, Timer};
 use super::super::sentence::Sentence;
 use super::super::words;
@@ -207,11 +209,13 @@ pub(super) fn not_to_come(record: &Record, position: usize) -> Option<&'static s
     }
 }
 
-/// From the failure to Ready again; none for a pod that is not lost, or for which nothing is to come.
-pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> Option<Sum> {
+/// From the failure to Ready again, by way of all that came and ended before they were; none for a pod that is not lost, or for which
+/// nothing is to come. `replaced` has who came for whom.
+pub(super) fn recovery(record: &Record, position: usize, replaced: &BTreeMap<usize, usize>) -> Option<Sum> {
     let pod = &record.pods[position];
     let lost = pod.ended()?;
-    if next.is_none() && not_to_come(record, position).is_some() {
+    let next_of = |position: usize| replaced.get(&position).copied();
+    if next_of(position).is_none() && not_to_come(record, position).is_some() {
         return None;
     }
     let eviction = eviction(record, pod);
@@ -221,12 +225,14 @@ pub(super) fn recovery(record: &Record, position: usize, next: Option<&Pod>) -> 
     };
     let stopped = record.disruptions.get(&position).and_then(|of| of.stopped).filter(|at| *at < lost);
     let mut is_over = false;
-    match next {
-        None => {
-            let why = Sentence::new("nothing came in its place by the end of the run");
-            terms.until_by(Process::ControllerManager, "recreate", record.end, &why);
-        }
-        Some(next) => is_over = began_anew(&mut terms, pod, next, record.end),
+    if next_of(position).is_none() {
+        let why = Sentence::new("nothing came in its place by the end of the run");
+        terms.until_by(Process::ControllerManager, "recreate", record.end, &why);
+    }
+    let mut of = position;
+    while let Some(next) = next_of(of).filter(|_| !is_over) {
+        is_over = began_anew(&mut terms, &record.pods[of], &record.pods[next], record.end);
+        of = next;
     }
     let from = match (&eviction, stopped) {
         (Some(_), _) => "From the last sign of life",
@@ -341,7 +347,8 @@ pub(super) fn ending(record: &Record, pod: &Pod) -> Option<Sentence> {
     if let Some(eviction) = eviction(record, pod) {
         return Some(eviction.prose(lost));
     }
-    let mut said = Sentence::new(words::deletion(&pod.cause, pod.taken_away)).text(" at ").at(lost);
+    let (done, why) = words::deletion_and_why(&pod.cause, pod.taken_away);
+    let mut said = Sentence::new(done).text(" at ").at(lost).text(why);
     if pod.cause == "DeletionByPodGC"
         && let Some(node) = &pod.node
         && let Some(gone) = deleted_at(record, node, lost)

@@ -34,7 +34,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
         }
         let next = replaced.get(&position).map(|next| &record.pods[*next]);
         if pod.taken_away || next.is_some() {
-            story.sums.extend(arithmetic::recovery(record, position, next));
+            story.sums.extend(arithmetic::recovery(record, position, &replaced));
         }
     }
     story.steps.sort_by_key(|step| step.at);

@@ -25,7 +25,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     let recoveries = members
         .iter()
         .filter(|pod| record.pods[**pod].taken_away)
-        .filter_map(|pod| arithmetic::recovery(record, *pod, replaced.get(pod).map(|next| &record.pods[*next])));
+        .filter_map(|pod| arithmetic::recovery(record, *pod, &replaced));
     let slowest = recoveries.max_by_key(|sum| sum.together).map(|mut sum| {
         sum.title = format!("Its longest recovery. {}", sum.title);
         sum
@@ -177,10 +177,12 @@ fn loss(
     if let Some(node) = node {
         says = says.text(" on ").object(format!("node/{node}"));
     }
-    says = says.text(format!(": {}", words::deletion(cause, taken_away)));
+    let (done, why) = words::deletion_and_why(cause, taken_away);
+    says = says.text(format!(": {done}"));
     if let Some(last) = pods.last().and_then(|pod| pod.ended()).filter(|last| *last > at) {
         says = says.text(", the last at ").at(last);
     }
+    says = says.text(why);
     let next: Vec<&Pod> = lost.iter().filter_map(|pod| replaced.get(pod)).map(|next| &record.pods[*next]).collect();
     let missed = lost.iter().filter(|pod| {
         record.disruptions.contains_key(pod)
@@ -261,15 +263,19 @@ fn returns(record: &Record, members: &BTreeSet<usize>) -> Vec<Step> {
     };
     let stay: Vec<Step> = stay.into_iter().map(stays).collect();
     let step = |((lost, back), (from, to, pods)): ((usize, usize), (SimTime, SimTime, Vec<&str>))| {
-        let says = Sentence::default().list(pods.into_iter()).text(": not Ready, and back by itself at ").at(to);
-        let link = |row: usize, before: &str| {
-            let says = Sentence::new(before).then(words::clause(causes, row));
-            Because { at: causes.effects[row].at, says }
+        let says = Sentence::default().list(pods.into_iter()).text(": not Ready, and back ");
+        let brought = &causes.effects[back];
+        let says = if back != lost && object_of(&brought.what).is_none() {
+            let action = words::action(&brought.what);
+            let by = match action.strip_suffix(" ends") {
+                Some(fault) => format!(", after the end of {fault} at "),
+                None => format!(", because of {action} at "),
+            };
+            says.text("at ").at(to).text(by).at(brought.at)
+        } else {
+            says.text("by itself at ").at(to)
         };
-        let mut because = vec![link(lost, "")];
-        if back != lost && object_of(&causes.effects[back].what).is_none() {
-            because.insert(0, link(back, "back by "));
-        }
+        let because = vec![Because { at: causes.effects[lost].at, says: words::clause(causes, lost) }];
         Step { at: from, says, because, origin: Some(super::origin(causes, lost)) }
     };
     found.into_iter().map(step).chain(stay).collect()

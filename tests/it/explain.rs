@@ -365,9 +365,8 @@ fn a_budget_that_allows_other_numbers_is_told_by_when_it_allows_none() {
     let turns = ["Allows 1 disruption\"", "Allows no disruption\"", "Allows 1 disruption\""];
     assert!(said.len() == 3 && said.iter().zip(turns).all(|(said, turn)| said.contains(turn)), "{said:#?}");
     let table = fs::read_to_string(run.join("causes.csv")).expect("the causes");
-    let row = |line: &'_ str| {
-        Some(line.split_once("poddisruptionbudget/default/web allows ")?.1.split(',').next()?.parse().ok()?)
-    };
+    let row =
+        |line: &'_ str| line.split_once("poddisruptionbudget/default/web allows ")?.1.split(',').next()?.parse().ok();
     let allowed: Vec<u32> = table.lines().filter_map(row).collect();
     let changes = allowed.windows(2).filter(|pair| pair[0] != pair[1] && !pair.contains(&0)).count();
     let told =

@@ -44,8 +44,7 @@ impl Endpoints {
     pub(super) fn begin(&mut self, store: &Store) {
         self.ready.extend(store.services.iter().map(|(id, _)| (id, ready_of(id, store))));
         let pods = store.pods().map(|(id, pod)| (id, serves(pod)));
-        self.pods
-            .extend(pods.map(|(id, serves)| (id, Turns { serves, up: CauseId::NONE, down: CauseId::NONE })));
+        self.pods.extend(pods.map(|(id, serves)| (id, Turns { serves, up: CauseId::NONE, down: CauseId::NONE })));
     }
 
     /// A change has been told by this row.
@@ -55,7 +54,8 @@ impl Endpoints {
             Changed::PodUpdated { pod, delta, before } => {
                 let Some(now) = store.pod(*pod) else { return };
                 // An eviction writes a condition and deletes in one, and is told in two rows: the second is the deletion.
-                let is_to_be_deleted = !delta.touches(PodDelta::DELETION) && self.pods.get(pod).is_some_and(|of| of.serves);
+                let is_to_be_deleted =
+                    !delta.touches(PodDelta::DELETION) && self.pods.get(pod).is_some_and(|of| of.serves);
                 let serves = if is_to_be_deleted { is_up(now) } else { serves(now) };
                 (*pod, serves, before.as_ref().is_some_and(|before| before.labels != now.labels))
             }

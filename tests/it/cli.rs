@@ -9,6 +9,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::binary::{self, Said};
 use super::determinism::files;
 use super::expected::difference;
 
@@ -23,22 +24,8 @@ fn small() -> TempDir {
     dir
 }
 
-struct Said {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
 fn kubesquall(dir: &Path, arguments: &str) -> Said {
-    let output = Command::cargo_bin("kubesquall")
-        .expect("the binary")
-        .current_dir(dir)
-        .args(arguments.split_whitespace())
-        .timeout(Duration::from_secs(60))
-        .output()
-        .expect("the binary runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Said { status: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    binary::kubesquall(dir, arguments, "")
 }
 
 /// Compares everything that a command says with `tests/cli/<name>.txt`.

@@ -7,6 +7,7 @@ use kubesquall::{Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOpt
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::binary::kubesquall;
 use super::dice::Dice;
 use super::random;
 
@@ -119,14 +120,12 @@ fn what_was_not_played_passes_no_condition_and_is_compared_with_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("cluster.yaml"), cluster).expect("a cluster");
     let forecast = |arguments: &str| {
-        let mut command = assert_cmd::Command::cargo_bin("kubesquall").expect("the binary");
-        let output = command.current_dir(&dir).args(["forecast", "cluster.yaml", "--no-charts"]);
-        let output = output.args(arguments.split(' ')).output().expect("it runs");
-        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+        let said = kubesquall(dir.path(), &format!("forecast cluster.yaml --no-charts {arguments}"), "");
+        (said.status, said.stdout + &said.stderr)
     };
     for figure in ["lost_traffic_min_per_year>10", "node_worst_min>5", "findings>0", "blocked_per_year>0"] {
         let (status, said) = forecast(&format!("--plays 0 --out none --fail-on {figure}"));
-        assert_eq!(status, Some(1), "{figure}: {said}");
+        assert_eq!(status, 1, "{figure}: {said}");
         assert!(said.contains("is not known"), "{said}");
         assert!(!said.contains("NaN") && !said.contains("unknown min"), "{said}");
     }

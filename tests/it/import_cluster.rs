@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kubesquall::diagnostics::Severity;
@@ -16,6 +15,8 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use super::binary::{Said, kubesquall};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bundles").join(name)
@@ -442,15 +443,8 @@ fn real_recordings_are_read() {
 }
 
 fn run(dir: &Path, arguments: &str, stdin: &[u8]) -> (i32, String, String) {
-    let output = Command::cargo_bin("kubesquall")
-        .expect("the binary")
-        .current_dir(dir)
-        .args(arguments.split_whitespace())
-        .write_stdin(stdin)
-        .output()
-        .expect("the binary runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    let Said { status, stdout, stderr } = kubesquall(dir, arguments, stdin);
+    (status, stdout, stderr)
 }
 
 #[test]

@@ -3,30 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
 use kubesquall::state::PodPhase;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-struct Said {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn kubesquall(dir: &Path, arguments: &str, stdin: &str) -> Said {
-    let output = Command::cargo_bin("kubesquall")
-        .expect("the binary")
-        .current_dir(dir)
-        .args(arguments.split_whitespace())
-        .write_stdin(stdin)
-        .output()
-        .expect("the binary runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Said { status: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
-}
+use super::binary::kubesquall;
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
@@ -51,10 +34,10 @@ fn standard_input_stands_for_a_file() {
     let of_file = kubesquall(dir.path(), "schedule -f dump/state.yaml", "");
     assert!(of_file.stdout.starts_with("default/p -> n1"), "{}{}", of_file.stdout, of_file.stderr);
     for arguments in ["schedule -f -", "schedule -f dump", "schedule -f dump/*.yaml"] {
-        let said = kubesquall(dir.path(), arguments, &state);
+        let said = kubesquall(dir.path(), arguments, state.as_str());
         assert_eq!((said.status, &said.stdout), (0, &of_file.stdout), "{arguments}: {}", said.stderr);
     }
-    let said = kubesquall(dir.path(), "check -", &state);
+    let said = kubesquall(dir.path(), "check -", state.as_str());
     assert_eq!(said.status, 0, "{}", said.stderr);
     assert!(said.stdout.starts_with("-: manifests: 2 objects"), "{}", said.stdout);
     let said = kubesquall(dir.path(), "run - --no-charts --out r", SCENARIO);

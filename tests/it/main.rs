@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod binary;
 mod breaks;
 mod causes;
 mod cli;

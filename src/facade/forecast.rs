@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
-use crate::scenario;
 use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
 use crate::study::{Journal, Patches, Progress, Shard};
 
@@ -276,9 +276,8 @@ impl Forecast {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let results = forecast::work_out(&self.forecast, &options.with(journal), &threads)?;
         let patches = results.patches(&self.forecast);
-        let scenario = &self.forecast.scenario;
-        let inputs = scenario.inputs().map(Path::to_owned).collect();
-        Ok(ForecastOutcome { results, patches, lock_file: scenario::lock_file(scenario), inputs })
+        let inputs = self.forecast.scenario.inputs().map(Path::to_owned).collect();
+        Ok(ForecastOutcome { results, patches, lock_file: Arc::clone(&self.forecast.lock_file), inputs })
     }
 
     #[cfg(feature = "cli")]
@@ -292,7 +291,7 @@ impl Forecast {
 pub struct ForecastOutcome {
     pub(crate) results: ForecastResults,
     patches: Vec<(String, Patches)>,
-    lock_file: String,
+    lock_file: Arc<str>,
     inputs: Vec<PathBuf>,
 }
 

@@ -133,8 +133,7 @@ impl Sample {
     pub fn quantile_interval(&self, share: f64, confidence: f64) -> Option<(f64, f64)> {
         let (n, tail) = (self.len(), (1.0 - confidence) / 2.0);
         // How many of n observations lie below the quantile is binomial.
-        let at_most =
-            |k: usize| if k >= n { 1.0 } else { incomplete_beta((n - k) as f64, (k + 1) as f64, 1.0 - share) };
+        let at_most = |k: usize| binomial_at_most(k, n, share);
         let first_above = |p: f64| {
             let (mut low, mut high) = (0, n);
             while low < high {
@@ -296,6 +295,11 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     libm::exp(log_front) * fraction / a
 }
 
+/// How likely something that happens with that probability happens at most `k` times in `n` trials.
+pub(super) fn binomial_at_most(k: usize, n: usize, probability: f64) -> f64 {
+    if k >= n { 1.0 } else { incomplete_beta((n - k) as f64, (k + 1) as f64, 1.0 - probability) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,5 +400,16 @@ mod tests {
         let half = 2.776_445 * 2.5f64.sqrt() / 5f64.sqrt();
         assert!((interval.high - 3.0 - half).abs() < 1e-5 && (interval.half_width() - half).abs() < 1e-5);
         assert!(!interval.has_zero());
+    }
+
+    #[test]
+    fn a_coin_falls_so() {
+        let close = |better: usize, worse: usize, expected: f64| {
+            assert!((binomial_at_most(worse, better + worse, 0.5) - expected).abs() < 1e-12);
+        };
+        close(6, 0, 1.0 / 64.0);
+        close(4, 1, 6.0 / 32.0);
+        close(0, 0, 1.0);
+        close(0, 3, 1.0);
     }
 }

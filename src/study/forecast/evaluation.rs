@@ -14,7 +14,7 @@ use crate::observe::WorkloadKey;
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Script};
 use crate::state::Store;
-use crate::study::statistics::{Interval, Sample};
+use crate::study::statistics::{Interval, Sample, binomial_at_most};
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -186,20 +186,7 @@ pub(super) fn is_told(before: &[f64], after: &[f64]) -> bool {
     let pairs = || before.iter().zip(after);
     let better = pairs().filter(|(before, after)| before > after).count();
     let worse = pairs().filter(|(before, after)| before < after).count();
-    saved.mean > 0.0 && sign_test(better, worse) <= (1.0 - CONFIDENCE) / 2.0
-}
-
-/// How likely a fair coin falls on one side at least so often, of all throws.
-fn sign_test(better: usize, worse: usize) -> f64 {
-    let throws = better + worse;
-    // 2^-throws times the ways to choose at most `worse` of them.
-    let mut ways = libm::pow(0.5, throws as f64);
-    let mut sum = 0.0;
-    for chosen in 0..=worse {
-        sum += ways;
-        ways *= (throws - chosen) as f64 / (chosen + 1) as f64;
-    }
-    sum
+    saved.mean > 0.0 && binomial_at_most(worse, better + worse, 0.5) <= (1.0 - CONFIDENCE) / 2.0
 }
 
 /// Whom planned work waits for in vain: units whose budgets spare no pod, by the nodes of their pods; and those whose pods take
@@ -277,14 +264,5 @@ mod tests {
         assert!(!is_told(&before, &now_and_then), "four of six may be chance");
         assert!(!is_told(&after, &before));
         assert!(!is_told(&before, &before));
-    }
-
-    #[test]
-    fn a_coin_falls_so() {
-        let close = |better, worse, expected: f64| assert!((sign_test(better, worse) - expected).abs() < 1e-12);
-        close(6, 0, 1.0 / 64.0);
-        close(4, 1, 6.0 / 32.0);
-        close(0, 0, 1.0);
-        close(0, 3, 1.0);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -70,6 +71,8 @@ pub struct Forecast {
     pub year: SimDuration,
     /// Names of the random processes, in their order.
     pub faults: Vec<String>,
+    /// The cluster as a document that needs no other file.
+    pub lock_file: Arc<str>,
     /// Equal for clusters to which the same can happen.
     fingerprint: u64,
     pub(super) units: Units,
@@ -182,7 +185,8 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     let year = length_of_years(&all, settled.store().nodes().count(), calm.events);
     let objectives = units.objectives(&base.objectives);
     let name = base.name.clone();
-    let fingerprint = fingerprint(&base, &everything, &incidents);
+    let lock_file: Arc<str> = scenario::lock_file(&base).into();
+    let fingerprint = fingerprint(&lock_file, &everything, &incidents);
     Ok(Forecast {
         name,
         asked: question(paths, overrides, asked),
@@ -192,6 +196,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         assumed,
         year,
         faults,
+        lock_file,
         fingerprint,
         units,
         objectives,
@@ -203,9 +208,8 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
 }
 
 /// Of a cluster, what overrides let happen to it, and its incidents in their order.
-fn fingerprint(base: &ResolvedScenario, everything: &Overrides, incidents: &[Incident]) -> u64 {
-    let mut text = scenario::lock_file(base);
-    text.push_str(&everything.source().text);
+fn fingerprint(lock_file: &str, everything: &Overrides, incidents: &[Incident]) -> u64 {
+    let mut text = format!("{lock_file}{}", everything.source().text);
     for incident in incidents {
         let _ = write!(text, "\n{} {} {} {}", incident.id, incident.length, incident.per_year, incident.alike);
     }

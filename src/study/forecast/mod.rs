@@ -14,6 +14,7 @@ mod gate;
 mod incident;
 mod intake;
 mod played;
+mod proposal;
 mod rates;
 mod results;
 mod runbook;

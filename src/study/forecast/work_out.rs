@@ -1,6 +1,8 @@
 //! A forecast is worked out: what it costs as it is, what each change saves, what they save together.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::budget::{Budget, Player};
 use super::evaluation::{By, Evaluation, Variant, incidents, is_told, minutes, saving, years};
@@ -8,6 +10,7 @@ use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCos
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
+use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
 use super::results::{ForecastResults, Question};
 use super::runbook::Runbook;
 use super::toll::Observing;
@@ -26,15 +29,6 @@ const YEARS_MAX: u64 = 1000;
 
 /// Incidents that a change is played on besides planned work: those that cost its units most.
 const INCIDENTS_OF_A_FIX: usize = 12;
-
-/// What costs less than so many minutes a year and less than a minute in every incident is no finding.
-const COST_MIN: f64 = 0.5;
-
-/// A change has to save this share of what it is meant to save.
-const SHARE_MIN: f64 = 0.1;
-
-/// A change that saves at least this share of what the best one does is as good.
-const AS_GOOD: f64 = 0.9;
 
 /// How a forecast is worked out.
 #[derive(Debug, Default)]
@@ -64,7 +58,13 @@ pub(crate) fn work_out(
 ) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
     let player = Player::new(observing, &options.budget, threads)?;
-    let search = Search { forecast, player: &player, threads, years: options.years.unwrap_or(YEARS).max(2) };
+    let search = Search {
+        forecast,
+        player: &player,
+        threads,
+        years: options.years.unwrap_or(YEARS).max(2),
+        runbooks: RefCell::default(),
+    };
     let asked = Question {
         years: search.years,
         precision: options.precision,
@@ -87,6 +87,8 @@ struct Search<'a> {
     player: &'a Player<'a>,
     threads: &'a Threads,
     years: u64,
+    /// What somebody types, by the first and the last of the years that were asked for.
+    runbooks: RefCell<BTreeMap<(u64, u64), Rc<Runbook>>>,
 }
 
 /// The cluster as it is.
@@ -100,50 +102,6 @@ struct Base {
 struct Chosen {
     proposals: BTreeMap<Fix, Proposal>,
     dropped: Vec<Dropped>,
-}
-
-/// A change for those whom it helps most.
-#[derive(Default)]
-struct Proposal {
-    units: BTreeSet<usize>,
-    workloads: BTreeSet<String>,
-    /// What else helps some of them: how many, and what it saves them.
-    others: BTreeMap<Fix, (usize, f64)>,
-}
-
-/// What a change does for each unit.
-struct Tried {
-    fix: Fix,
-    workloads: BTreeSet<String>,
-    /// Minutes a year that each unit is better off, and the worst incident's minutes.
-    by_unit: BTreeMap<usize, Gain>,
-}
-
-#[derive(Copy, Clone, Debug, Default)]
-struct Gain {
-    /// Minutes a year, as the mean of paired years.
-    yearly: f64,
-    /// Whether these can be told from nothing.
-    is_certain: bool,
-    /// Minutes of all incidents that were compared, each once.
-    incidents: f64,
-    /// What these cost without the change.
-    incidents_before: f64,
-    /// Whether one of them costs half as much or less, and a minute less at least.
-    halves: bool,
-}
-
-impl Gain {
-    /// Whether the change is worth something to a unit that costs so many minutes a year.
-    fn pays(&self, cost: f64) -> bool {
-        let in_years = self.is_certain && self.yearly >= COST_MIN.max(SHARE_MIN * cost);
-        let in_incidents = self.halves && self.incidents >= 0.25 * self.incidents_before && self.yearly >= 0.0;
-        in_years || in_incidents
-    }
-
-    fn worth(&self) -> (f64, f64) {
-        (self.yearly, self.incidents)
-    }
 }
 
 impl Search<'_> {
@@ -321,7 +279,7 @@ impl Search<'_> {
         let wanted = (seeds.end - seeds.start) as usize;
         let variant = Variant::of(self.forecast, changes);
         let runbook = self.runbook(changes, seeds.clone());
-        let by = By { only: None, runbook: runbook.as_ref() };
+        let by = By { only: None, runbook: runbook.as_deref() };
         let years = years(self.forecast, self.player, &variant.settled, seeds, by, what);
         if years.len() < wanted {
             return None;
@@ -331,9 +289,10 @@ impl Search<'_> {
     }
 
     /// What somebody types in these years, if that is one of the changes.
-    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Option<Runbook> {
+    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Option<Rc<Runbook>> {
         let acts = changes.iter().any(|(fix, _)| *fix == Fix::OutOfService);
-        acts.then(|| Runbook::of(self.forecast, seeds, self.threads))
+        let played = || Rc::new(Runbook::of(self.forecast, seeds.clone(), self.threads));
+        acts.then(|| Rc::clone(self.runbooks.borrow_mut().entry((seeds.start, seeds.end)).or_insert_with(played)))
     }
 
     /// What changes take, in years such as these.
@@ -656,42 +615,6 @@ impl Search<'_> {
             plays,
             plays_left_out: wanted - plays,
             left_out: forecast.left_out.clone(),
-        }
-    }
-}
-
-/// Of two changes that go for the same, more and less far, a cluster is told one: the first, if it saves all together nearly as much.
-fn agree(proposals: &mut BTreeMap<Fix, Proposal>, tried: &[Tried]) {
-    for (position, first) in tried.iter().enumerate() {
-        let Some(second) = tried[position + 1..].iter().find(|second| first.fix.rival() == Some(second.fix)) else {
-            continue;
-        };
-        let (Some(a), Some(b)) = (proposals.get(&first.fix), proposals.get(&second.fix)) else { continue };
-        let units: Vec<usize> = a.units.union(&b.units).copied().collect();
-        let sum = |of: &Tried| {
-            let gains = units.iter().filter_map(|unit| of.by_unit.get(unit));
-            gains.map(|gain| gain.yearly).fold(0.0, |sum, gain| sum + gain)
-        };
-        let (winner, loser) = if sum(first) >= AS_GOOD * sum(second) { (first, second) } else { (second, first) };
-        let Some(lost) = proposals.remove(&loser.fix) else { continue };
-        let can = |path: &&String| winner.workloads.contains(*path);
-        let (moved, kept): (BTreeSet<String>, BTreeSet<String>) = {
-            let moved: BTreeSet<String> = lost.workloads.iter().filter(can).cloned().collect();
-            let kept = lost.workloads.difference(&moved).cloned().collect();
-            (moved, kept)
-        };
-        if !kept.is_empty() {
-            // The winner does not fit everybody: the others stay with what they have.
-            proposals.insert(loser.fix, lost);
-            continue;
-        }
-        let Some(winner) = proposals.get_mut(&winner.fix) else { continue };
-        winner.units.extend(lost.units);
-        winner.workloads.extend(moved);
-        for (fix, (count, sum)) in lost.others {
-            let of = winner.others.entry(fix).or_default();
-            of.0 += count;
-            of.1 += sum;
         }
     }
 }

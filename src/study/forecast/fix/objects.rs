@@ -43,10 +43,6 @@ pub(super) fn is_single(object: &Object) -> bool {
     replicas_of(object) == Some(1) && claims_of(object).is_empty() && !is_recreated
 }
 
-/// What is to be known before a second replica is run.
-pub(super) const MAY_IT_RUN_TWICE: &str =
-    "whether these applications can run twice at a time, kubesquall does not know";
-
 pub(super) fn pod_spec(object: &Object) -> Option<&PodSpec> {
     match object {
         Object::Pod(pod) => Some(&pod.spec),

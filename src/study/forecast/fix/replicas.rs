@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{MAY_IT_RUN_TWICE, is_single, price_of_a_pod_each, two_replicas};
+use super::objects::{is_single, price_of_a_pod_each, two_replicas};
 use super::{Change, Circumstances};
 use crate::model::Object;
 use crate::scenario::ResolvedScenario;
@@ -33,7 +33,7 @@ impl Change for SecondReplica {
     }
 
     fn caution(&self) -> Option<&'static str> {
-        Some(MAY_IT_RUN_TWICE)
+        Some("whether these applications can run twice at a time, kubesquall does not know")
     }
 
     fn price(&self, scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Price {

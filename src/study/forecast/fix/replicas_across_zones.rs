@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{MAY_IT_RUN_TWICE, change_templates, is_single, price_of_a_pod_each, spread, two_replicas};
+use super::objects::{change_templates, is_single, spread};
+use super::replicas::SecondReplica;
 use super::{Change, Circumstances};
 use crate::model::{Object, ZONE_LABEL};
 use crate::scenario::ResolvedScenario;
@@ -21,7 +22,7 @@ impl Change for AcrossZones {
     }
 
     fn cause(&self) -> [&'static str; 2] {
-        ["has a single pod", "have a single pod each"]
+        SecondReplica.cause()
     }
 
     fn fits(&self, object: &Object, _scenario: &ResolvedScenario, around: &Circumstances<'_>) -> bool {
@@ -29,15 +30,15 @@ impl Change for AcrossZones {
     }
 
     fn apply(&self, scenario: &mut ResolvedScenario, workloads: &BTreeSet<String>) {
-        two_replicas(&mut scenario.objects, workloads);
+        SecondReplica.apply(scenario, workloads);
         change_templates(&mut scenario.objects, workloads, |template, selector| spread(template, selector, ZONE_LABEL));
     }
 
     fn caution(&self) -> Option<&'static str> {
-        Some(MAY_IT_RUN_TWICE)
+        SecondReplica.caution()
     }
 
     fn price(&self, scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Price {
-        price_of_a_pod_each(&scenario.objects, workloads)
+        SecondReplica.price(scenario, workloads)
     }
 }

@@ -223,11 +223,17 @@ function showInstantOfBoth(sides, view) {
   draw();
 }
 
-/** A row of a table, with a link to its instant. @param {string} run @param {any} happening @param {string} [else_] */
-function happeningLine(run, happening, else_ = "nothing of the kind while both runs last") {
+/** A row of a table, with a link to its instant. @param {string} run @param {any} happening @param {boolean} isClose Whether a tenth of a second does not tell it from that of the other run */
+function happeningLine(run, happening, isClose) {
   return el("li", {}, el("span", { class: "side-name" }, `${run} run`), " ",
-    happening ? el("button", { class: "time", "data-ms": Math.round(happening.at_s * 1000) }, clock(happening.at_s * 1000)) : el("span", { class: "muted" }, "–"), " ",
-    happening ? named(happening.what) : el("span", { class: "muted" }, else_));
+    happening ? el("button", { class: "time", "data-ms": Math.round(happening.at_s * 1000) }, isClose ? `${happening.at_s.toFixed(3)} s` : clock(happening.at_s * 1000)) : el("span", { class: "muted" }, "–"), " ",
+    happening ? named(happening.what) : el("span", { class: "muted" }, "nothing of the kind while both runs last"));
+}
+
+/** Both rows at which runs went apart. @param {{before: any, after: any}} apart */
+export function apartLines({ before, after }) {
+  const isClose = Boolean(before && after && before.at_s !== after.at_s && clock(before.at_s * 1000) === clock(after.at_s * 1000));
+  return el("ul", { class: "steps" }, happeningLine("first", before, isClose), happeningLine("second", after, isClose));
 }
 
 /** @param {any} diff */
@@ -239,12 +245,11 @@ function showApart(diff) {
     return;
   }
   const link = (/** @type {number} */ at) => el("button", { class: "time", "data-ms": Math.round(at * 1000) }, clock(at * 1000));
-  const pair = (/** @type {any} */ of) => el("ul", { class: "steps" }, happeningLine("first", of.before), happeningLine("second", of.after));
   const { first, by_more: more, why } = divergence;
   fill(box,
     el("p", {}, "At ", link(first.at_s), ", because of ", named(why.text), typeof why.at_s === "number" && [" at ", link(why.at_s)], "."),
-    pair(first),
-    more && more.at_s > first.at_s && [el("p", {}, "By more than a second from ", link(more.at_s), " on:"), pair(more)]);
+    apartLines(first),
+    more && more.at_s > first.at_s && [el("p", {}, "By more than a second from ", link(more.at_s), " on:"), apartLines(more)]);
 }
 
 /** @param {any} diff */

@@ -14,13 +14,20 @@ export const PHASES = /** @type {const} */ ([
   ["recreate", "taken away, until its controller has made another"],
   ["schedule", "until the scheduler has bound it"],
   ["dead node", "bound to a machine that was down, which nobody had noticed: until it is up, or the pod has ended"],
-  ["pull and start", "until its containers run: images, volumes, start"],
+  ["attach volumes", "until its volumes are attached to its node: mostly until they are let go elsewhere"],
+  ["notice volumes", "until its kubelet has noticed that they are attached, for which it looks ever more seldom"],
+  ["pull and start", "until its containers run: images, start"],
   ["become Ready", "until its probes say so, and its containers stay up"],
   ["lost for good", "nothing makes it anew, as it had no controller: until the end of the run"],
 ]);
 
 /** Columns of disruptions.csv with lengths, in their order, and the phase of each. */
-const LENGTHS = /** @type {const} */ ([["detect_s", 0], ["wait_s", 1], ["recreate_s", 3], ["schedule_s", 4], ["dead_node_s", 5], ["start_s", 6], ["become_ready_s", 7]]);
+const LENGTHS = /** @type {const} */ ([["detect_s", 0], ["wait_s", 1], ["recreate_s", 3], ["schedule_s", 4], ["dead_node_s", 5], ["attach_s", 6], ["mount_s", 7], ["start_s", 8], ["become_ready_s", 9]]);
+
+/** The phases of what is lost for good, and of two milestones of a pod. */
+const LOST = 10;
+const START = 8;
+const BECOME_READY = 9;
 
 /** Why nothing is to come for a pod, by the outcomes of disruptions.csv; of the others something came, or is to come. */
 export const NOTHING_COMES = new Map([
@@ -28,7 +35,7 @@ export const NOTHING_COMES = new Map([
   ["node is gone", "it belonged to its node, which is gone"],
   ["owner is gone", "its owner is gone"],
   ["job has ended", "its Job has ended"],
-  ["no controller", "it had no controller, and is lost for good"],
+  ["no controller", "it has no controller that makes it anew"],
 ]);
 
 /** @typedef {{phase: number, from: number, to: number}} Piece */
@@ -90,7 +97,7 @@ export function fatesOf(table, model, podsByKey) {
       if (to > last) pieces.push({ phase, from: last, to });
       last = to;
     });
-    if (outcome(row) === "no controller" && model.end > last) pieces.push({ phase: 8, from: last, to: model.end });
+    if (outcome(row) === "no controller" && model.end > last) pieces.push({ phase: LOST, from: last, to: model.end });
     return { pod: podOf[row], replacement: replaced[podOf[row]], from, lost: lost[row], by: by(row), takenAway: takenAway(row), outcome: outcome(row), pieces };
   };
   return {
@@ -158,7 +165,7 @@ function firstWait({ pods, end }, pod) {
   if (over <= pods.created[pod]) return [];
   const pieces = [];
   let last = pods.created[pod];
-  for (const [phase, milestone] of [[4, pods.scheduled[pod]], [6, pods.started[pod]], [7, over]]) {
+  for (const [phase, milestone] of [[4, pods.scheduled[pod]], [START, pods.started[pod]], [BECOME_READY, over]]) {
     const to = Math.max(last, Math.min(milestone, over));
     if (to > last) pieces.push({ phase, from: last, to });
     last = to;

@@ -14,8 +14,10 @@ const PARTS = /** @type {const} */ ([
   ["recreate", "recreate", 3, "taken away, until its controller has made another"],
   ["schedule", "schedule", 4, "until the scheduler has bound it"],
   ["dead_node", "dead node", 5, "bound to a machine that was down, which nobody had noticed"],
-  ["start", "pull and start", 6, "until its containers run: images, volumes, start"],
-  ["become_ready", "become Ready", 7, "until its probes say so, and its containers stay up"],
+  ["attach", "attach volumes", 6, "until its volumes are attached to its node: mostly until they are let go elsewhere"],
+  ["mount", "notice volumes", 7, "until its kubelet has noticed that they are attached"],
+  ["start", "pull and start", 8, "until its containers run: images, start"],
+  ["become_ready", "become Ready", 9, "until its probes say so, and its containers stay up"],
 ]);
 
 /** Colors that there are for kinds of failure. */

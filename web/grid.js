@@ -1,7 +1,7 @@
 // A table of any number of rows: only those in sight are in the document, and it always says how many there are.
 
 import { el, fill, named } from "./dom.js";
-import { clock, count } from "./format.js";
+import { clock, count, inPairs, lasting } from "./format.js";
 
 /**
  * @typedef {object} GridColumn
@@ -91,6 +91,7 @@ export function objectLink(key, text = key) {
 export function sentenceNodes(parts) {
   return unbroken(parts.map((part) => {
     if (typeof part === "string") return named(part);
+    if ("lasting" in part) return named(inPairs(lasting(part.lasting)));
     return "at" in part ? timeLink(part.at) : objectLink(part.key);
   }));
 }

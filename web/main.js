@@ -11,6 +11,8 @@ import { fatesOf } from "./fates.js";
 import { timersOf } from "./timers.js";
 import { procedureBars, podsByWorkload } from "./lanes.js";
 import { causesOf, notesOf } from "./story.js";
+import { recordOf } from "./record.js";
+import { tell } from "./told.js";
 import { objectLink, unbroken } from "./grid.js";
 import { showPodCurve } from "./curves.js";
 import { showTimeline } from "./timeline.js";
@@ -177,12 +179,12 @@ async function start() {
   // Paper has another width.
   matchMedia("print").addEventListener("change", () => dispatchEvent(new Event("resize")));
   await painted();
-  const [causeTable, events, services, notModelled] = await Promise.all(["causes", "events", "services", "not-modelled"].map(loadTable));
-  Object.assign(tables, { causes: causeTable, events, services });
+  const [causeTable, events, services, traps, notModelled] = await Promise.all(["causes", "events", "services", "traps", "not-modelled"].map(loadTable));
+  Object.assign(tables, { causes: causeTable, events, services, traps });
   timeline.addProcedures(procedureBars(events, end));
   const teller = tellerOf(tables, model, summary, timers);
   const costs = showCosts(teller, view);
-  Object.assign(globalThis.kubesquall, { costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });
+  Object.assign(globalThis.kubesquall, { story: (/** @type {string} */ key) => tell(teller, key), costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });
   await painted();
   const keys = allKeys(model, teller);
   // Sentences name others, too, than those that they are about.
@@ -190,6 +192,7 @@ async function start() {
   for (const said of document.querySelectorAll(".verdict li .said > bdi")) linkNames(said, (key) => known.has(key));
   showEvents(events, known, view, timeline);
   showNotModelled(notModelled);
+  Object.assign(globalThis.kubesquall, { keys: () => keys });
   showStories(teller, view);
   showSearch(keys, view);
 }
@@ -210,7 +213,10 @@ function tellerOf(tables, model, summary, timers) {
     else podsByKey.set(model.pods.key(pod), [pod]);
   }
   const { offsets, order } = podsByWorkload(model);
-  return { model, tables, summary, fates: fatesOf(tables.disruptions, model, podsByKey), timers, causes: causesOf(tables.causes), notes: notesOf(tables.events), podsByKey, members: (workload) => order.subarray(offsets[workload], offsets[workload + 1]) };
+  const causes = causesOf(tables.causes);
+  const record = recordOf(tables, model, causes);
+  for (let pod = 0; pod < model.pods.count; pod++) if (record.wasUnready(pod)) causes.unreadyAtStart.add(model.pods.key(pod));
+  return { model, tables, summary, fates: fatesOf(tables.disruptions, model, podsByKey), timers, causes, record, notes: notesOf(tables.events), podsByKey, members: (workload) => order.subarray(offsets[workload], offsets[workload + 1]) };
 }
 
 /** For tests and those who embed the page: what the page takes the state at an instant to be. @param {View} view @param {Model} model */

@@ -1,9 +1,10 @@
 // The panel that tells an object's story, and the search that finds objects.
 
 import { byId, el, fill, named } from "./dom.js";
-import { count, lasting, seconds } from "./format.js";
+import { clock, count, lasting, seconds } from "./format.js";
 import { objectLink, sentenceNodes, timeLink } from "./grid.js";
-import { chain, clause, tell } from "./story.js";
+import { chain, clause } from "./story.js";
+import { tell } from "./told.js";
 
 /** @typedef {import("./story.js").Teller} Teller */
 /** @typedef {import("./view.js").View} View */
@@ -11,12 +12,12 @@ import { chain, clause, tell } from "./story.js";
 /** Steps that are shown before somebody asks for all. */
 const STEPS_SHOWN = 60;
 
-/** @param {import("./story.js").Term[]} terms */
+/** @param {import("./recovery.js").Term[]} terms */
 function sumTable(terms) {
   const rows = terms.map((term) => el("tr", {},
     el("th", { scope: "row" }, term.name),
     el("td", { class: "right" }, term.to === term.from ? "" : `${seconds(term.to - term.from)} s`),
-    el("td", { class: "right" }, timeLink(term.to)),
+    el("td", { class: "right" }, term.isTold ? timeLink(term.to) : el("span", { class: "muted", title: "a sum: no table has this instant" }, clock(term.to))),
     el("td", {}, sentenceNodes(term.why))));
   const [first, last] = [terms[0].from, terms[terms.length - 1].to];
   return el("table", { class: "sum" },

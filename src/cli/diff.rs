@@ -151,6 +151,12 @@ fn write_divergence(text: &mut String, found: &Diff) {
 
 /// What each run has there.
 fn write_apart(text: &mut String, apart: &Apart) {
+    // Two times that a tenth of a second does not tell apart are written to the millisecond.
+    let is_close = match (&apart.before, &apart.after) {
+        (Some(before), Some(after)) => moment(before.at_s) == moment(after.at_s) && before.at_s != after.at_s,
+        _ => false,
+    };
+    let moment = |at_s: f64| if is_close { format!("{at_s:.3} s") } else { moment(at_s) };
     for (name, side) in [("first", &apart.before), ("second", &apart.after)] {
         let said = match side {
             Some(Happening { at_s, what }) => format!("{:>11}  {}", moment(*at_s), cut(what, TEXT_LENGTH_MAX)),

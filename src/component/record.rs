@@ -208,6 +208,8 @@ pub enum Record {
         /// What becomes of it.
         phase: TimerPhase,
     },
+    /// The volumes of a pod that had to be attached are there, and its kubelet knows: its containers can start.
+    VolumesMounted(PodId),
 }
 
 /// A wait with a deadline that somebody might want to see run down. Each object has at most one of a kind at a time.

@@ -12,6 +12,12 @@ const ALIKE_MAX: usize = 5;
 /// Characters of a part of a name that says which one may be meant: fewer stand in any name.
 const PART_LENGTH_MIN: usize = 2;
 
+/// Kinds whose names a provisioner makes.
+const VOLUMES: [&str; 2] = ["persistentvolume", "persistentvolumeclaim"];
+
+/// Characters of a part of such a name that says which one is meant.
+const VOLUME_PART_LENGTH_MIN: usize = 4;
+
 /// The one object of a run that is meant: one that a table is about; else one to which something happened, or about which there are events.
 ///
 /// # Errors
@@ -56,6 +62,7 @@ pub(super) fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<
     let meant: Vec<&String> = known.iter().filter(|(name, _)| is_meant(name)).map(|(_, found)| found).collect();
     match meant[..] {
         [one] => Ok(one.clone()),
+        [] if let Some(volume) = volume_with(known, &wanted) => Ok(volume.clone()),
         [] => Err(InspectError::NoObject { object: object.to_owned(), alike: alike(known, object) }),
         _ => {
             let names = meant.iter().take(ALIKE_MAX).map(|name| (*name).clone()).collect();
@@ -63,6 +70,20 @@ pub(super) fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<
             Err(InspectError::SeveralObjects { object: object.to_owned(), names, more })
         }
     }
+}
+
+/// The one volume, or the one claim, with this in its name, which is long where a provisioner made it.
+fn volume_with<'a>(known: &'a BTreeMap<String, String>, wanted: &str) -> Option<&'a String> {
+    let (kind, part) = wanted.rsplit_once('/').unwrap_or(("", wanted));
+    let is_it = |name: &str| {
+        let (of, last) = (name.split('/').next().unwrap_or_default(), name.rsplit('/').next().unwrap_or_default());
+        VOLUMES.contains(&of) && (kind.is_empty() || of == kind) && last.contains(part)
+    };
+    if part.len() < VOLUME_PART_LENGTH_MIN {
+        return None;
+    }
+    let mut found = known.iter().filter(|(name, _)| is_it(name)).map(|(_, found)| found);
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Names that have this one in them, those of its kind first; and the nearest one, by its whole name or its last part.
@@ -118,6 +139,21 @@ mod tests {
             panic!("two are called web")
         };
         assert_eq!((names, more), (vec!["deployment/shop/web".to_owned(), "service/shop/web".to_owned()], 0));
+    }
+
+    #[test]
+    fn a_part_of_the_name_of_a_volume_is_enough_if_no_other_has_it() {
+        let mut known = known();
+        for volume in ["pvc-fa7a07ce-fba4-459b", "pvc-0b12c3d4-11aa-459b"] {
+            let name = format!("persistentvolume/{volume}");
+            known.insert(name.clone(), name);
+        }
+        let found = |object: &str| resolve(&known, object).ok();
+        assert_eq!(found("fa7a07ce").as_deref(), Some("persistentvolume/pvc-fa7a07ce-fba4-459b"));
+        assert_eq!(found("persistentvolume/pvc-0b12").as_deref(), Some("persistentvolume/pvc-0b12c3d4-11aa-459b"));
+        for unclear in ["459b", "pvc", "node/fa7a07ce", "fa7"] {
+            assert_eq!(found(unclear), None, "{unclear}");
+        }
     }
 
     #[test]

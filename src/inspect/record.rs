@@ -26,6 +26,8 @@ pub(super) struct Record {
     /// What came of the places of pods that were lost, by the position of the pod.
     pub(super) disruptions: BTreeMap<usize, Disruption>,
     pub(super) faults: Vec<Fault>,
+    /// What each trap decided about.
+    pub(super) trapped: BTreeMap<String, Vec<String>>,
     /// The changes of each workload, by `deployment/NS/NAME`: what is wanted as `workloads.csv` has it, and who is ready as the glossary
     /// counts. Its status, which that table has, too, comes later, and that of a StatefulSet counts a pod that is being deleted until its containers have ended.
     pub(super) workloads: BTreeMap<String, Vec<Counts>>,
@@ -111,6 +113,8 @@ pub(super) struct Timer {
 /// A row of `disruptions.csv`.
 #[derive(Clone, Debug)]
 pub(super) struct Disruption {
+    /// When its owner lost it.
+    pub(super) lost: SimTime,
     pub(super) outcome: String,
     /// The position of the pod that came in its place.
     pub(super) replacement: Option<usize>,
@@ -118,12 +122,19 @@ pub(super) struct Disruption {
     pub(super) stopped: Option<SimTime>,
     /// How long nobody noticed that, as its machine was down.
     pub(super) detect: SimDuration,
+    /// What held up the other pod once it was bound: that its machine was down, and that its volumes were elsewhere.
+    pub(super) dead_node: SimDuration,
+    pub(super) attach: SimDuration,
+    /// How long its kubelet did not notice that they were there.
+    pub(super) mount: SimDuration,
 }
 
 /// A row of `faults.csv`.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) kind: String,
+    /// What became of what it hit, in words.
+    pub(super) effect: String,
     pub(super) object: String,
     pub(super) began: SimTime,
     pub(super) ended: Option<SimTime>,
@@ -220,6 +231,7 @@ impl Record {
             taints: taints(run)?,
             timers: by_name(timers(run)?).into_iter().collect(),
             faults: faults(run)?,
+            trapped: trapped(run)?,
             workloads,
             services: services(run)?,
             events: by_name(events(run)?).into_iter().collect(),
@@ -352,31 +364,60 @@ fn disruptions(
     pods: &[Pod],
     by_name: &FxHashMap<String, Vec<usize>>,
 ) -> Result<BTreeMap<usize, Disruption>, TableError> {
-    let columns =
-        ["namespace", "name", "created_s", "outcome", "replacement", "replacement_created_s", "stopped_s", "detect_s"];
+    const COLUMNS: [&str; 12] = [
+        "namespace",
+        "name",
+        "created_s",
+        "lost_s",
+        "outcome",
+        "replacement",
+        "replacement_created_s",
+        "stopped_s",
+        "detect_s",
+        "dead_node_s",
+        "attach_s",
+        "mount_s",
+    ];
     let pod = |namespace: &str, name: &str, created: Option<SimTime>| {
         let of_name = by_name.get(&object_name("pod", namespace, name))?;
         of_name.iter().copied().find(|pod| Some(pods[*pod].created) == created)
     };
-    let found = rows(run, "disruptions.csv", columns, |row, cells| {
-        let [namespace, name, created, outcome, other, other_created, stopped, detect] = cells;
-        let namespace = text(row, namespace);
-        let lost = pod(namespace, text(row, name), time(row, created))?;
-        let replacement = pod(namespace, text(row, other), time(row, other_created));
-        let detect = time(row, detect).unwrap_or_default().saturating_since(SimTime::ZERO);
-        let outcome = text(row, outcome).to_owned();
-        Some((lost, Disruption { outcome, replacement, stopped: time(row, stopped), detect }))
+    let found = rows(run, "disruptions.csv", COLUMNS, |row, at| {
+        let namespace = text(row, at[0]);
+        let length = |column: usize| time(row, at[column]).unwrap_or_default().saturating_since(SimTime::ZERO);
+        let of = Disruption {
+            lost: time(row, at[3])?,
+            outcome: text(row, at[4]).to_owned(),
+            replacement: pod(namespace, text(row, at[5]), time(row, at[6])),
+            stopped: time(row, at[7]),
+            detect: length(8),
+            dead_node: length(9),
+            attach: length(10),
+            mount: length(11),
+        };
+        Some((pod(namespace, text(row, at[1]), time(row, at[2]))?, of))
     })?;
     Ok(found.into_iter().flatten().collect())
 }
 
 fn faults(run: &RunTables) -> Result<Vec<Fault>, TableError> {
-    let columns = ["kind", "object", "began_s", "ended_s"];
-    rows(run, "faults.csv", columns, |row, [kind, object, began, ended]| {
+    let columns = ["kind", "effect", "object", "began_s", "ended_s"];
+    rows(run, "faults.csv", columns, |row, [kind, effect, object, began, ended]| {
         let cell = |column: usize| text(row, column).to_owned();
         let (began, ended) = (time(row, began).unwrap_or_default(), time(row, ended));
-        Fault { kind: cell(kind), object: cell(object), began, ended }
+        Fault { kind: cell(kind), effect: cell(effect), object: cell(object), began, ended }
     })
+}
+
+/// What each trap decided about; nothing, if a version that had no such table has played the run.
+fn trapped(run: &RunTables) -> Result<BTreeMap<String, Vec<String>>, TableError> {
+    if !run.has_written("traps.csv") {
+        return Ok(BTreeMap::new());
+    }
+    let found = rows(run, "traps.csv", ["trap", "object"], |row, [trap, object]| {
+        (text(row, trap).to_owned(), text(row, object).to_owned())
+    })?;
+    Ok(by_name(found))
 }
 
 fn workloads(

@@ -4,7 +4,7 @@ use super::bound_pod::BoundPod;
 use super::timer::{NodeTimer, PodTimer, Timer};
 use super::worker::{Awaits, Launch, MountWait, Worker, WorkerState};
 use super::{Kubelets, settings};
-use crate::component::{Ctx, EventDraft, ObjectRef, Request};
+use crate::component::{Ctx, EventDraft, ObjectRef, Record, Request};
 use crate::state::{AttachmentPhase, NodeId, PersistentVolumeId, Pod, PodId, PodPhase, Store};
 use crate::units::SimDuration;
 
@@ -101,13 +101,19 @@ impl Kubelets {
                 ctx.cause = cause;
             }
             if !is_paused {
-                self.start(pod, ctx);
+                self.start_mounted(pod, ctx);
             }
             return;
         }
         let delay = look_up_wait(wait.failures);
         wait.failures += 1;
         wait.look_up = pod.arm_in(delay + LOOP_LAG + ctx.config.round_trip, PodTimer::LookUpVolumes, ctx);
+    }
+
+    /// The pod's volumes are mounted, and nothing else holds its containers.
+    fn start_mounted(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        ctx.record(Record::VolumesMounted(pod.id));
+        self.start(pod, ctx);
     }
 
     /// Remembers why a volume is there: what a pod that waits for it does next follows from that.
@@ -136,7 +142,7 @@ impl Kubelets {
         if wait.is_paused {
             wait.is_paused = false;
             if wait.is_mounted {
-                self.start(pod, ctx);
+                self.start_mounted(pod, ctx);
                 return;
             }
             wait.sync = pod.arm_in(SYNC_WAIT, PodTimer::MountSync, ctx);

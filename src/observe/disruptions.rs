@@ -118,6 +118,10 @@ pub enum Phase {
     Schedule,
     /// Until the machine that it is bound to is up.
     DeadNode,
+    /// Until its volumes are attached to its node.
+    Attach,
+    /// Until its kubelet has found them there.
+    Mount,
     /// Until its containers run.
     Start,
     /// Until it is Ready.
@@ -126,8 +130,17 @@ pub enum Phase {
 
 impl Phase {
     /// All, in their order.
-    pub const ALL: [Self; 7] =
-        [Self::Detect, Self::Wait, Self::Recreate, Self::Schedule, Self::DeadNode, Self::Start, Self::BecomeReady];
+    pub const ALL: [Self; 9] = [
+        Self::Detect,
+        Self::Wait,
+        Self::Recreate,
+        Self::Schedule,
+        Self::DeadNode,
+        Self::Attach,
+        Self::Mount,
+        Self::Start,
+        Self::BecomeReady,
+    ];
 
     /// Its name, as columns have it.
     #[must_use]
@@ -138,6 +151,8 @@ impl Phase {
             Self::Recreate => "recreate",
             Self::Schedule => "schedule",
             Self::DeadNode => "dead_node",
+            Self::Attach => "attach",
+            Self::Mount => "mount",
             Self::Start => "start",
             Self::BecomeReady => "become_ready",
         }
@@ -145,8 +160,22 @@ impl Phase {
 }
 
 impl DisruptionRow {
+    /// When the first phase begins: the pod stopped to serve, or was lost if it never did.
+    fn begins_at(&self) -> SimTime {
+        self.stopped_at.unwrap_or(self.lost_at)
+    }
+
+    /// How long a phase is in the file: between two instants as files have them, so that lengths and instants add up there.
     fn phase(&self, phase: Phase) -> SimDuration {
-        self.phases[phase as usize]
+        let before = |phases: usize| {
+            self.phases[..phases].iter().fold(self.begins_at(), |at, phase| at + *phase).to_milliseconds()
+        };
+        before(phase as usize + 1).saturating_since(before(phase as usize))
+    }
+
+    /// The sum of the lengths that the file has.
+    fn phases_together(&self) -> SimDuration {
+        Phase::ALL.into_iter().fold(SimDuration::ZERO, |sum, phase| sum + self.phase(phase))
     }
 
     /// From when the pod stopped to serve, or was lost if it never did, until another was Ready, none was to come, or the run ended.
@@ -236,14 +265,22 @@ impl Row for DisruptionRow {
             Column::duration("dead_node_s", "for how long the machine that it was bound to was down", |row| {
                 row.phase(Phase::DeadNode)
             }),
-            Column::duration("start_s", "until its containers ran: images, volumes, start", |row| {
+            Column::duration(
+                "attach_s",
+                "until the volumes that have to be attached were attached to its node: mostly until they were let go elsewhere",
+                |row| row.phase(Phase::Attach),
+            ),
+            Column::duration("mount_s", "until its kubelet had noticed that, which looks ever more seldom", |row| {
+                row.phase(Phase::Mount)
+            }),
+            Column::duration("start_s", "until its containers ran: images, start", |row| {
                 row.phase(Phase::Start)
             }),
             Column::duration("become_ready_s", "until it was Ready", |row| row.phase(Phase::BecomeReady)),
             Column::duration(
                 "total_s",
                 "all of these: until another pod was Ready or had ended, until `lost_s` if none is to come, else until the run ended",
-                DisruptionRow::total,
+                DisruptionRow::phases_together,
             ),
         ],
     };
@@ -452,6 +489,8 @@ fn row(lost: usize, fate: Fate, pods: &[PodRow], key: &OwnerKey<'_>, end: SimTim
         milestone(|other| Some(other.created_at)),
         milestone(|other| other.scheduled_at),
         milestone(|other| other.machine_up_at),
+        milestone(|other| other.mounts.attached_at),
+        milestone(|other| other.mounts.mounted_at),
         milestone(|other| other.started_at),
         until,
     ];

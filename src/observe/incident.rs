@@ -12,7 +12,7 @@ use super::services::ServiceOutcome;
 use super::verdict::{Matter, Sentence, names, sentence, whole_seconds};
 use crate::component::Stops;
 use crate::diagnostics::Tone;
-use crate::units::{SimTime, counted};
+use crate::units::{InDays, SimDuration, SimTime, counted};
 
 /// Kinds of faults that are told one by one.
 const KINDS_MAX: usize = 4;
@@ -85,6 +85,11 @@ fn by_kind(rows: &[FaultRow]) -> Vec<Vec<Strike<'_>>> {
     kinds.into_iter().map(|(_, strikes)| strikes).collect()
 }
 
+/// An instant to the second: a review is not helped by more.
+fn told(at: SimTime) -> InDays {
+    InDays(SimDuration::from_secs(at.saturating_since(SimTime::ZERO).as_secs()))
+}
+
 /// `3 machines, all of zone b, lost power (Crash) from 5m0s to 25m0s: node/worker-1, …`.
 fn of_kind(strikes: &[Strike<'_>], inventory: &[InventoryRow]) -> String {
     let Some(first) = strikes.first().and_then(|strike| strike.rows.first()) else { return String::new() };
@@ -102,14 +107,17 @@ fn of_kind(strikes: &[Strike<'_>], inventory: &[InventoryRow]) -> String {
     };
     let when = match strikes {
         [one] => match one.ended {
-            Some(ended) if ended == one.began => format!("at {}", one.began.moment()),
-            Some(ended) => format!("from {} to {}", one.began.moment(), ended.moment()),
-            None => format!("from {} on, to the end of the run", one.began.moment()),
+            Some(ended) if ended == one.began => format!("at {}", told(one.began)),
+            Some(ended) if ended.saturating_since(one.began) < SimDuration::from_secs(1) => {
+                format!("from {} to {}", one.began.moment(), ended.moment())
+            }
+            Some(ended) => format!("from {} to {}", told(one.began), told(ended)),
+            None => format!("from {} on, to the end of the run", told(one.began)),
         },
         several => {
             let to = several.iter().map(|strike| strike.ended).try_fold(SimTime::ZERO, |last, at| Some(last.max(at?)));
-            let to = to.map_or_else(|| "the end of the run".to_owned(), |to| to.moment().to_string());
-            format!("in {} faults between {} and {to}", several.len(), several[0].began.moment())
+            let to = to.map_or_else(|| "the end of the run".to_owned(), |to| told(to).to_string());
+            format!("in {} faults between {} and {to}", several.len(), told(several[0].began))
         }
     };
     let which = if first.stops == Stops::Process { String::new() } else { format!(": {}", names(&named)) };

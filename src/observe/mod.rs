@@ -9,6 +9,7 @@ mod glossary;
 mod incident;
 mod jobs;
 mod missed;
+mod mounts;
 mod not_modelled;
 mod objective;
 mod observer;
@@ -89,6 +90,7 @@ observers! {
         cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
         services::Services => services: ServiceRow;
         transcript::Transcripts => transcript: TranscriptRow;
+        trapped::Trapped => trapped: TrappedRow;
     }
     summary {
         counts: summary::Tallies;
@@ -208,6 +210,9 @@ impl Observers {
 
     /// A component recorded a fact.
     pub fn recorded(&mut self, now: SimTime, cause: CauseId, record: &Record, store: &Store) {
+        if self.detail != Detail::Nothing {
+            self.pods.recorded(now, record);
+        }
         self.others_recorded(now, record, store);
         self.causes.recorded(now, cause, record, store);
     }
@@ -242,6 +247,8 @@ impl Observers {
         let orders = std::mem::take(&mut self.orders).finish();
         let mut workloads = std::mem::take(&mut self.slo).finish(end);
         std::mem::take(&mut self.daemons).finish(end, &mut workloads);
+        let mut traps = self.traps.take().map(|traps| traps.finish(end, store)).unwrap_or_default();
+        self.trapped.finish(&mut traps);
         let found = summary::Found {
             pods,
             disruptions: self.disruptions.rows(),
@@ -249,7 +256,7 @@ impl Observers {
             services: self.services.take_outcomes(end),
             jobs: std::mem::take(&mut self.jobs).finish(),
             orders: &orders,
-            traps: self.traps.take().map(|traps| traps.finish(end, store)).unwrap_or_default(),
+            traps,
             extremes: self.cluster.extremes(),
             rollouts: std::mem::take(&mut self.rollouts).finish(end, store),
         };

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::cause::{is_disruption, is_loss};
+use super::mounts::{Mounts, users};
 use super::observer::Keeps;
 use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use super::workload::WorkloadKey;
 use crate::arena::{self, Symbol};
-use crate::component::controller_name;
+use crate::component::{Record, controller_name};
 use crate::model::QosClass;
 use crate::state::{
     CauseId, Change, Changed, DeletionCause, DisruptionReason, MachineChange, NodeId, ObjectDelta, Owner, Pod,
@@ -81,6 +82,8 @@ pub struct PodRow {
     pub(super) noticed_at: Option<SimTime>,
     /// When its machine was up for it to start: when it was bound, or later; none if the machine is down.
     pub(super) machine_up_at: Option<SimTime>,
+    /// When its volumes were there for it to start.
+    pub(super) mounts: Mounts,
     /// Whether it had ended by itself before its deletion was asked for: what deletes it then takes nothing away.
     pub had_ended: bool,
 }
@@ -163,6 +166,12 @@ impl Pods {
                 row.close(change.at);
                 row.taken_away().filter(|_| !was_taken)
             }
+            Changed::AttachmentChanged { volume, node } => {
+                for (id, pod) in users(*volume, *node, store) {
+                    self.rows[*self.row_of.get(id)].mounts.attached(pod, change.at, store);
+                }
+                None
+            }
             // Its Deployment may have changed.
             Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), delta) if delta.touches(ObjectDelta::METADATA) => {
                 self.replica_set_changed(change.at, *id, store);
@@ -178,6 +187,13 @@ impl Pods {
             pods.filter_map(|&id| Some((id, WorkloadKey::of_pod(store.pod(id)?, store)))).collect();
         for (id, workload) in pods {
             self.rows[*self.row_of.get(id)].count_for(at, workload);
+        }
+    }
+
+    /// A component recorded a fact.
+    pub(super) fn recorded(&mut self, now: SimTime, record: &Record) {
+        if let Record::VolumesMounted(pod) = record {
+            self.rows[*self.row_of.get(*pod)].mounts.mounted(now);
         }
     }
 
@@ -197,6 +213,7 @@ impl Pods {
             }
             if row.started_at.is_none() {
                 row.machine_up_at = None;
+                row.mounts.machine_is_down();
             }
             if pod.is_ready() {
                 row.stopped_at.get_or_insert(now);
@@ -303,6 +320,7 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         stopped_at: None,
         noticed_at: None,
         machine_up_at: pod.node.filter(|node| is_on(*node, store)).map(|_| at),
+        mounts: Mounts::of(pod, at, store),
         not_scheduled: None,
         had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,
@@ -399,6 +417,7 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         row.node = store.node_name(node);
         row.scheduled_at.get_or_insert(at);
         row.machine_up_at = is_on(node, store).then_some(at);
+        row.mounts = Mounts::of(pod, at, store);
     }
     if delta.touches(PodDelta::OWNER) {
         let (kind, name) = controller_name(store, pod.owner);

@@ -94,6 +94,9 @@ impl RunTables {
         let table = Table::read_known(path, rows_written(&self.summary, file), columns)?;
         let end =
             self.summary["duration_s"].as_f64().map(|seconds| SimTime::from_millis((seconds * 1000.0).round() as i64));
+        if let Some((index, problem)) = causeless(&table) {
+            return Err(TableError::new(path, table.rows().nth(index).and_then(line), problem));
+        }
         for column in table.columns() {
             let misplaced = misplaced(column, end);
             let Some((index, problem)) = misplaced else { continue };
@@ -121,6 +124,21 @@ impl RunTables {
     }
 }
 
+/// The first row that follows from itself or from a later one, and what is wrong with it: chains of causes have to end.
+fn causeless(table: &Table) -> Option<(usize, String)> {
+    let numbers = |name: &str| {
+        let column = table.columns().iter().find(|column| column.info.name == name)?;
+        if let Values::Numbers(numbers) = &column.values { Some(numbers) } else { None }
+    };
+    let (effects, causes) = (numbers("effect_id")?, numbers("cause_id")?);
+    let is_earlier = |index: usize| causes[index] == NOTHING || causes[index] < effects[index];
+    if let Some(index) = (0..effects.len()).find(|index| !is_earlier(*index)) {
+        return Some((index, format!("its cause {} is no earlier effect", causes[index])));
+    }
+    let back = (1..effects.len()).find(|index| effects[*index] <= effects[index - 1])?;
+    Some((back, format!("`effect_id` is {}, behind the {} of the row above", effects[back], effects[back - 1])))
+}
+
 /// The first row of a column with a time that no row of the run can have there, and what is wrong with it: one behind the end, or, where
 /// rows are written as time goes on, one before that of the row above.
 fn misplaced(column: &Column, end: Option<SimTime>) -> Option<(usize, String)> {
@@ -144,6 +162,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn causes_that_come_round_are_refused_whoever_reads_them() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let check = |rows: &str, expected: Option<u64>| {
+            std::fs::write(dir.path().join("causes.csv"), format!("effect_id,time_s,what,cause_id\n{rows}"))
+                .expect("a file");
+            let run = RunTables::new(dir.path().to_owned(), json!({}));
+            let found = run.find("causes.csv").err().map(|error| error.line.expect("a line"));
+            assert_eq!(found, expected, "{rows}");
+        };
+        check("1,0.000,a,\n4,1.000,b,1\n", None);
+        check("1,0.000,a,\n4,1.000,b,4\n", Some(3));
+        check("1,0.000,a,4\n4,1.000,b,1\n", Some(2));
+        check("4,0.000,a,\n4,1.000,b,\n", Some(3));
+    }
 
     #[test]
     fn times_that_no_row_of_the_run_can_have_are_refused_with_their_line() {

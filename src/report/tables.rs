@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::ours;
 use super::table::Table;
-use crate::observe::{Cells, ColumnInfo};
+use crate::observe::{self, Cells, ColumnInfo};
 
 /// Why a file of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -223,13 +223,14 @@ fn expect_rows(path: &Path, written: Option<u64>, count: u64) -> Result<(), Tabl
     Err(TableError::new(path, None, problem))
 }
 
-/// Refuses the directory of a run, study or plan, whose `summary.json` has been read, in which a table is missing that it tells of, or has
-/// other rows than were written.
+/// Refuses the directory of a run, study or plan, whose `summary.json` has been read, in which a table is missing that it tells of, has
+/// other rows than were written, or a cell that its column cannot have, whether somebody asks for that or not.
 ///
 /// # Errors
 ///
 /// If there is one, or one is not text: the first.
 pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError> {
+    let known = observe::tables();
     for file in summary["rows"].as_object().into_iter().flatten().map(|(file, _)| file) {
         if !ours::is_name(Path::new(file)) {
             continue;
@@ -239,7 +240,15 @@ pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError
         if path.extension().is_some_and(|kind| kind == "jsonl") {
             expect_rows(&path, written, read_text(&path)?.lines().count() as u64)?;
         } else {
-            scan(&path, written, |_| Ok(((), Vec::new())), |(), _| {})?;
+            let columns = known.iter().find(|table| table.file == *file).map_or(&[][..], |table| &table.columns);
+            let begin = |header: &[String]| {
+                let checked = columns.iter().filter_map(|info| {
+                    let place = header.iter().position(|name| name == info.name)?;
+                    Some(Checked { place, name: info.name.to_owned(), cells: info.cells })
+                });
+                Ok(((), checked.collect()))
+            };
+            scan(&path, written, begin, |(), _| {})?;
         }
     }
     Ok(())
@@ -320,6 +329,9 @@ mod tests {
         assert!(whole(json!({"rows": {"nodes.csv": 3}})).is_err_and(|problem| problem.contains("2 rows, of 3")));
         let missing = whole(json!({"rows": {"nodes.csv": 2, "transcript.jsonl": 0}}));
         assert_eq!(missing, Err("the file is missing".to_owned()));
+        fs::write(dir.path().join("zones.csv"), "time_s,zone,nodes\n1.000,a,NaN\n").expect("a file");
+        let problem = whole(json!({"rows": {"zones.csv": 1}})).expect_err("no number");
+        assert!(problem.starts_with("`NaN` is not a whole number"), "{problem}");
     }
 
     #[test]

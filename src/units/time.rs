@@ -73,6 +73,13 @@ impl SimTime {
         InDays(SimDuration::from_nanos(since / NANOS_PER_MILLISECOND * NANOS_PER_MILLISECOND))
     }
 
+    /// The instant that output files show: the nearest millisecond, half a millisecond rounded away from zero.
+    #[must_use]
+    pub const fn to_milliseconds(self) -> Self {
+        let millis = rounded_millis(self.0.unsigned_abs() as u128) as i64;
+        Self::from_millis(if self.0 < 0 { -millis } else { millis })
+    }
+
     /// The instant as output files show it: seconds with three decimals.
     #[must_use]
     pub fn seconds_text(self) -> String {
@@ -80,12 +87,15 @@ impl SimTime {
     }
 }
 
+/// The only place that rounds time for people to read, so that equal instants look equal in every file: half a millisecond away from zero.
+const fn rounded_millis(nanos: u128) -> u128 {
+    (nanos + 500_000) / 1_000_000
+}
+
 /// Nanoseconds as seconds with exactly three decimals, half a millisecond rounded away from zero.
-///
-/// The only place that rounds time for people to read, so that equal instants look equal in every file.
 #[must_use]
 pub fn seconds_text(nanos: i128) -> String {
-    let millis = (nanos.unsigned_abs() + 500_000) / 1_000_000;
+    let millis = rounded_millis(nanos.unsigned_abs());
     let sign = if nanos < 0 && millis > 0 { "-" } else { "" };
     format!("{sign}{}.{:03}", millis / 1000, millis % 1000)
 }

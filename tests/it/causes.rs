@@ -63,7 +63,7 @@ fn an_autoscaler_that_follows_the_load_is_told_by_the_load() {
                 load: 100}, {at: 5m, load: 300}]}";
     let timeline = format!("{{at: 1m, kubectl: label deploy web a=b}}{load}");
     let told = asked("10m", &timeline, &[&loaded_web(), AUTOSCALER], &["horizontalpodautoscaler/web"]);
-    let root = "horizontal-pod-autoscaler: the load on deployment/default/web asks for another size";
+    let root = "horizontal-pod-autoscaler: the load on deployment/default/web asks for 6 replicas";
     let scaled = told[0].iter().find(|chain| chain[0].contains("SuccessfulRescale: New size: 4"));
     let scaled = scaled.unwrap_or_else(|| panic!("{told:#?}"));
     assert_eq!(scaled.last().map(String::as_str), Some(root), "{scaled:#?}");

@@ -39,6 +39,7 @@ mod recordings;
 mod regressions;
 mod scheduler;
 mod services;
+mod stories;
 mod study;
 mod taints;
 mod tidy;

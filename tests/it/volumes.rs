@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubesquall::observe::Observed;
+use kubesquall::observe::{Observed, Phase};
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::scheduler::Scheduler;
 use kubesquall::simulation::Prepared;
@@ -82,6 +82,13 @@ fn check_aks(name: &str, lost_at: f64, measured: &Measured) -> Observed {
     // The kubelet looks up attachment ever more seldom, and just missed it: about two minutes, then 5 s and 2 s.
     near("from attached to service", back - attached, 120.0 + 7.0);
     near("the whole gap", back - lost_at, measured.gap);
+    // Where the time went says so, too: containers start in seven seconds.
+    let row = observed.disruptions.iter().find(|row| &*row.name == "nginx-0").expect("the pod was lost");
+    let phase = |phase: Phase| row.phases[phase as usize].as_secs_f64();
+    near("attaching", phase(Phase::Attach), measured.attached);
+    near("noticing", phase(Phase::Mount), 120.0);
+    near("starting", phase(Phase::Start), 7.0);
+    assert!(phase(Phase::Start) < 8.0, "{row:?}");
     observed
 }
 

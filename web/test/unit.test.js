@@ -10,7 +10,8 @@ import { argument, clock, count, countdown, exactly, lasting, tickLabel, tickSte
 import { arrivalBars, envelope, nodeSteps, procedureBars, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
 import { fatesOf, lossesOf, phaseTimes, sharedTimes } from "../fates.js";
-import { causesOf, chain, clause, objectOf, withOutages } from "../story.js";
+import { withOutages } from "../recovery.js";
+import { causesOf, chain, clause, objectOf } from "../story.js";
 import { visible } from "../dom.js";
 
 /** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
@@ -134,7 +135,7 @@ test("a node is what its last change says", () => {
 /** disruptions.csv of the model: one pod of a StatefulSet came again, one without a controller did not. */
 function fates() {
   const made = model();
-  const lengths = Object.fromEntries(Object.entries({ detect_s: [70, 0], wait_s: [300, 0], recreate_s: [200, 0], schedule_s: [10, 0], dead_node_s: [4, 0], start_s: [6, 0], become_ready_s: [30, 0] }).map(([name, values]) => [name, /** @type {[string, number[]]} */ (["time", values])]));
+  const lengths = Object.fromEntries(Object.entries({ detect_s: [70, 0], wait_s: [300, 0], recreate_s: [200, 0], schedule_s: [10, 0], dead_node_s: [4, 0], attach_s: [2, 0], mount_s: [1, 0], start_s: [3, 0], become_ready_s: [30, 0] }).map(([name, values]) => [name, /** @type {[string, number[]]} */ (["time", values])]));
   const rows = table({
     namespace: ["text", ["a", "a"]], name: ["text", ["x-0", "y"]], created_s: ["time", [0, 100]], stopped_s: ["maybe_time", [130, null]], lost_s: ["time", [500, 900]], by: ["text", ["TaintManagerEviction", "Kubectl"]],
     taken_away: ["truth", [true, false]], outcome: ["text", ["replaced", "no controller"]], replacement: ["text", ["x-0", ""]], replacement_created_s: ["maybe_time", [700, null]], ...lengths,
@@ -149,7 +150,7 @@ test("who came for whom is what the table says, even where a name comes again", 
   assert.deepEqual([...found.predecessor], [-1, 0, -1, -1]);
   assert.equal(found.of(1), null);
   assert.deepEqual([found.of(0)?.outcome, found.of(2)?.outcome], ["replaced", "no controller"]);
-  assert.deepEqual(found.of(2)?.pieces, [{ phase: 8, from: 900, to: 1000 }]);
+  assert.deepEqual(found.of(2)?.pieces, [{ phase: 10, from: 900, to: 1000 }]);
 });
 
 test("a loss is made of its phases", () => {
@@ -157,10 +158,10 @@ test("a loss is made of its phases", () => {
   const [loss, ...rest] = lossesOf(made, found, Int32Array.from([0, 1]));
   assert.equal(rest.length, 0);
   assert.deepEqual([loss.from, loss.fate?.lost, loss.to], [130, 500, 750]);
-  assert.deepEqual(lossesOf(made, found, Int32Array.from([3])).map(({ pieces }) => pieces), [[{ phase: 4, from: 100, to: 110 }, { phase: 6, from: 110, to: 120 }, { phase: 7, from: 120, to: 300 }]]);
-  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 4, 6, 30, 0]);
-  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0, 0, 0]);
-  assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(lossesOf(made, found, Int32Array.from([3])).map(({ pieces }) => pieces), [[{ phase: 4, from: 100, to: 110 }, { phase: 8, from: 110, to: 120 }, { phase: 9, from: 120, to: 300 }]]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 4, 2, 1, 3, 30, 0]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0, 0, 0, 0, 0]);
   assert.deepEqual(shortages(made, 0, Int32Array.from([0, 1])), [{ from: 200, to: 750, missing: 1 }]);
 });
 
@@ -255,7 +256,7 @@ test("colors that mean different things look different to everybody, light and d
   const css = readFileSync(new URL("../page.css", import.meta.url), "utf8");
   const themes = [...css.matchAll(/:root[^{]*\{([^}]*--paper[^}]*)\}/g)].slice(0, 2).map(([, body]) => Object.fromEntries([...body.matchAll(/--([a-z0-9-]+): (#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value])));
   assert.equal(themes.length, 2);
-  const sets = [["pod-ready", "pod-not-ready", "pod-starting", "pod-terminating"], ["node-true", "node-false", "node-unknown"], [1, 2, 3, 4, 6, 7, 8].map((phase) => `phase-${phase}`), ["ready-band", "missing"], ["fault", "node-true"], ["text", "paper"]];
+  const sets = [["pod-ready", "pod-not-ready", "pod-starting", "pod-terminating"], ["node-true", "node-false", "node-unknown"], [1, 2, 3, 4, 8, 9, 10].map((phase) => `phase-${phase}`), ["ready-band", "missing"], ["fault", "node-true"], ["text", "paper"]];
   for (const [theme, colors] of themes.entries()) {
     for (const [sight, matrix] of Object.entries(SIGHTS)) {
       for (const set of sets) {
@@ -288,10 +289,10 @@ test("a term that a process had to end is its outage's as long as that lasts", (
     kind: ["text", ["ControlPlaneOutage", "ControlPlaneOutage", "Crash"]], object: ["text", ["process/kube-scheduler", "process/kube-controller-manager", "node/n"]],
     began_s: ["number", [10, 40, 0]], ended_s: ["number", [20, null, 90]],
   });
-  const parts = (/** @type {string} */ name, /** @type {number} */ from, /** @type {number} */ to) => withOutages({ tables: { faults }, model: { end: 100 } }, { name, from, to, why: [] }).map((term) => [term.name, term.from, term.to]);
+  const parts = (/** @type {string} */ name, /** @type {number} */ from, /** @type {number} */ to) => withOutages({ tables: { faults }, model: { end: 100 } }, { name, from, to, isTold: true, why: [] }).map((term) => [term.name, term.from, term.to]);
   assert.deepEqual(parts("schedule", 5, 30), [["schedule", 5, 10], ["scheduler down", 10, 20], ["schedule", 20, 30]]);
   assert.deepEqual(parts("schedule", 12, 18), [["scheduler down", 12, 18]]);
-  assert.deepEqual(parts("recreate: not by the end", 30, 100), [["recreate: not by the end", 30, 40], ["controller-manager down", 40, 100]]);
+  assert.deepEqual(parts("recreate", 30, 100), [["recreate", 30, 40], ["controller-manager down", 40, 100]]);
   assert.deepEqual(parts("limiter", 20, 30), [["limiter", 20, 30]]);
   assert.deepEqual(parts("toleration", 5, 30), [["toleration", 5, 30]]);
   assert.deepEqual(parts("schedule", 7, 7), [["schedule", 7, 7]]);

@@ -10,6 +10,7 @@ mod rivals;
 mod sync;
 mod target;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -38,8 +39,8 @@ pub struct Timer {
 enum Why {
     /// Something that changed, or an earlier sync that had to wait.
     Change,
-    /// The load, of itself.
-    Load,
+    /// The load, of itself: it asks for so many pods, and there are others.
+    Load(NonZeroU32),
 }
 
 /// What an answer was for.
@@ -248,15 +249,15 @@ impl Component for HorizontalPodAutoscalers {
 
     /// A load goes on by itself.
     fn begins_anew(timer: &Timer) -> bool {
-        timer.why == Why::Load
+        matches!(timer.why, Why::Load(_))
     }
 
     fn words(Timer { key, why }: &Timer, store: &Store) -> String {
         let target = store.autoscalers.get(key).map(|autoscaler| &autoscaler.spec.scale_target_ref);
         match (why, target) {
-            (Why::Load, Some(target)) => {
+            (Why::Load(size), Some(target)) => {
                 let kind = target.kind.as_str().to_ascii_lowercase();
-                format!("the load on {kind}/{}/{} asks for another size", key.0, target.name)
+                format!("the load on {kind}/{}/{} asks for {size} replicas", key.0, target.name)
             }
             _ => format!("the sync of horizontalpodautoscaler/{}/{} is due", key.0, key.1),
         }

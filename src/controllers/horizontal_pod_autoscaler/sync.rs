@@ -1,6 +1,7 @@
 //! One sync of an autoscaler.
 
 use std::cmp::Ordering;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::calculator::{Goal, Proposal, Tolerances, proposal};
@@ -297,13 +298,18 @@ impl HorizontalPodAutoscalers {
         }
         self.arm_initialized(key, &scene, ctx);
         if let Some(load) = load {
-            let moves = |at_load: f64| {
+            let size_at = |at_load: f64| {
                 let found = scene.findings(Some(pressure(at_load, load.per_replica))).replicas;
-                found.is_some_and(|(replicas, _)| replicas.clamp(wish.min, wish.max) != target.replicas)
+                found.map(|(replicas, _)| replicas.clamp(wish.min, wish.max))
             };
+            let moves = |at_load: f64| size_at(at_load).is_some_and(|size| size != target.replicas);
             let period = config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
             if let Some(at) = first_move(&load.curve, now, period, moves) {
-                self.arm_for(Why::Load, key, at, ctx);
+                // It comes to ask for another size between two syncs.
+                let asked = [at, at + period].into_iter().filter_map(|at| size_at(load.curve.at(at)));
+                let size = asked.into_iter().find(|size| *size != target.replicas).unwrap_or(target.replicas);
+                let size = NonZeroU32::new(size.unsigned_abs()).unwrap_or(NonZeroU32::MIN);
+                self.arm_for(Why::Load(size), key, at, ctx);
             }
         }
     }

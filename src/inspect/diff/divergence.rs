@@ -1,7 +1,7 @@
 //! Where two runs first went apart, and why.
 //!
 //! The clusters as they were at t=0, what happened, what the API server was told and the waits that began are compared row by row, in
-//! the order of their times. All rows before the first one that differs are the same in both runs.
+//! the order of their times. All rows before the first one that differs are the same in both runs, but for names that chance makes.
 
 use std::cmp::Ordering;
 
@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::inputs::Inputs;
+use super::made_names::MadeNames;
 use super::{Run, Setting};
 use crate::inspect::causes::{Causes, object_of};
 use crate::inspect::record::object_name;
@@ -78,11 +79,25 @@ pub enum WhyKind {
     Unknown,
 }
 
-/// A row as it is compared.
-#[derive(Debug, PartialEq)]
+/// A row as it is compared: by its time, and by what it says but for names that chance makes.
+#[derive(Debug)]
 struct Line {
     at: SimTime,
     what: String,
+    /// What it says without such names; none if there are none in it.
+    nameless: Option<String>,
+}
+
+impl Line {
+    fn says(&self) -> &str {
+        self.nameless.as_deref().unwrap_or(&self.what)
+    }
+}
+
+impl PartialEq for Line {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.says()) == (other.at, other.says())
+    }
 }
 
 impl From<&Line> for Happening {
@@ -114,11 +129,13 @@ pub(super) fn first(
 ) -> Result<Option<Divergence>, TableError> {
     let end = runs[0].end().min(runs[1].end());
     let (mut first, mut by_more): (Option<Apart>, Option<Apart>) = (None, None);
+    let made = [MadeNames::of(tables[0])?, MadeNames::of(tables[1])?];
     for (table, lines) in TABLES {
         if !tables.iter().all(|run| run.has_written(table)) {
             continue;
         }
-        let sides = [until(lines(tables[0])?, end), until(lines(tables[1])?, end)];
+        let side = |run: usize| Ok::<_, TableError>(until(without_made_names(lines(tables[run])?, &made[run]), end));
+        let sides = [side(0)?, side(1)?];
         let found = [differing(table, &sides), apart(table, &sides)];
         for (best, found) in [&mut first, &mut by_more].into_iter().zip(found) {
             if found.as_ref().is_some_and(|found| best.as_ref().is_none_or(|best| found.at_s < best.at_s)) {
@@ -134,7 +151,16 @@ pub(super) fn first(
     Ok(Some(Divergence { first, by_more, why }))
 }
 
+fn without_made_names(mut lines: Vec<Line>, made: &MadeNames) -> Vec<Line> {
+    lines.iter_mut().for_each(|line| line.nameless = made.taken_out(&line.what));
+    lines
+}
+
+/// The lines up to an instant, in their order; those of the start, which have none, by what they say.
 fn until(mut lines: Vec<Line>, end: SimTime) -> Vec<Line> {
+    if lines.last().is_some_and(|line| line.at == SimTime::ZERO) {
+        lines.sort_by(|a, b| a.says().cmp(b.says()));
+    }
     lines.sort_by_key(|line| line.at);
     lines.truncate(lines.partition_point(|line| line.at <= end));
     lines
@@ -148,8 +174,8 @@ fn differing(table: &'static str, sides: &[Vec<Line>; 2]) -> Option<Apart> {
     let (Some(one), Some(other)) = (before.get(place), after.get(place)) else {
         return pair(table, before.get(place), after.get(place));
     };
-    let is_same = object_of(&one.what).is_some_and(|object| object_of(&other.what) == Some(object));
-    let like = |side: usize, line: &Line| sides[side][place..].iter().find(|of| of.what == line.what);
+    let is_same = object_of(one.says()).is_some_and(|object| object_of(other.says()) == Some(object));
+    let like = |side: usize, line: &Line| sides[side][place..].iter().find(|of| of.says() == line.says());
     match one.at.cmp(&other.at) {
         _ if is_same => pair(table, Some(one), Some(other)),
         Ordering::Less => pair(table, Some(one), like(1, one)),
@@ -168,9 +194,9 @@ fn apart(table: &'static str, sides: &[Vec<Line>; 2]) -> Option<Apart> {
     let unmatched = |own: usize| {
         let mut times: FxHashMap<&str, Vec<&Line>> = FxHashMap::default();
         for line in sides[1 - own].iter().rev() {
-            times.entry(&line.what).or_default().push(line);
+            times.entry(line.says()).or_default().push(line);
         }
-        sides[own].iter().find_map(|line| match times.get_mut(line.what.as_str()).and_then(Vec::pop) {
+        sides[own].iter().find_map(|line| match times.get_mut(line.says()).and_then(Vec::pop) {
             Some(other) if other.at.max(line.at).saturating_since(other.at.min(line.at)) < APART => None,
             other => Some((line, other)),
         })
@@ -310,21 +336,22 @@ fn lines<const N: usize>(
 ) -> Result<Vec<Line>, TableError> {
     let table = run.read_columns(file, &columns)?;
     let places = columns.map(|name| table.column(name));
-    let line = |row: Row<'_>| Some(Line { at: time(row, places[0]).unwrap_or_default(), what: line_of(row, places)? });
+    let line = |row: Row<'_>| {
+        let (at, what) = (time(row, places[0]).unwrap_or_default(), line_of(row, places)?);
+        Some(Line { at, what, nameless: None })
+    };
     Ok(table.rows().filter_map(line).collect())
 }
 
 /// The pods that are there at t=0, and where.
 fn start(run: &RunTables) -> Result<Vec<Line>, TableError> {
     let columns = ["created_s", "namespace", "name", "initial", "node", "scheduled_s"];
-    let mut pods = lines(run, "pods.csv", columns, |row, [_, namespace, name, initial, node, scheduled]| {
+    lines(run, "pods.csv", columns, |row, [_, namespace, name, initial, node, scheduled]| {
         let pod = object_name("pod", text(row, namespace), text(row, name));
         let is_bound = time(row, scheduled) == Some(SimTime::ZERO);
         let place = if is_bound { format!("on node/{}", text(row, node)) } else { "on no node".to_owned() };
         is_true(row, initial).then(|| format!("{pod} is {place}"))
-    })?;
-    pods.sort_by(|a, b| a.what.cmp(&b.what));
-    Ok(pods)
+    })
 }
 
 fn causes(run: &RunTables) -> Result<Vec<Line>, TableError> {
@@ -363,7 +390,7 @@ mod tests {
     fn check(before: &[(i64, &str)], after: &[(i64, &str)], expected: [Option<(&str, &str)>; 2]) {
         let lines = |all: &[(i64, &str)]| {
             all.iter()
-                .map(|(ms, what)| Line { at: SimTime::from_millis(*ms), what: (*what).to_owned() })
+                .map(|(ms, what)| Line { at: SimTime::from_millis(*ms), what: (*what).to_owned(), nameless: None })
                 .collect::<Vec<_>>()
         };
         let sides = [lines(before), lines(after)];

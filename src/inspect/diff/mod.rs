@@ -3,6 +3,7 @@
 mod divergence;
 mod figures;
 mod inputs;
+mod made_names;
 mod only;
 mod verdict;
 

@@ -209,11 +209,16 @@ pub(super) fn not_to_come(record: &Record, position: usize) -> Option<&'static s
     }
 }
 
+/// When a pod was lost for its owner.
+fn lost_at(record: &Record, position: usize) -> Option<SimTime> {
+    record.disruptions.get(&position).map(|of| of.lost).or_else(|| record.pods[position].ended())
+}
+
 /// From the failure to Ready again, by way of all that came and ended before they were; none for a pod that is not lost, or for which
 /// nothing is to come. `replaced` has who came for whom.
 pub(super) fn recovery(record: &Record, position: usize, replaced: &BTreeMap<usize, usize>) -> Option<Sum> {
     let pod = &record.pods[position];
-    let lost = pod.ended()?;
+    let lost = lost_at(record, position)?;
     let next_of = |position: usize| replaced.get(&position).copied();
     if next_of(position).is_none() && not_to_come(record, position).is_some() {
         return None;
@@ -231,7 +236,7 @@ pub(super) fn recovery(record: &Record, position: usize, replaced: &BTreeMap<usi
     }
     let mut of = position;
     while let Some(next) = next_of(of).filter(|_| !is_over) {
-        is_over = began_anew(&mut terms, &record.pods[of], &record.pods[next], record.end);
+        is_over = began_anew(&mut terms, of, &record.pods[next]);
         of = next;
     }
     let from = match (&eviction, stopped) {
@@ -279,8 +284,57 @@ fn loss(record: &Record, position: usize, lost: SimTime) -> Terms<'_> {
     terms
 }
 
+/// Taints that DaemonSets tolerate, whatever their templates say.
+const TOLERATED: &str = "node.kubernetes.io/";
+
+/// When the node of a DaemonSet's pod that was lost came to be rid of a taint, until which its DaemonSet may have wanted no other there.
+fn rid_of_taint(record: &Record, pod: &Pod, lost: SimTime, next: &Pod) -> Option<(SimTime, Sentence)> {
+    let node = pod.node.as_ref().filter(|_| pod.owner.starts_with("daemonset/"))?;
+    let rid = record.taints.iter().rfind(|taint| {
+        taint.node == *node
+            && taint.change == "removed"
+            && taint.effect != "PreferNoSchedule"
+            && !taint.key.starts_with(TOLERATED)
+            && (lost..=next.created).contains(&taint.at)
+    })?;
+    let why = Sentence::new("a DaemonSet makes no pod for ").object(format!("node/{node}"));
+    Some((rid.at, why.text(format!(", as long as that is tainted {}:{}", rid.key, rid.effect))))
+}
+
+/// What held up a pod that was bound, each with how long: in the order in which it does.
+fn held_up(record: &Record, of: usize, next: &Pod) -> Vec<(&'static str, &'static str, SimDuration, Sentence)> {
+    let Some(row) = record.disruptions.get(&of) else { return Vec::new() };
+    let on_node = |said: Sentence| said.object(next.node_object().unwrap_or_default());
+    let since = next.scheduled.unwrap_or(next.created);
+    let told = |reason: &str| {
+        let mut events = record.events_about(&next.name).iter();
+        events.find(|event| event.reason == reason && event.at >= since)
+    };
+    let attach = on_node(Sentence::new("until its volumes were attached to "));
+    let attach = match told("FailedAttachVolume") {
+        Some(event) => {
+            let said = attach.text("; FailedAttachVolume at ").at(event.at);
+            said.text(format!(": {}", event.message.trim_end_matches(['.', ' '])))
+        }
+        None => attach,
+    };
+    let attached = "until its kubelet noticed that they are attached, for which it looks ever more seldom";
+    let mount = match told("SuccessfulAttachVolume") {
+        Some(event) => Sentence::new(attached).text("; SuccessfulAttachVolume at ").at(event.at),
+        None => Sentence::new(attached),
+    };
+    let down = on_node(Sentence::default()).text(" was down, which nobody had noticed");
+    let all = [
+        ("dead node", "dead node: not done", row.dead_node, down),
+        ("attach volumes", "attach volumes: not done", row.attach, attach),
+        ("notice volumes", "notice volumes: not done", row.mount, mount),
+    ];
+    all.into_iter().filter(|(_, _, takes, _)| !takes.is_zero()).collect()
+}
+
 /// How a pod came for another; whether it was Ready.
-fn began_anew(terms: &mut Terms<'_>, pod: &Pod, next: &Pod, end: SimTime) -> bool {
+fn began_anew(terms: &mut Terms<'_>, of: usize, next: &Pod) -> bool {
+    let (record, pod) = (terms.record, &terms.record.pods[of]);
     let recreate = match pod.gone.filter(|_| next.name == pod.name) {
         Some(gone) => Sentence::new("until its controller had made it again: the name was taken until ").at(gone),
         None => Sentence::new("until its controller had made ").object(next.name.clone()),
@@ -289,7 +343,11 @@ fn began_anew(terms: &mut Terms<'_>, pod: &Pod, next: &Pod, end: SimTime) -> boo
         Some(node) => Sentence::new("until the scheduler had bound it to ").object(node),
         None => Sentence::new("until the scheduler had bound it"),
     };
-    let over = next.ended().unwrap_or(end);
+    let over = next.ended().unwrap_or(record.end);
+    let unless_lost = |why: Sentence| if next.ended().is_some() { why.text("; it was lost before") } else { why };
+    if let Some((rid_at, why)) = rid_of_taint(record, pod, terms.last, next) {
+        terms.until("node tainted", rid_at, why);
+    }
     let rest: [(&'static str, &'static str, Option<SimTime>, Sentence); 4] = [
         ("recreate", "recreate", Some(next.created), recreate),
         ("schedule", "schedule: not done", next.scheduled, bound),
@@ -297,6 +355,16 @@ fn began_anew(terms: &mut Terms<'_>, pod: &Pod, next: &Pod, end: SimTime) -> boo
         ("become Ready", "become Ready: not done", next.ready, Sentence::new("until its probes said so")),
     ];
     for (name, unfinished, at, why) in rest {
+        if name == "pull and start" {
+            for (name, unfinished, takes, why) in held_up(record, of, next) {
+                let is_last = at.is_none() && terms.last + takes >= over;
+                let why = if is_last { unless_lost(why) } else { why };
+                terms.lasting(if is_last { unfinished } else { name }, takes, why);
+                if is_last {
+                    return false;
+                }
+            }
+        }
         match at {
             Some(at) => match name {
                 "recreate" => terms.until_by(Process::ControllerManager, name, at, &why),
@@ -304,8 +372,7 @@ fn began_anew(terms: &mut Terms<'_>, pod: &Pod, next: &Pod, end: SimTime) -> boo
                 _ => terms.until(name, at, why),
             },
             None => {
-                let ended = if next.ended().is_some() { why.text("; it was lost before") } else { why };
-                terms.until(unfinished, over, ended);
+                terms.until(unfinished, over, unless_lost(why));
                 return false;
             }
         }

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 use super::InspectError;
 use super::causes::{Causes, object_of};
 use super::names;
-use super::record::Record;
+use super::record::{Pod, Record};
 use super::sentence::Sentence;
 use super::words;
 use crate::units::{SimDuration, SimTime, counted};
@@ -169,18 +169,32 @@ fn longest(mut stretches: Vec<Stretch>, table: &str) -> Vec<Sentence> {
     told
 }
 
-/// The traps that name it.
+/// The traps that decided about it, or about its pods.
 fn traps(record: &Record, object: &str) -> Vec<Sentence> {
-    let traps = record.summary["traps"].as_array().into_iter().flatten();
-    let names_it = |trap: &&serde_json::Value| {
-        trap["objects"].as_array().into_iter().flatten().any(|of| of == object)
-            || trap["text"].as_str().is_some_and(|text| text.split([' ', ',', ':']).any(|word| word == object))
+    let is_of = |pod: &Pod| {
+        pod.workload == object || pod.owner == object || pod.node_object().is_some_and(|node| node == object)
     };
-    let text = |trap: &serde_json::Value| {
-        let field = |name: &str| trap[name].as_str().unwrap_or_default().to_owned();
-        Sentence::new(format!("A known trap, {}: {} ({})", field("trap"), field("text"), field("see")))
+    let told = |trap: &serde_json::Value| {
+        let field = |name: &str| trap[name].as_str().unwrap_or_default();
+        let (name, text, see) = (field("trap"), field("text"), field("see"));
+        let all = record.trapped.get(name).map_or(&[][..], Vec::as_slice);
+        let first = trap["objects"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+        let is_meant = first.chain(all.iter().map(String::as_str)).any(|of| of == object);
+        if text.split([' ', ',', ':']).any(|word| word == object) {
+            return Some(Sentence::new(format!("A known trap, {name}: {text} ({see})")));
+        }
+        if is_meant {
+            return Some(Sentence::new(format!("A known trap, {name}, decided about it, too: {text} ({see})")));
+        }
+        let pods = all.iter().filter_map(|pod| record.pods_by_name.get(pod)).filter(|positions| {
+            let mut of_name = positions.iter().map(|pod| &record.pods[*pod]);
+            of_name.any(is_of)
+        });
+        let count = pods.count();
+        let pods = counted(count, "pod", "pods");
+        (count > 0).then(|| Sentence::new(format!("A known trap, {name}, decided about {pods} of it: {text} ({see})")))
     };
-    traps.filter(names_it).map(text).collect()
+    record.summary["traps"].as_array().into_iter().flatten().filter_map(told).collect()
 }
 
 /// What happened to objects, each with its chain. A step that follows from the one before it, or from what that one follows from, says

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::record::{Pod, Record};
+use super::super::record::{Event, Pod, Record};
 use super::super::sentence::Sentence;
-use super::{Story, arithmetic, by_whom, fates, pending, row_at, steps_of};
+use super::{Step, Story, arithmetic, by_whom, fates, pending, row_at, steps_of};
 use crate::units::counted;
 
 pub(super) fn story(record: &Record, object: &str) -> Story {
@@ -21,6 +21,7 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
         }
         story.facts.extend(pending::facts(record, pod));
         story.steps.extend(pending::first_try(record, pod));
+        story.steps.extend(attachments(record, pod));
         story.facts.extend(held_up(record, pod));
         if let Some(mut ending) = arithmetic::ending(record, pod) {
             if pod.cause != "TaintManagerEviction"
@@ -39,6 +40,21 @@ pub(super) fn story(record: &Record, object: &str) -> Story {
     }
     story.steps.sort_by_key(|step| step.at);
     story
+}
+
+/// What the attach/detach controller told of its volumes.
+fn attachments(record: &Record, pod: &Pod) -> Vec<Step> {
+    let since = pod.scheduled.filter(|_| !pod.initial);
+    let over = pod.gone.or(pod.finished).unwrap_or(record.end);
+    let is_told = |event: &&Event| {
+        matches!(event.reason.as_str(), "FailedAttachVolume" | "SuccessfulAttachVolume")
+            && since.is_some_and(|since| (since..=over).contains(&event.at))
+    };
+    let told = record.events_about(&pod.name).iter().filter(is_told).map(|event| {
+        let says = Sentence::new(format!("{}: {}", event.reason, event.message.trim_end_matches(['.', ' '])));
+        Step { at: event.at, says, because: Vec::new(), origin: None }
+    });
+    told.collect()
 }
 
 fn whose(pod: &Pod) -> Sentence {

@@ -183,7 +183,7 @@ fn loss(
         says = says.text(", the last at ").at(last);
     }
     says = says.text(why);
-    let next: Vec<&Pod> = lost.iter().filter_map(|pod| replaced.get(pod)).map(|next| &record.pods[*next]).collect();
+    let next: Vec<Came<'_>> = lost.iter().filter_map(|pod| came_for(record, *pod, *replaced.get(pod)?)).collect();
     let missed = lost.iter().filter(|pod| {
         record.disruptions.contains_key(pod)
             && !replaced.contains_key(pod)
@@ -195,8 +195,25 @@ fn loss(
     Step { at, says, because, origin }
 }
 
+/// A pod that came for another.
+struct Came<'a> {
+    pod: &'a Pod,
+    /// How long it waited for its machine and for its volumes once it was bound.
+    held_up: SimDuration,
+    /// The part of that for which its volumes were not there, or its kubelet had not noticed.
+    volumes: SimDuration,
+}
+
+fn came_for(record: &Record, lost: usize, next: usize) -> Option<Came<'_>> {
+    let zero = SimDuration::ZERO;
+    let of = record.disruptions.get(&lost).map(|of| (of.dead_node, of.attach + of.mount));
+    let (dead_node, volumes) = of.unwrap_or((zero, zero));
+    Some(Came { pod: record.pods.get(next)?, held_up: dead_node + volumes, volumes })
+}
+
 /// What came for so many lost pods, and how long each part of that took; for how many it is still to come.
-fn in_their_place(mut says: Sentence, lost: usize, next: &[&Pod], missing: usize) -> Sentence {
+fn in_their_place(mut says: Sentence, lost: usize, came: &[Came<'_>], missing: usize) -> Sentence {
+    let next: Vec<&Pod> = came.iter().map(|of| of.pod).collect();
     if next.is_empty() {
         return if missing > 0 { says.text("; nothing came in its place") } else { says };
     }
@@ -218,10 +235,19 @@ fn in_their_place(mut says: Sentence, lost: usize, next: &[&Pod], missing: usize
         each.max().unwrap_or(SimDuration::ZERO)
     };
     let schedule = longest(|pod| Some(pod.created), |pod| pod.scheduled);
-    let start = longest(|pod| pod.scheduled, |pod| pod.started);
+    let started = came.iter().filter_map(|Came { pod, held_up, .. }| {
+        let together = pod.started?.saturating_since(pod.scheduled?);
+        Some(together.max(*held_up) - *held_up)
+    });
+    let start = started.max().unwrap_or(SimDuration::ZERO);
+    let volumes = came.iter().map(|of| of.volumes).max().unwrap_or(SimDuration::ZERO);
     let become_ready = longest(|pod| pod.started, |pod| pod.ready);
     let how = if next.len() == 1 { " (schedule " } else { " (at the longest: schedule " };
-    says = says.text(how).lasting(schedule).text(", pull and start ").lasting(start);
+    says = says.text(how).lasting(schedule);
+    if !volumes.is_zero() {
+        says = says.text(", attach and notice volumes ").lasting(volumes);
+    }
+    says = says.text(", pull and start ").lasting(start);
     says.text(", become Ready ").lasting(become_ready).text(")")
 }
 

@@ -93,7 +93,7 @@ impl Mechanism for Budgets {
         refusing.refusals += 1;
         refusing.last_at = now;
         if refusing.pods.insert(pod) {
-            refusing.names.add(|| name_of_pod(object));
+            refusing.names.add(name_of_pod(object));
         }
     }
 
@@ -115,7 +115,7 @@ fn trap(kind: TrapKind, mut budgets: Vec<Refusing>) -> Option<Trap> {
     let first_at = budgets.iter().map(|budget| budget.first_at).min()?;
     let mut names = Names::default();
     for budget in &budgets {
-        names.add(|| budget.name.clone());
+        names.add(budget.name.clone());
     }
     let worst = budgets.first()?;
     let cost = worst.last_at.saturating_since(worst.first_at);

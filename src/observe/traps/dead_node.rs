@@ -75,7 +75,7 @@ impl Mechanism for DeadNode {
 fn likewise(sets: &BTreeMap<String, usize>) -> String {
     let mut names = Names::default();
     for (set, pods) in sets {
-        names.add(|| format!("{set} for {}", counted(*pods, "pod", "pods")));
+        names.add(format!("{set} for {}", counted(*pods, "pod", "pods")));
     }
     if sets.is_empty() { String::new() } else { format!("; so did {names}") }
 }
@@ -98,7 +98,7 @@ impl DeadNode {
         if at <= deletion.deadline + SLACK || !was_dead {
             return;
         }
-        self.pods.add(|| name_of_pod(pod));
+        self.pods.add(name_of_pod(pod));
         *self.sets.entry(set.clone()).or_default() += 1;
         self.first_at = Some(self.first_at.map_or(since, |first| first.min(since)));
         let cost = at.saturating_since(since);

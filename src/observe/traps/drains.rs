@@ -95,7 +95,7 @@ impl Drains {
         if end == End::WithTheRun && refused.count() + leaving.count() == 0 {
             return;
         }
-        self.drains.add(|| crate::component::typed(command));
+        self.drains.add(crate::component::typed(command));
         self.first_at = Some(self.first_at.map_or(began, |first| first.min(began)));
         let cost = at.saturating_since(began);
         if self.worst.as_ref().is_some_and(|worst| cost <= worst.0) {
@@ -135,10 +135,10 @@ impl Drains {
             match (pod.deletion, self.refused.get(&id)) {
                 _ if pod.phase.is_terminal() => {}
                 (Some(deletion), _) if end == End::TimedOut || at > deletion.deadline + SLACK => {
-                    leaving.add(|| name_of_pod(pod));
+                    leaving.add(name_of_pod(pod));
                 }
                 (None, Some((first, last))) if *last >= began && (end == End::TimedOut || at >= *first + PATIENCE) => {
-                    refused.add(|| name_of_pod(pod));
+                    refused.add(name_of_pod(pod));
                 }
                 _ => {}
             }

@@ -164,6 +164,9 @@ pub struct Trap {
     pub objects: Vec<String>,
     /// How many more there are.
     pub more: usize,
+    /// All of them, until they have a table.
+    #[serde(skip)]
+    pub(super) all: Vec<String>,
     /// What it cost at the worst, in seconds: pods down or held, operators waiting. None where that means nothing.
     pub cost_s: Option<f64>,
     /// Where it is explained.

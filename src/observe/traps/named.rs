@@ -11,24 +11,22 @@ use crate::units::{InDays, SimDuration, SimTime};
 /// Objects named in one line.
 const NAMED_MAX: usize = 3;
 
-/// Objects of one trap: the first few by name.
+/// Objects of one trap, of which lines name the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
-    first: Vec<String>,
-    count: usize,
-}
+pub(super) struct Names(Vec<String>);
 
 impl Names {
     /// Adds an object that is not among them yet.
-    pub(super) fn add(&mut self, name: impl FnOnce() -> String) {
-        if self.first.len() < NAMED_MAX {
-            self.first.push(name());
-        }
-        self.count += 1;
+    pub(super) fn add(&mut self, name: String) {
+        self.0.push(name);
     }
 
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.0.len()
+    }
+
+    fn first(&self) -> &[String] {
+        &self.0[..self.0.len().min(NAMED_MAX)]
     }
 
     /// A trap that decided about these.
@@ -37,18 +35,19 @@ impl Names {
             trap,
             at,
             text,
-            more: self.count - self.first.len(),
-            objects: self.first,
+            more: self.count() - self.first().len(),
+            objects: self.first().to_vec(),
             cost_s: cost.map(SimDuration::as_secs_f64),
             see: trap.see(),
+            all: self.0,
         }
     }
 }
 
 impl fmt::Display for Names {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.first.join(", "))?;
-        match self.count - self.first.len() {
+        formatter.write_str(&self.first().join(", "))?;
+        match self.count() - self.first().len() {
             0 => Ok(()),
             more => write!(formatter, " and {more} more"),
         }
@@ -96,11 +95,11 @@ mod tests {
     fn three_are_named_and_the_rest_counted() {
         let mut names = Names::default();
         for index in 0..5 {
-            names.add(|| format!("pod/shop/web-{index}"));
+            names.add(format!("pod/shop/web-{index}"));
         }
         assert_eq!(names.to_string(), "pod/shop/web-0, pod/shop/web-1, pod/shop/web-2 and 2 more");
         let trap = names.trap(TrapKind::AllInOnePlace, SimTime::ZERO, String::new(), None);
-        assert_eq!((trap.objects.len(), trap.more), (3, 2));
+        assert_eq!((trap.objects.len(), trap.more, trap.all.len()), (3, 2, 5));
         assert_eq!(trap.see, "docs/traps.md#all-in-one-place");
     }
 }

@@ -102,7 +102,7 @@ impl OnePlace {
 
     fn close(&mut self, at: SimTime, workload: WorkloadId, down: &Down, is_end: bool) {
         if self.named.insert(workload) {
-            self.workloads.add(|| down.name.clone());
+            self.workloads.add(down.name.clone());
         }
         self.first_at = Some(self.first_at.map_or(down.since, |first| first.min(down.since)));
         let cost = at.saturating_since(down.since);

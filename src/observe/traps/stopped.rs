@@ -213,7 +213,7 @@ impl Stopped {
         if cost < LEAST {
             return;
         }
-        self.pods.add(|| name_of_pod(pod));
+        self.pods.add(name_of_pod(pod));
         self.nodes.insert(node);
         self.first_at = Some(self.first_at.map_or(held.since, |first| first.min(held.since)));
         if self.worst.as_ref().is_some_and(|worst| cost <= worst.0) {

@@ -51,7 +51,7 @@ struct Worst {
 
 impl Tally {
     fn add(&mut self, at: SimTime, pod: &Pod, cost: SimDuration, is_endless: bool, text: impl FnOnce() -> String) {
-        self.pods.add(|| name_of_pod(pod));
+        self.pods.add(name_of_pod(pod));
         self.first_at.get_or_insert(at);
         let is_worse = self.worst.as_ref().is_none_or(|worst| (is_endless, cost) > (worst.is_endless, worst.cost));
         if is_worse {

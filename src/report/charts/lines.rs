@@ -35,6 +35,7 @@ impl Lines<'_> {
             .y_label_area_size(px(46))
             .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..self.top)?;
         style::draw_faults(&mut chart, tables, self.top)?;
+        style::draw_actions(&mut chart, tables, self.top)?;
         chart
             .configure_mesh()
             .disable_x_mesh()

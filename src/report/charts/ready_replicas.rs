@@ -70,7 +70,11 @@ fn draw(tables: &Tables) -> Option<String> {
     })
 }
 
-/// Shortages that are thinner than a pixel, made one pixel wide: in a long run they must be seen all the same.
+/// Pixels below which a shortage would be nothing but the edges of a curve, and how wide one is at least.
+const THIN: f64 = 4.0;
+const THINNEST: f64 = 2.0;
+
+/// Shortages that are so thin that their edges would hide them, as bars that are seen all the same, and as wide as can be seen in a long run.
 fn thin_shortages(workload: &Workload, end_s: f64, pixel_s: f64) -> Vec<[(f64, f64); 2]> {
     let mut found = Vec::new();
     // Since when it is short, and how many are ready and wanted at the worst.
@@ -82,9 +86,10 @@ fn thin_shortages(workload: &Workload, end_s: f64, pixel_s: f64) -> Vec<[(f64, f
             open = Some((from_s, fewest.min(ready), most.max(desired)));
         } else if let Some((from_s, fewest, most)) = open.take()
             && at_s > from_s
-            && at_s - from_s < pixel_s
+            && at_s - from_s < THIN * pixel_s
         {
-            found.push([(from_s, fewest), ((from_s + pixel_s).min(end_s), most)]);
+            let to_s = at_s.max(from_s + THINNEST * pixel_s).min(end_s);
+            found.push([(from_s.min(to_s - THINNEST * pixel_s).max(0.0), fewest), (to_s, most)]);
         }
     }
     found
@@ -109,7 +114,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .bold_line_style(FAINT)
         .axis_style(DIM.stroke_width(px(1)))
         .label_style(font(10))
-        .set_tick_mark_size(LabelAreaPosition::Bottom, px(7))
+        .set_tick_mark_size(LabelAreaPosition::Bottom, px(4))
         .x_labels(style::TIME_LABELS_MAX)
         .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
@@ -120,10 +125,15 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
     chart.draw_series(AreaSeries::new(desired.iter().copied(), 0.0, BAD.mix(0.35)))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, WHITE))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, CALM.mix(0.45)))?;
+    // What is filled would cover them.
+    style::draw_actions(&mut chart, tables, top)?;
     let pixel_s = tables.end_s / f64::from(chart.plotting_area().dim_in_pixel().0.max(1)) * f64::from(px(1));
+    // One missing of many is to be seen as well.
+    let least = THINNEST * top / f64::from(chart.plotting_area().dim_in_pixel().1.max(1)) * f64::from(px(1));
     let thin = thin_shortages(workload, tables.end_s, pixel_s);
+    let thin = thin.into_iter().map(|[(from_s, fewest), to]| [(from_s, fewest.min(to.1 - least).max(0.0)), to]);
     chart.draw_series(LineSeries::new(ready, CALM.stroke_width(px(1))))?;
-    chart.draw_series(thin.into_iter().map(|corners| Rectangle::new(corners, BAD.filled())))?;
+    chart.draw_series(thin.map(|corners| Rectangle::new(corners, BAD.filled())))?;
     chart.draw_series(LineSeries::new(desired, DIM.stroke_width(px(1))))?;
     Ok(())
 }
@@ -133,13 +143,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_is_a_pixel_wide_at_least() {
+    fn a_thin_shortage_is_as_wide_as_can_be_seen() {
         let workload = Workload {
             name: "w".to_owned(),
-            desired: vec![(0.0, 3.0), (100.0, 3.0), (101.0, 3.0), (103.0, 3.0), (500.0, 3.0), (501.0, 3.0)],
+            desired: [0.0, 100.0, 101.0, 103.0, 200.0, 235.0, 500.0, 501.0].map(|at| (at, 3.0)).to_vec(),
             // A moment in the middle of a long shortage is no short one.
-            ready: vec![(0.0, 3.0), (100.0, 2.0), (101.0, 1.0), (103.0, 3.0), (500.0, 2.0), (501.0, 1.0)],
+            ready: [0.0, 100.0, 101.0, 103.0, 200.0, 235.0, 500.0, 501.0]
+                .into_iter()
+                .zip([3.0, 2.0, 1.0, 3.0, 2.0, 3.0, 2.0, 1.0])
+                .collect(),
         };
-        assert_eq!(thin_shortages(&workload, 1000.0, 10.0), [[(100.0, 1.0), (110.0, 3.0)]]);
+        let expected = [[(100.0, 1.0), (120.0, 3.0)], [(200.0, 2.0), (235.0, 3.0)]];
+        assert_eq!(thin_shortages(&workload, 1000.0, 10.0), expected);
+        // At the end of the run there is no room behind it.
+        let last = Workload {
+            name: "w".to_owned(),
+            desired: vec![(0.0, 3.0), (995.0, 3.0), (999.0, 3.0)],
+            ready: vec![(0.0, 3.0), (995.0, 2.0), (999.0, 3.0)],
+        };
+        assert_eq!(thin_shortages(&last, 1000.0, 10.0), [[(980.0, 2.0), (1000.0, 3.0)]]);
     }
 }

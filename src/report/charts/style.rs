@@ -43,7 +43,7 @@ pub(super) const INK: RGBColor = RGBColor(32, 38, 46);
 pub(super) const FAINT: RGBColor = RGBColor(222, 226, 230);
 pub(super) const FAULT: RGBColor = RGBColor(255, 214, 102);
 /// Of lines of operators and procedures.
-pub(super) const LINE: RGBColor = RGBColor(168, 176, 200);
+pub(super) const LINE: RGBColor = RGBColor(112, 118, 156);
 pub(super) const GOOD: RGBColor = RGBColor(64, 145, 108);
 pub(super) const BAD: RGBColor = RGBColor(208, 64, 56);
 pub(super) const WARN: RGBColor = RGBColor(236, 136, 32);
@@ -322,9 +322,8 @@ pub(super) fn names_height(tables: &super::Tables) -> u32 {
     px(NAME_HEIGHT) * named(tables).count() as u32
 }
 
-/// Draws when somebody did something and when something was broken, behind a chart whose values reach up to `top`: a dashed line, and a
-/// band, or a strip at the top for what lasts most of the run and would color all of it; and above the chart, which leaves them
-/// [`names_height`] there, the names that there is room for.
+/// Draws when something was broken, behind a chart whose values reach up to `top`: a band, or a strip at the top for what lasts most of the
+/// run and would color all of it; and above the chart, which leaves them [`names_height`] there, the names that there is room for.
 pub(super) fn draw_faults<Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<MarkedAxis, Y>>,
     tables: &super::Tables,
@@ -349,11 +348,6 @@ where
         Rectangle::new([(span.from_s.min(to_s - pixel_s), low), (to_s, top)], color.filled())
     });
     chart.draw_series(bands)?;
-    let mark_top = if tables.lines.len() <= DASHED_LINES_MAX { top } else { top * 0.045 };
-    for line in &tables.lines {
-        let mark = [(line.span.from_s, 0.0), (line.span.from_s, mark_top)];
-        chart.draw_series(DashedLineSeries::new(mark, px(3), px(3), LINE.stroke_width(px(1))))?;
-    }
     let name_s = pixel_s * NAME_WIDTH;
     let style = font(9).color(&DIM);
     let height = names_height(tables) as i32;
@@ -363,6 +357,23 @@ where
         chart.draw_series(
             names.map(|(at_s, name)| EmptyElement::at((at_s, top)) + Text::new(name, (0, y), style.clone())),
         )?;
+    }
+    Ok(())
+}
+
+/// Draws when somebody did something: a dashed line each, or short marks where there are many.
+pub(super) fn draw_actions<Y>(
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<MarkedAxis, Y>>,
+    tables: &super::Tables,
+    top: f64,
+) -> Result<(), Box<dyn std::error::Error>>
+where
+    Y: Ranged<ValueType = f64>,
+{
+    let mark_top = if tables.lines.len() <= DASHED_LINES_MAX { top } else { top * 0.045 };
+    for line in &tables.lines {
+        let mark = [(line.span.from_s, 0.0), (line.span.from_s, mark_top)];
+        chart.draw_series(DashedLineSeries::new(mark, px(3), px(3), LINE.stroke_width(px(1))))?;
     }
     Ok(())
 }

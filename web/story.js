@@ -50,7 +50,7 @@ export function notesOf(table) {
   const of = Object.fromEntries(["kind", "namespace", "name", "reason", "message"].map((name) => [name, texts(table, name)]));
   /** @type {Map<string, number[]> | undefined} */
   let byObject;
-  const key = (/** @type {number} */ row) => `${of.kind(row).toLowerCase()}/${of.namespace(row)}/${of.name(row)}`;
+  const key = (/** @type {number} */ row) => [of.kind(row).toLowerCase(), ...(of.namespace(row) === "" ? [] : [of.namespace(row)]), of.name(row)].join("/");
   const indexed = () => {
     if (byObject) return byObject;
     byObject = new Map();

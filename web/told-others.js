@@ -1,4 +1,5 @@
-// The stories of services, budgets and Jobs. `explain` says the same (src/inspect/story/), and of budgets a little less.
+// The stories of services, budgets and Jobs, and what containers waited for. `explain` says the same (src/inspect/story/), and of budgets and
+// containers a little less.
 
 import { numbers, texts } from "./data.js";
 import { counted, lasting } from "./format.js";
@@ -107,5 +108,34 @@ export function jobFacts({ model, summary, notes, record }, key, members) {
   }
   if (failed.length > OTHERS_TOLD) facts.push([`and ${failed.length - OTHERS_TOLD} more, in pods.csv`]);
   if (members.length > 0 && members.every(record.isInitial) && !members.some(isOpen)) facts.push(["It made no pod during the run: it had ended, or was suspended, when that began"]);
+  return facts;
+}
+
+/** What a pod's containers waited for: an image that was not pulled, or the end of a back-off after they had ended too often. @param {Teller} teller @param {number} pod @param {string} key @returns {Part[][]} */
+export function containerFacts({ model, causes }, pod, key) {
+  const { pods, end } = model;
+  const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod], end);
+  const own = causes.about(key).filter((row) => pods.created[pod] <= causes.at(row) && causes.at(row) <= over);
+  const waits = own.flatMap((row) => {
+    const found = /(?:^waits|, its containers wait): (\S+) \((.*)\)$/.exec(behind(causes.what(row)));
+    return found ? [{ row, at: causes.at(row), reason: found[1], subject: found[2] }] : [];
+  });
+  /** @type {Part[][]} */
+  const facts = [];
+  for (const image of new Set(waits.filter(({ reason }) => reason !== "CrashLoopBackOff").map(({ subject }) => subject))) {
+    const of = waits.filter(({ subject, reason }) => subject === image && reason !== "CrashLoopBackOff");
+    const last = of[of.length - 1];
+    // The kubelet tells that it waits anew for as long as it does; then its containers run.
+    const next = own.find((row) => causes.at(row) > last.at && /^(is Running$|Ready=True$)/.test(behind(causes.what(row))));
+    const to = next === undefined ? over : causes.at(next);
+    facts.push([`Its image ${image} was not pulled (${last.reason}) from `, { at: of[0].at }, " to ", { at: to }, to >= end ? ", the end of the run" : "", ` (${lasting(to - of[0].at)})`]);
+  }
+  const loops = waits.filter(({ reason }) => reason === "CrashLoopBackOff");
+  if (loops.length > 0) {
+    const ended = own.findLast((row) => / container that /.test(behind(causes.what(row))));
+    const last = loops[loops.length - 1];
+    const isOver = own.some((row) => row > last.row && behind(causes.what(row)) === "Ready=True");
+    facts.push([`CrashLoopBackOff: its container ${last.subject} had to wait ${counted(loops.length, "time")} before it was started again, first at `, { at: loops[0].at }, ", last at ", { at: last.at }, isOver || over < end ? "" : ", and still does at the end", ...(ended === undefined ? [] : ["; it ", behind(causes.what(ended)).replace(/^had an? (init )?container that /, "")])]);
+  }
   return facts;
 }

@@ -6,7 +6,7 @@ import { counted } from "./format.js";
 import { NODE, NODE_STATES, shortages } from "./model.js";
 import { replacements } from "./record.js";
 import { detections, endingOf, recoveryOf } from "./recovery.js";
-import { budgetStory, jobFacts, serviceStory } from "./told-others.js";
+import { budgetStory, containerFacts, jobFacts, serviceStory } from "./told-others.js";
 import { byWhom, causeWords, clause, firstHalf, hadBeenReady, listedKeys, longest, objectOf, obstacle, pieceOf, rootOf, rowAt, sentence, stepsOf } from "./story.js";
 
 /** @typedef {import("./story.js").Part} Part */
@@ -67,7 +67,7 @@ function podStory(teller, key) {
     if (before !== undefined) facts.push(["It came for ", { key: pods.key(before) }, ...(Number.isFinite(record.ended(before)) ? [", lost at ", { at: record.ended(before) }] : [])]);
     facts.push(...pendingFacts(teller, pod));
     steps.push(...firstTry(teller, pod), ...attachments(teller, pod));
-    facts.push(...containersOf(teller, pod));
+    facts.push(...containersOf(teller, pod), ...containerFacts(teller, pod, key));
     const ending = endingOf(teller, pod);
     const next = replaced.get(pod);
     if (ending) {
@@ -333,6 +333,9 @@ function withoutRepeats(steps) {
   });
 }
 
+/** Pods of which a workload's story tells what their containers waited for. */
+const WAITS_TOLD = 6;
+
 /** @param {Teller} teller @param {string} key @param {number} workload @returns {Story} */
 function workloadStory(teller, key, workload) {
   const { record, model: { pods } } = teller;
@@ -342,6 +345,8 @@ function workloadStory(teller, key, workload) {
   const steps = [...stepsOf(teller, key), ...losses(teller, members, replaced)];
   if (key.startsWith("job/")) return { key, facts: jobFacts(teller, key, members), sums: [], steps: steps.sort((a, b) => a.at - b.at) };
   const facts = [...shortageFacts(teller, key, workload), ...withoutNodes(teller, members), ...waitedFacts(teller, members), ...heldUpFacts(teller, members), ...refusedFacts(teller, key)];
+  const waits = members.map((pod) => ({ pod, told: containerFacts(teller, pod, pods.key(pod)) })).filter(({ told }) => told.length > 0);
+  for (const { pod, told } of waits.slice(0, WAITS_TOLD)) for (const fact of told) facts.push([{ key: pods.key(pod) }, ": ", ...fact]);
   steps.push(...returns(teller, members));
   let slowest;
   for (const pod of members) {

@@ -328,7 +328,7 @@ describe("containers and budgets", () => {
     const row = readTable(dir, "faults.csv").find(({ kind }) => kind === "Reboot");
     await choose(page, "node/worker-0");
     const fact = (await page.locator("#story .fact").allTextContents()).find((text) => text.startsWith("Reboot hit it"));
-    assert.match(fact ?? "", / from 15:00\.0 to 16:/);
+    assert.match(fact ?? "", / at 15:00\.0, until 16:/);
     await page.locator('#lanes canvas[aria-label^="Faults"]').focus();
     await page.keyboard.press("End");
     for (let step = 0; step < 3; step++) await page.keyboard.press("ArrowRight");

@@ -93,7 +93,8 @@ export function fatesOf(table, model, podsByKey) {
     /** @type {Piece[]} */
     const pieces = [];
     LENGTHS.forEach(([, phase], at) => {
-      const to = last + lengths[at][row];
+      // A run of an older version has not all of them.
+      const to = last + (lengths[at][row] || 0);
       if (to > last) pieces.push({ phase, from: last, to });
       last = to;
     });

@@ -258,7 +258,8 @@ export function recoveryOf(teller, pod, replaced) {
   if (!replaced.has(pod)) terms.until("recreate", end, ["nothing came in its place by the end of the run"]);
   let isOver = false;
   for (let of = pod, next = replaced.get(of); next !== undefined && !isOver; of = next, next = replaced.get(of)) isOver = beganAnew(teller, terms, of, next);
-  const from = eviction ? "From the last sign of life" : fate && fate.from < lost ? "From the failure" : "From its end";
+  const begin = eviction?.silence ? "From the last sign of life" : eviction?.notReady === undefined ? "From the taint" : "From the failure";
+  const from = eviction ? begin : fate && fate.from < lost ? "From the failure" : "From its end";
   return { title: isOver ? `${from} to Ready again` : `${from} on; nobody is Ready again`, terms: terms.terms };
 }
 

@@ -35,10 +35,10 @@ fn run() -> tempfile::TempDir {
     );
     write(
         "disruptions.csv",
-        "namespace,name,created_s,outcome,replacement,replacement_created_s,stopped_s,detect_s\n\
-         shop,web-5d-a,0.000,replaced,web-5d-b,350.140,10.000,40.010\n",
+        "namespace,name,created_s,lost_s,outcome,replacement,replacement_created_s,stopped_s,detect_s,dead_node_s,attach_s,mount_s\n\
+         shop,web-5d-a,0.000,350.120,replaced,web-5d-b,350.140,10.000,40.010,0.000,0.000,0.000\n",
     );
-    write("faults.csv", "name,kind,object,began_s,ended_s\nCrash@10s,Crash,node/n1,10.000,\n");
+    write("faults.csv", "name,kind,effect,object,began_s,ended_s\nCrash@10s,Crash,lost power,node/n1,10.000,\n");
     write(
         "taints.csv",
         "time_s,node,key,effect,change,by\n50.030,n1,node.kubernetes.io/unreachable,NoExecute,added,node-controller\n",

@@ -104,17 +104,18 @@ const PHASES: [&str; 9] = [
 
 #[test]
 fn a_daemon_set_that_wants_no_pod_at_a_tainted_node_is_told_by_the_taint() {
-    let timeline =
-        "{at: 2m, kubectl: 'taint nodes n-1 dedicated=x:NoExecute'}, {at: 4m, kubectl: 'taint nodes n-1 dedicated-'}";
+    let timeline = "{at: 2m, kubectl: 'taint nodes n-1 dedicated=x:NoSchedule'}, {at: 3m, kubectl: delete pod -l app=agent --wait=false}, \
+                    {at: 5m, kubectl: 'taint nodes n-1 dedicated-'}";
     let dir = played("count: 3", timeline, &[workload("DaemonSet", "agent", "")]);
     let run = dir.path().join("run");
-    let row = &table(&run, "disruptions.csv")[0];
+    let rows = table(&run, "disruptions.csv");
+    let row = rows.iter().find(|row| row["node"] == "n-1").expect("its pod was deleted");
     let story = tell(&run, &format!("pod/default/{}", row["name"])).expect("a story");
     let terms = &story.sums[0].terms;
     let tainted = terms.iter().find(|term| term.name == "node tainted").unwrap_or_else(|| panic!("{terms:#?}"));
     assert_eq!(
         text(&tainted.why),
-        "a DaemonSet makes no pod for node/n-1, as long as that is tainted dedicated:NoExecute"
+        "a DaemonSet makes no pod for node/n-1, as long as that is tainted dedicated:NoSchedule"
     );
     assert!((119.0..121.0).contains(&tainted.takes.as_secs_f64()), "{tainted:?}");
     let recreate = terms.iter().find(|term| term.name == "recreate").expect("a term");

@@ -240,7 +240,9 @@ pub(super) fn recovery(record: &Record, position: usize, replaced: &BTreeMap<usi
         of = next;
     }
     let from = match (&eviction, stopped) {
-        (Some(_), _) => "From the last sign of life",
+        (Some(eviction), _) if eviction.silence.is_some() => "From the last sign of life",
+        (Some(eviction), _) if eviction.not_ready.is_some() => "From the failure",
+        (Some(_), _) => "From the taint",
         (None, Some(_)) => "From the failure",
         (None, None) => "From its end",
     };

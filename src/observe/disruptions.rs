@@ -273,9 +273,7 @@ impl Row for DisruptionRow {
             Column::duration("mount_s", "until its kubelet had noticed that, which looks ever more seldom", |row| {
                 row.phase(Phase::Mount)
             }),
-            Column::duration("start_s", "until its containers ran: images, start", |row| {
-                row.phase(Phase::Start)
-            }),
+            Column::duration("start_s", "until its containers ran: images, start", |row| row.phase(Phase::Start)),
             Column::duration("become_ready_s", "until it was Ready", |row| row.phase(Phase::BecomeReady)),
             Column::duration(
                 "total_s",

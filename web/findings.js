@@ -66,7 +66,7 @@ export function showFindings({ forecast, patches }) {
   const { findings, dropped } = forecast;
   const tried = dropped.map((/** @type {any} */ of) => el("li", {}, `${words.get(of.fix) ?? of.fix}: `, el("span", { class: "muted" }, of.workloads > 0 ? `tried on ${counted(of.workloads, "workload")}; ` : "", of.why)));
   fill(body,
-    forecast.units.length === 0 ? el("p", {}, "There is nobody whom anything could hurt.") : findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
+    forecast.units.length === 0 && !forecast.without_controller ? el("p", {}, "There is nobody whom anything could hurt.") : findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
     findings.map((/** @type {any} */ finding, /** @type {number} */ at) => card(finding, forecast.incidents, patches[finding.patch], words, at < OPEN)),
     tried.length > 0 ? el("details", { id: "dropped" }, el("summary", {}, `${counted(tried.length, "change")} tried and not recommended`), el("ul", { class: "plain" }, tried)) : "");
 }
@@ -93,6 +93,7 @@ function card(finding, incidents, patch, words, isOpen) {
     ["needless ones", change(saved.needless_evictions_per_year)],
     ["drains that wait in vain", change(saved.blocked_per_year)],
     ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, by ${minutesText(of.saved_min_per_year)} a year to ${of.units} of them`).join("; ") || null],
+    ["in no sum", finding.is_apart ? "what never comes back is told apart from what everybody else costs" : null],
     ["proof", finding.is_confirmed ? "played by itself on seeds that had no part in choosing it" : "not confirmed on new seeds: the budget was used up"],
   ].filter(([, value]) => value !== null);
   return el("details", { class: "choice", open: isOpen },

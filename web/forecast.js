@@ -50,8 +50,15 @@ function percentText(availability) {
   return `${(100 * availability).toFixed(3)} %`;
 }
 
+/** What never comes back is in no other figure. @param {any} apart */
+function apartLine(apart) {
+  const pods = new Set(apart.units.flatMap((/** @type {any} */ unit) => unit.workloads)).size;
+  const names = apart.units.map((/** @type {any} */ unit) => unit.unit);
+  return el("p", { class: "tone-bad" }, `${counted(pods, "pod without a controller never comes", "pods without a controller never come")} back once lost: ${minutesSpread(apart.lost_min_per_year)} min a year more, in no other figure: `, nameList(names, "of them"));
+}
+
 /** @param {any} forecast */
-function showUnits({ units }) {
+function showUnits({ units, without_controller: apart }) {
   const body = byId("units-body");
   const faults = [...new Set(units.flatMap((/** @type {any} */ unit) => Object.keys(unit.lost_min_per_year_by_fault)))].sort();
   const sumOf = (/** @type {any} */ unit) => faults.reduce((sum, fault) => sum + (unit.lost_min_per_year_by_fault[fault] ?? 0), 0);
@@ -64,6 +71,7 @@ function showUnits({ units }) {
   const byPhase = (/** @type {any} */ unit) => bar(PARTS.map(([key, name, at]) => ({ share: unit.share_by_phase[key] ?? 0, className: `phase-${at}`, title: `${name} ${Math.round(100 * (unit.share_by_phase[key] ?? 0))} %` })), 150);
   fill(body,
     el("p", { class: "muted" }, "Each service with the workloads behind it, and each workload that no service leads to; what costs most first. Kinds of failure were played by themselves, so that they need not add up to all of them together."),
+    apart ? apartLine(apart) : "",
     faults.length > 0 ? el("p", { class: "legend" }, "Lost by: ", faults.map((fault, at) => el("span", { class: `key tint-${at % TINTS}` }, named(fault)))) : "",
     used.length > 0 ? el("p", { class: "legend" }, "What pods that were lost were missed for: ", used.map(([, name, at, meaning]) => el("span", { class: `key phase-key-${at}`, title: meaning }, name))) : "",
     listing("Services and workloads", withContent(units, [

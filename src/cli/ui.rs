@@ -49,6 +49,10 @@ impl Progress for Bar<'_> {
             bar.finish_and_clear();
         }
     }
+
+    fn warn(&self, text: &str) {
+        self.ui.warning(text);
+    }
 }
 
 /// How to talk to the user.
@@ -119,6 +123,13 @@ impl Ui {
         self.err(format_args!("{text}\n"));
     }
 
+    /// Says what is no problem of a text, but may not be what its user expects; only if warnings are wanted.
+    pub(super) fn warning(&self, text: &str) {
+        if !self.is_quiet {
+            self.err(format_args!("{} {text}\n", self.colored("warning:", "1;33")));
+        }
+    }
+
     /// Shows problems; warnings only if they are wanted.
     pub(super) fn diagnostics(&self, diagnostics: &Diagnostics, sources: &Sources) {
         if diagnostics.is_empty() || (self.is_quiet && !diagnostics.has_errors()) {
@@ -145,9 +156,13 @@ impl Ui {
     }
 
     fn error_word(&self, word: &str) -> String {
+        self.colored(word, "1;31")
+    }
+
+    fn colored(&self, word: &str, codes: &str) -> String {
         match self.stderr {
             Style::Plain => word.to_owned(),
-            Style::Colored => format!("\u{1b}[1;31m{word}\u{1b}[0m"),
+            Style::Colored => format!("\u{1b}[{codes}m{word}\u{1b}[0m"),
         }
     }
 

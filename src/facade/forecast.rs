@@ -259,7 +259,10 @@ impl Forecast {
             Journal::<Played>::discard(place)?;
         }
         let fingerprint = self.forecast.fingerprint(&options.with(None));
-        let journal = Journal::open(place, fingerprint, Shard::WHOLE, options.is_resumed)?;
+        let journal = Journal::mend(place, fingerprint, Shard::WHOLE, options.is_resumed)?;
+        if let Some((progress, damage)) = options.progress.zip(journal.damage()) {
+            progress.warn(&damage.to_string());
+        }
         let outcome = self.answer(options, Some(&journal))?;
         let written = outcome.write_with(place, writing)?;
         if outcome.results.plays_left_out == 0 {

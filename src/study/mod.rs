@@ -35,7 +35,7 @@ pub(crate) use document::parse;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};
-pub use journal::{Journal, JournalError, Row};
+pub use journal::{Damage, Journal, JournalError, Row};
 pub use metrics::{COST, INDIFFERENCE, WORKLOAD_METRICS, metric_names};
 pub use patch::Patches;
 pub(crate) use progress::Part;

@@ -12,6 +12,9 @@ pub trait Progress: Sync {
 
     /// The part is over, whether all went well or not.
     fn end(&self) {}
+
+    /// Something that people should know before it takes long.
+    fn warn(&self, _text: &str) {}
 }
 
 /// Shows nothing.

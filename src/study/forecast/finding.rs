@@ -32,6 +32,8 @@ pub struct Finding {
     pub alternatives: Vec<Alternative>,
     /// Whether it has been played by itself on seeds that had no part in choosing it.
     pub is_confirmed: bool,
+    /// Whether it is for those alone who never come back, whose cost is in no sum.
+    pub is_apart: bool,
 }
 
 impl Finding {

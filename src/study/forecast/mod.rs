@@ -30,7 +30,7 @@ pub use gate::{Baseline, Condition};
 pub use incident::{Incident, IncidentKind};
 pub use intake::{Asked, Forecast, load};
 pub use played::Played;
-pub use results::{ForecastResults, IncidentRow, Question, StandsOn};
+pub use results::{Apart, ForecastResults, IncidentRow, Question, StandsOn};
 pub use toll::Toll;
 pub use units::{Loss, Unit};
 pub use work_out::Options;

@@ -25,6 +25,10 @@ impl Row for Played {
     fn key(&self) -> u64 {
         self.position
     }
+
+    fn can_follow(&self, rows: usize) -> bool {
+        self.position == rows as u64
+    }
 }
 
 impl Played {

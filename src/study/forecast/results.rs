@@ -1,6 +1,6 @@
 //! What a forecast says: `forecast.json`, tables, patches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ pub struct IncidentRow {
 pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) -> Vec<IncidentRow> {
     let row = |(index, toll): (&usize, &Toll)| {
         let incident = &forecast.incidents[*index];
-        let losses = toll.losses.iter().enumerate().map(|(unit, loss)| (loss.lost_s, unit));
+        let losses = forecast.units.counted().map(|unit| (toll.losses[unit].lost_s, unit));
         let worst =
             losses.clone().filter(|(lost, _)| *lost > 0.0).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         IncidentRow {
@@ -117,7 +117,7 @@ pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) 
             set: incident.settings(),
             alike: incident.alike,
             per_year: incident.per_year,
-            lost_min: toll.lost_min(),
+            lost_min: forecast.units.sum(&toll.losses, |loss| loss.lost_s) / 60.0,
             hurt: losses.filter(|(lost, _)| *lost > 0.0).count(),
             worst: worst.map(|(_, unit)| forecast.units.all[unit].object.clone()),
             worst_min: worst.map_or(0.0, |(lost, _)| lost / 60.0),
@@ -130,6 +130,28 @@ pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) 
     let mut rows: Vec<IncidentRow> = tolls.iter().map(row).collect();
     rows.sort_by(|a, b| b.lost_min.total_cmp(&a.lost_min).then_with(|| a.incident.cmp(&b.incident)));
     rows
+}
+
+/// Pods without a controller, and services that lead to nothing else: once lost they are lost until the end.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    /// The worst first.
+    pub units: Vec<UnitCost>,
+    /// What they lose together, in minutes a year.
+    pub lost: Interval,
+}
+
+impl Apart {
+    /// Of these units, if there are any.
+    pub(super) fn of(units: Vec<UnitCost>, lost: impl FnOnce() -> Interval) -> Option<Self> {
+        (!units.is_empty()).then(|| Self { lost: lost(), units })
+    }
+
+    /// How many pods they are.
+    #[must_use]
+    pub fn pods(&self) -> usize {
+        self.units.iter().flat_map(|unit| &unit.workloads).collect::<BTreeSet<_>>().len()
+    }
 }
 
 /// What a forecast says.
@@ -155,8 +177,10 @@ pub struct ForecastResults {
     pub blocked: Interval,
     /// How often planned work waits in vain a year.
     pub blocked_per_year: f64,
-    /// The worst first.
+    /// The worst first; without those that are told apart.
     pub units: Vec<UnitCost>,
+    /// Those that never come back, which no figure of all has in it.
+    pub apart: Option<Apart>,
     /// The worst first.
     pub incidents: Vec<IncidentRow>,
     /// What to change, the most saving first.
@@ -177,6 +201,17 @@ impl ForecastResults {
     /// The content of `forecast.json`.
     #[must_use]
     pub fn json(&self) -> Value {
+        let mut json = self.of_all();
+        if let Some(apart) = &self.apart {
+            json["without_controller"] = json!({
+                "lost_min_per_year": apart.lost,
+                "units": apart.units.iter().map(unit_json).collect::<Vec<_>>(),
+            });
+        }
+        json
+    }
+
+    fn of_all(&self) -> Value {
         json!({
             "forecast": self.name,
             "version": env!("CARGO_PKG_VERSION"),
@@ -256,7 +291,7 @@ fn patch_name(index: usize, fix: Fix) -> String {
 }
 
 fn finding_json(index: usize, finding: &Finding) -> Value {
-    json!({
+    let mut json = json!({
         "rank": index + 1,
         "finding": finding.sentence(),
         "fix": finding.fix,
@@ -272,7 +307,11 @@ fn finding_json(index: usize, finding: &Finding) -> Value {
         "takes": finding.price.words(),
         "alternatives": finding.alternatives,
         "is_confirmed": finding.is_confirmed,
-    })
+    });
+    if finding.is_apart {
+        json["is_apart"] = json!(true);
+    }
+    json
 }
 
 fn front_json(step: &Front) -> Value {

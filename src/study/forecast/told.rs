@@ -74,7 +74,7 @@ impl ForecastResults {
     /// The verdict: what it stands on, what hurts, what to change, what that brings together.
     #[must_use]
     pub fn told(&self) -> Vec<Remark> {
-        if self.units.is_empty() {
+        if self.units.is_empty() && self.apart.is_none() {
             return vec![self.nobody_to_hurt(), self.stands()];
         }
         let mut told = vec![self.costs()];
@@ -119,7 +119,8 @@ impl ForecastResults {
     }
 
     fn costs(&self) -> Remark {
-        let tone = if self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 { Tone::Bad } else { Tone::Good };
+        let is_bad = self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 || self.apart.is_some();
+        let tone = if is_bad { Tone::Bad } else { Tone::Good };
         let who = counted(self.units.len(), "service or workload", "services and workloads");
         if self.lost.mean.is_nan() {
             let text = format!("{}: {who}; nothing was played that tells what they lose a year", self.name);
@@ -150,6 +151,10 @@ impl ForecastResults {
                 "{} a year in vain",
                 counted(times, "drain or roll-out waits", "drains and roll-outs wait")
             ));
+        }
+        if let Some(apart) = &self.apart {
+            let pods = counted(apart.pods(), "pod without a controller never comes", "pods without a controller never come");
+            remark = remark.with(format!("{pods} back once lost: {} min a year more, in no other sum", spread(apart.lost)));
         }
         remark
     }
@@ -247,6 +252,9 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
     }
     if saved.others.high < 0.0 {
         remark = remark.with(format!("it costs others {} min a year", spread(negated(saved.others))));
+    }
+    if finding.is_apart {
+        remark = remark.with("this is in no sum: what never comes back is told apart");
     }
     if !finding.is_confirmed {
         remark = remark.with("not confirmed on new seeds: the budget was used up");

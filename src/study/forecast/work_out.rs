@@ -11,7 +11,7 @@ use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
 use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
-use super::results::{ForecastResults, Question};
+use super::results::{Apart, ForecastResults, Question};
 use super::runbook::Runbook;
 use super::toll::Observing;
 use super::units::{Loss, is_worker};
@@ -114,7 +114,7 @@ impl Search<'_> {
         order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
         let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
         let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls };
-        let total = |losses: &Vec<Loss>| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost);
+        let total = |losses: &Vec<Loss>| forecast.units.sum(losses, Loss::cost_s);
         while let Some(goal) = precision {
             let totals: Vec<f64> = evaluation.yearly(forecast).iter().map(total).collect();
             let count = evaluation.years.len() as u64;
@@ -175,7 +175,9 @@ impl Search<'_> {
         let mut proposals: BTreeMap<Fix, Proposal> = BTreeMap::new();
         for unit in 0..forecast.units.all.len() {
             let cost = mean_cost(&base.yearly, unit);
-            let gains = tried.iter().filter_map(|of| Some((of, *of.by_unit.get(&unit)?)));
+            let is_apart = forecast.units.all[unit].never_comes_back;
+            let fitting = tried.iter().filter(|of| !is_apart || of.fix == Fix::Controller);
+            let gains = fitting.filter_map(|of| Some((of, *of.by_unit.get(&unit)?)));
             let gains: Vec<(&Tried, Gain)> = gains.filter(|(_, gain)| gain.pays(cost)).collect();
             let Some(most) =
                 gains.iter().map(|(_, gain)| gain.worth()).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
@@ -229,7 +231,10 @@ impl Search<'_> {
     fn candidates(&self, fix: Fix, base: &Base, around: &Circumstances) -> BTreeSet<String> {
         let forecast = self.forecast;
         let is_hurt = |path: &String| {
-            forecast.units.of_workload.get(path).into_iter().flatten().any(|&unit| {
+            let of = forecast.units.of_workload.get(path).into_iter().flatten();
+            // What never comes back needs somebody who makes it anew, and nothing else.
+            let mut helped = of.filter(|unit| fix == Fix::Controller || !forecast.units.all[**unit].never_comes_back);
+            helped.any(|&unit| {
                 let in_incident = || {
                     let mut tolls = base.evaluation.incidents.iter().filter(|(index, _)| self.can_be_helped(**index));
                     tolls.any(|(_, toll)| toll.losses[unit].cost_s() >= 60.0)
@@ -376,6 +381,8 @@ impl Search<'_> {
                 continue;
             };
             let before = self.same_of_base(base, years_before.clone(), &which);
+            let helped = units;
+            let units = forecast.units.judged(&helped);
             let saved = self.saved(&before, &after, &units);
             let (worst, worst_after) = self.worst(&before, &after, &units);
             let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
@@ -389,7 +396,7 @@ impl Search<'_> {
             let price = self.price(&changes, seeds.clone());
             findings.push(Finding {
                 fix,
-                units: units.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
+                units: helped.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
                 workloads: workloads.into_iter().collect(),
                 cost: self.cost_of(&before, &units),
                 saved,
@@ -401,13 +408,13 @@ impl Search<'_> {
                     .map(|(fix, (units, saved_min_per_year))| Alternative { fix, units, saved_min_per_year })
                     .collect(),
                 is_confirmed: is_new,
+                is_apart: units.iter().all(|&unit| forecast.units.all[unit].never_comes_back),
             });
         }
         findings.sort_by(|a: &Finding, b: &Finding| {
-            b.saved
-                .cost
-                .mean
-                .total_cmp(&a.saved.cost.mean)
+            a.is_apart
+                .cmp(&b.is_apart)
+                .then_with(|| b.saved.cost.mean.total_cmp(&a.saved.cost.mean))
                 .then_with(|| b.worst_saved().total_cmp(&a.worst_saved()))
                 .then(a.fix.cmp(&b.fix))
         });
@@ -444,7 +451,7 @@ impl Search<'_> {
             saving(&sum(&yearly_before, of, counts), &sum(&yearly_after, of, counts))
         };
         let is_ours = |unit: &usize| units.contains(unit);
-        let is_other = |unit: &usize| !units.contains(unit);
+        let is_other = |unit: &usize| !units.contains(unit) && !forecast.units.all[*unit].never_comes_back;
         let (evictions, needless) = (before.evictions_per_year(forecast), after.evictions_per_year(forecast));
         Saved {
             cost: between(Loss::cost_s, &is_ours),
@@ -479,16 +486,16 @@ impl Search<'_> {
     /// The findings' changes together, the cheapest minute first, until the next one saves nothing.
     fn together(&self, base: &Base, findings: &[Finding]) -> Vec<Front> {
         let forecast = self.forecast;
-        let mut order: Vec<&Finding> = findings.iter().collect();
+        let mut order: Vec<&Finding> = findings.iter().filter(|finding| !finding.is_apart).collect();
         order.sort_by(|a, b| b.saved_per_price().total_cmp(&a.saved_per_price()).then(a.fix.cmp(&b.fix)));
         let count = base.evaluation.years.len().min(self.years as usize);
-        let everybody: BTreeSet<usize> = (0..forecast.units.all.len()).collect();
+        let everybody: BTreeSet<usize> = forecast.units.counted().collect();
         let mut changes: Vec<(Fix, BTreeSet<String>)> = Vec::new();
         let mut front: Vec<Front> = Vec::new();
         let mut last: Option<Vec<f64>> = None;
         let total = |evaluation: &Evaluation| -> Vec<f64> {
             let yearly = evaluation.yearly(forecast);
-            yearly.iter().map(|losses| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost)).collect()
+            yearly.iter().map(|losses| forecast.units.sum(losses, Loss::cost_s)).collect()
         };
         let which = self.telling(base, &everybody);
         let start = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
@@ -586,15 +593,17 @@ impl Search<'_> {
                 worst,
             }
         };
-        let mut units: Vec<UnitCost> = (0..forecast.units.all.len()).map(of_unit).collect();
-        units.sort_by(|a, b| {
+        let worst_first = |mut units: Vec<UnitCost>| {
             let cost = |unit: &UnitCost| unit.lost.mean + unit.blocked.mean;
-            cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object))
-        });
-        let sum = |of: fn(&Loss) -> f64| {
-            minutes(base.yearly.iter().map(|losses| losses.iter().map(of).fold(0.0, |sum, of| sum + of)))
-                .not_below_zero()
+            units.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object)));
+            units
         };
+        let sum =
+            |of: fn(&Loss) -> f64| minutes(base.yearly.iter().map(|losses| forecast.units.sum(losses, of))).not_below_zero();
+        let apart = Apart::of(worst_first(forecast.units.apart().map(of_unit).collect()), || {
+            let lost = |losses: &Vec<Loss>| forecast.units.apart().map(|unit| losses[unit].lost_s).sum();
+            minutes(base.yearly.iter().map(lost)).not_below_zero()
+        });
         let (plays, wanted) = self.player.counts();
         ForecastResults {
             name: forecast.name.clone(),
@@ -607,7 +616,8 @@ impl Search<'_> {
             short: sum(|loss| loss.short_s),
             blocked: sum(|loss| loss.blocked_s),
             blocked_per_year: base.evaluation.blocked_per_year(forecast),
-            units,
+            units: worst_first(forecast.units.counted().map(of_unit).collect()),
+            apart,
             incidents: super::results::incident_rows(forecast, &base.evaluation.incidents),
             findings,
             dropped,

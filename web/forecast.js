@@ -177,7 +177,7 @@ async function start() {
   showUnits(forecast);
   showIncidents(forecast);
   showStands(forecast);
-  const isCut = forecast.plays_left_out > 0 && forecast.asked.plays === null;
+  const isCut = forecast.is_stopped === true;
   fill(byId("again-body"),
     el("p", {}, isCut ? "This forecast was stopped by time, so that the same command may play more or less:" : "The same input gives the same bytes:"),
     copyable("The command", commandOf(forecast)));

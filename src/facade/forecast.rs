@@ -17,6 +17,7 @@ use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
 use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
+use crate::units::SimDuration;
 use crate::study::{Journal, Patches, Progress, Shard};
 
 /// A cluster, read and settled, and everything that is likely to happen to it.
@@ -57,6 +58,7 @@ pub struct ForecastOptions<'a> {
     threads: Option<NonZeroUsize>,
     plays: Option<u64>,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    time: Option<SimDuration>,
     precision: Option<f64>,
     years: Option<u64>,
     progress: Option<&'a dyn Progress>,
@@ -91,7 +93,16 @@ impl<'a> ForecastOptions<'a> {
         self
     }
 
-    /// So many years of random failures at first, and in all if no precision is asked for; 24 if nothing is said.
+    /// Plans plays for so much time, by how fast they usually are; [`Self::until`] ends them. If neither this nor a number of plays is
+    /// said, they are planned to take a few minutes at most, by their number, which depends on the cluster alone.
+    #[must_use]
+    pub fn budget(mut self, time: SimDuration) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// So many years of random failures at first, and in all if no precision is asked for; if nothing is said 24, or less where a
+    /// budget does not allow for them.
     #[must_use]
     pub fn years(mut self, count: u64) -> Self {
         self.years = Some(count);
@@ -133,7 +144,7 @@ impl<'a> ForecastOptions<'a> {
 
     /// The same for those who play; plays are kept in the journal.
     fn with<'b>(&'b self, journal: Option<&'b Journal<Played>>) -> Options<'b> {
-        let budget = Budget { plays: self.plays, is_over: self.is_over, progress: self.progress, journal };
+        let budget = Budget { plays: self.plays, is_over: self.is_over, time: self.time, progress: self.progress, journal };
         Options { budget, precision: self.precision, years: self.years }
     }
 }

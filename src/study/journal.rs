@@ -75,11 +75,6 @@ pub trait Row: Clone + Serialize + DeserializeOwned {
 
     /// Which run it is of.
     fn key(&self) -> Self::Key;
-
-    /// Whether it can stand behind so many others, where rows are written in an order.
-    fn can_follow(&self, _rows: usize) -> bool {
-        true
-    }
 }
 
 impl Row for RunRow {
@@ -357,8 +352,7 @@ fn lines_of<R: Row>(bytes: &[u8], header_end: usize, path: &Path) -> Lines<R> {
     let whole = bytes[header_end..].split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let mut found = Lines { rows: Vec::new(), length: header_end as u64, damage: None };
     for line in whole.clone() {
-        let row = serde_json::from_slice(line).ok().filter(|row: &R| row.can_follow(found.rows.len()));
-        let Some(row) = row else {
+        let Ok(row) = serde_json::from_slice(line) else {
             let read = found.rows.len();
             found.damage = Some(Damage { path: path.to_owned(), line: read + 2, lost: whole.count() - read });
             break;

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Mutex;
 
-use kubesquall::{Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOptions, Scenario, WriteOptions};
+use kubesquall::{
+    Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOptions, Progress, Scenario, WriteOptions,
+};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -51,7 +54,7 @@ fn plays_in_number_and_any_threads_give_the_same_bytes() {
         forecast.work_out(&options).expect("a forecast").json_text()
     };
     let text = with(1);
-    assert_eq!(text, with(2));
+    assert_eq!(text, with(8));
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["plays"], 60);
     assert!(json["plays_left_out"].as_u64() > Some(0));
@@ -88,6 +91,87 @@ fn what_stopped_early_goes_on_and_ends_with_the_same_bytes() {
     to(&years().plays(10)).expect("the first ten plays");
     to(&years().plays(5)).expect("five, anew");
     assert_eq!(played(), 5, "what is not resumed begins anew");
+}
+
+#[test]
+fn a_journal_that_is_damaged_in_its_middle_is_used_up_to_there() {
+    struct Heard(Mutex<Vec<String>>);
+    impl Progress for Heard {
+        fn advance(&self) {}
+
+        fn warn(&self, text: &str) {
+            self.0.lock().expect("nobody panics").push(text.to_owned());
+        }
+    }
+    let cluster = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &LoadOptions::new()).expect("a cluster");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (place, writing) = (dir.path().join("forecast"), WriteOptions::new().charts(false));
+    let journal = dir.path().join("forecast.journal.tmp");
+    let heard = Heard(Mutex::default());
+    let years = || ForecastOptions::new().years(3).progress(&heard);
+    forecast.work_out_to(&place, &years().plays(12), &writing).expect("the first twelve plays");
+    let mut bytes = fs::read(&journal).expect("a journal");
+    let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    bytes[ends[5] + 10] = 0xff;
+    fs::write(&journal, &bytes).expect("damaged");
+    let (resumed, _) = forecast.work_out_to(&place, &years().plays(12).resume(true), &writing).expect("goes on");
+    let said = heard.0.lock().expect("nobody panics").join("\n");
+    assert!(said.contains("is damaged in line 7") && said.contains("7 plays are made again"), "{said}");
+    let lines = fs::read(&journal).expect("a journal");
+    assert!(lines.starts_with(&bytes[..ends[5]]), "what stands before is not played again");
+    assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 13);
+    assert_eq!(resumed.json_text(), forecast.work_out(&years().plays(12)).expect("a forecast").json_text());
+}
+
+/// A pod without a controller; nothing makes it anew.
+fn bare(name: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: shop, labels: {{run: {name}}}}}\nspec: {{containers: \
+         [{{name: c, image: i, resources: {{requests: {{cpu: 10m}}}}}}]}}\n"
+    )
+}
+
+#[test]
+fn pods_without_a_controller_are_told_apart_and_are_in_no_sum() {
+    let rest = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let with = |cluster: &str| {
+        let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+        forecast.work_out(&ForecastOptions::new().years(4)).expect("a forecast")
+    };
+    let outcome = with(&(rest.clone() + &bare("lone") + &bare("lorn")));
+    let json = outcome.json();
+    let apart = &json["without_controller"];
+    let names: Vec<&str> =
+        apart["units"].as_array().expect("units").iter().filter_map(|unit| unit["unit"].as_str()).collect();
+    assert_eq!(names.len(), 2, "{apart}");
+    let of_apart = number(&apart["lost_min_per_year"]["mean"]);
+    let units = json["units"].as_array().expect("units");
+    let sum: f64 = units.iter().map(|unit| number(&unit["lost_min_per_year"]["mean"])).sum();
+    assert!(units.iter().all(|unit| unit["unit"] == "service/shop/web"), "{units:?}");
+    assert!((number(&json["lost_min_per_year"]["mean"]) - sum).abs() < 1e-9);
+    assert!(of_apart > 100.0 * sum && sum > 0.0, "they would dwarf it: {of_apart} and {sum}");
+    let worst = |json: &Value| json["incidents"].as_array().expect("incidents")[0]["worst"].clone();
+    assert_eq!(worst(&json), "service/shop/web");
+    let findings = json["findings"].as_array().expect("findings");
+    let last = findings.last().expect("some");
+    assert_eq!((&last["fix"], &last["is_apart"]), (&"controller".into(), &true.into()), "{findings:#?}");
+    let together = json["together"].as_array().expect("steps");
+    assert!(together.iter().all(|step| step["fix"] != "controller"), "{together:#?}");
+    assert!(with(&rest).json()["without_controller"].is_null());
+}
+
+#[test]
+fn where_all_would_be_too_much_every_part_of_it_is_held_to_the_number_of_plays() {
+    let cluster = nodes(24, &["a", "b", "c"]) + &(0..12).map(|at| served(&format!("web-{at}"), 1 + at % 3, "")).collect::<String>();
+    let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+    let json = forecast.work_out(&ForecastOptions::new().plays(900)).expect("a forecast").json();
+    assert!(json["plays"].as_u64() <= Some(900), "{}", json["plays"]);
+    assert_eq!(json["plays_left_out"], 0, "{:#}", json["left_out"]);
+    let findings = json["findings"].as_array().expect("findings");
+    assert!(!findings.is_empty() && findings.iter().all(|finding| finding["is_confirmed"] == true), "{findings:#?}");
+    let left_out = json["left_out"].to_string();
+    assert!(left_out.contains("incidents of a kind") && left_out.contains("--plays"), "{left_out}");
 }
 
 #[test]

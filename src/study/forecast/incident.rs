@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::arena::Symbol;
 use crate::simulation::Script;
 use crate::units::SimDuration;
 
@@ -125,6 +126,8 @@ pub struct Incident {
     pub label: String,
     /// How many incidents it stands for: itself, and those that are alike.
     pub alike: u64,
+    /// Where it is of a single node: that, and those that are alike.
+    pub(super) nodes: Vec<Symbol>,
     /// How often one of those it stands for is expected, a year; 0 for what is judged by its worst case alone, or comes at random
     /// in the years.
     pub per_year: f64,
@@ -156,6 +159,7 @@ impl Incident {
             kind,
             label,
             alike: 1,
+            nodes: Vec::new(),
             per_year: 0.0,
             timeline,
             runbook: Vec::new(),

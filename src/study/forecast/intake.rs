@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::{self, Catalogue, needs_runbook, runbook_lines};
 use super::changes::Changes;
+use super::extent::{Work, bearable};
 use super::incident::{Incident, IncidentKind};
 use super::rates;
 use super::results::Question;
@@ -24,6 +25,7 @@ use crate::scenario::{
     self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction,
 };
 use crate::simulation::{Prepared, Script};
+use crate::state::Store;
 use crate::study::plan::cases::mentioned;
 use crate::units::SimDuration;
 
@@ -78,6 +80,8 @@ pub struct Forecast {
     pub(super) units: Units,
     pub(super) objectives: Vec<Objective>,
     pub(super) settled: Prepared,
+    /// What plays take; guessed.
+    pub(super) work: Work,
     /// What is typed of each node that is off, and when it is back; of none, where nobody would gain by it.
     pub(super) runbook: BTreeMap<Symbol, [TimelineAction; 2]>,
     /// Every incident in one script.
@@ -182,7 +186,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         incident.own = Some(whole_script(&own));
         incidents.push(incident);
     }
-    let year = length_of_years(&all, settled.store().nodes().count(), calm.events);
+    let (year, work) = length_of_years(&all, settled.store(), calm.events);
     let objectives = units.objectives(&base.objectives);
     let name = base.name.clone();
     let lock_file: Arc<str> = scenario::lock_file(&base).into();
@@ -201,6 +205,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         units,
         objectives,
         settled,
+        work,
         runbook,
         script,
         random,
@@ -261,8 +266,17 @@ fn script_of(scenario: &ResolvedScenario) -> Script {
     Script { chaos: chaos.into(), ..whole_script(scenario) }
 }
 
-/// So long that a play has about as many failures, and events besides, as are bearable: a year, if that has no more.
-fn length_of_years(scenario: &ResolvedScenario, nodes: usize, events_an_hour: u64) -> SimDuration {
+/// So long that a play has about as many failures, and events besides, as are bearable: a year, if that has no more. Also what plays
+/// take, in events.
+fn length_of_years(scenario: &ResolvedScenario, store: &Store, events_an_hour: u64) -> (SimDuration, Work) {
+    /// To copy a pod or a node, and to list it anew.
+    const FORK: f64 = 0.25;
+    /// Of a failure, and of each pod that it hits.
+    const FAILURE: f64 = 15.0;
+    const POD: f64 = 12.0;
+    /// Of each pod that is restarted.
+    const RESTART: f64 = 30.0;
+    let (nodes, pods) = (store.nodes().count(), store.pods().count());
     let day = SimDuration::from_secs(24 * 3600);
     let of_process = |process: &crate::chaos::FaultProcessSpec| {
         let entities = if process.domain.is_some() { 1.0 } else { nodes as f64 };
@@ -272,11 +286,14 @@ fn length_of_years(scenario: &ResolvedScenario, nodes: usize, events_an_hour: u6
     let failures: f64 = scenario.chaos.processes.iter().map(of_process).sum();
     let events = events_an_hour as f64 * YEAR.as_secs_f64() / CALM.as_secs_f64();
     let times = (failures / FAILURES_MAX).max(events / CALM_EVENTS_MAX);
-    if times <= 1.0 {
-        return YEAR;
-    }
-    let days = (365.0 / times).floor().max(7.0);
-    day * (days as u64)
+    let year = if times <= 1.0 { YEAR } else { day * ((365.0 / times).floor().max(7.0) as u64) };
+    let of_failure = FAILURE + POD * pods as f64 / nodes.max(1) as f64;
+    let in_year = |year: SimDuration| (failures * of_failure + events) * year.as_secs_f64() / YEAR.as_secs_f64();
+    let year = bearable(year, in_year(year));
+    let fork = (FORK * (nodes + pods) as f64) as u64;
+    let incident = (2.0 * of_failure) as u64 + events_an_hour;
+    let roll_out = (RESTART * pods as f64) as u64;
+    (year, Work { fork, year: in_year(year) as u64, incident, roll_out })
 }
 
 /// The scenario, if the input is one.

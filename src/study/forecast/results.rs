@@ -193,6 +193,8 @@ pub struct ForecastResults {
     pub plays: u64,
     /// How many the budget left out.
     pub plays_left_out: u64,
+    /// Whether it was time or somebody that left plays out, and not their number.
+    pub is_stopped: bool,
     /// Incidents that the catalogue leaves out.
     pub left_out: Vec<String>,
 }
@@ -202,6 +204,9 @@ impl ForecastResults {
     #[must_use]
     pub fn json(&self) -> Value {
         let mut json = self.of_all();
+        if self.is_stopped {
+            json["is_stopped"] = json!(true);
+        }
         if let Some(apart) = &self.apart {
             json["without_controller"] = json!({
                 "lost_min_per_year": apart.lost,

@@ -115,7 +115,7 @@ impl ForecastResults {
 
     /// Why plays were left out.
     fn left_out_because(&self) -> &'static str {
-        if self.asked.plays.is_some() { "the budget was used up" } else { "it was stopped before" }
+        if self.is_stopped { "it was stopped before" } else { "the budget was used up" }
     }
 
     fn costs(&self) -> Remark {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::budget::{Budget, Player};
-use super::evaluation::{By, Evaluation, Variant, incidents, is_told, minutes, saving, years};
+use super::extent::{Extent, INCIDENTS_OF_A_FIX, Whole};
+use super::outlook::{Class, Plays, Stage};
+use super::evaluation::{By, Cluster, Evaluation, Variant, incidents, is_told, minutes, saving, years};
 use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
@@ -13,7 +15,8 @@ use super::intake::Forecast;
 use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
 use super::results::{Apart, ForecastResults, Question};
 use super::runbook::Runbook;
-use super::toll::Observing;
+use super::share::fitting;
+use super::toll::{Observing, Toll};
 use super::units::{Loss, is_worker};
 use crate::observe::Phase;
 use crate::parallel::Threads;
@@ -26,9 +29,6 @@ const YEARS: u64 = 24;
 
 /// The most years that are played for the sake of a precision.
 const YEARS_MAX: u64 = 1000;
-
-/// Incidents that a change is played on besides planned work: those that cost its units most.
-const INCIDENTS_OF_A_FIX: usize = 12;
 
 /// How a forecast is worked out.
 #[derive(Debug, Default)]
@@ -57,16 +57,27 @@ pub(crate) fn work_out(
     threads: &Threads,
 ) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
-    let player = Player::new(observing, &options.budget, threads)?;
+    let years = options.years.unwrap_or(YEARS).max(2);
+    let whole = Whole {
+        incidents: &forecast.incidents,
+        work: forecast.work,
+        fixes: fitting(forecast),
+        faults: forecast.faults.len(),
+        years,
+        are_years_asked: options.years.is_some() || options.precision.is_some(),
+    };
+    let extent = Extent::of(&whole, &options.budget, threads.count());
+    let player = Player::new(observing, &options.budget, threads, extent.work, forecast.work.fork)?;
     let search = Search {
         forecast,
         player: &player,
         threads,
-        years: options.years.unwrap_or(YEARS).max(2),
+        years: extent.years,
+        of_a_kind: extent.of_a_kind,
         runbooks: RefCell::default(),
     };
     let asked = Question {
-        years: search.years,
+        years,
         precision: options.precision,
         plays: options.budget.plays,
         ..forecast.asked.clone()
@@ -82,18 +93,20 @@ pub(crate) fn work_out(
     Ok(ForecastResults { asked, ..results })
 }
 
-struct Search<'a> {
-    forecast: &'a Forecast,
-    player: &'a Player<'a>,
+pub(super) struct Search<'a> {
+    pub(super) forecast: &'a Forecast,
+    pub(super) player: &'a Player<'a>,
     threads: &'a Threads,
-    years: u64,
+    pub(super) years: u64,
+    /// Incidents of a kind that are played at most.
+    pub(super) of_a_kind: usize,
     /// What somebody types, by the first and the last of the years that were asked for.
     runbooks: RefCell<BTreeMap<(u64, u64), Rc<Runbook>>>,
 }
 
 /// The cluster as it is.
-struct Base {
-    evaluation: Evaluation,
+pub(super) struct Base {
+    pub(super) evaluation: Evaluation,
     /// Of each year, what it costs each unit.
     yearly: Vec<Vec<Loss>>,
 }
@@ -107,13 +120,15 @@ struct Chosen {
 impl Search<'_> {
     fn base(&self, precision: Option<f64>) -> Base {
         let forecast = self.forecast;
-        let settled = &forecast.settled;
+        let settled = Cluster::as_it_is(forecast);
+        let (mut order, weights) = self.incidents(settled.settled.store(), &IncidentKind::ALL);
+        order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
+        self.expect_all(&order);
         let mut played =
             years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
-        let mut order: Vec<usize> = (0..forecast.incidents.len()).collect();
-        order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
+        self.player.expect(Stage::AsItIs, Plays::new());
         let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
-        let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls };
+        let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls, weights };
         let total = |losses: &Vec<Loss>| forecast.units.sum(losses, Loss::cost_s);
         while let Some(goal) = precision {
             let totals: Vec<f64> = evaluation.yearly(forecast).iter().map(total).collect();
@@ -162,11 +177,12 @@ impl Search<'_> {
         };
         let mut tried = Vec::new();
         let mut dropped = Vec::new();
-        for &fix in Fix::ALL {
-            let workloads = self.candidates(fix, base, &around);
-            if workloads.is_empty() {
-                continue;
-            }
+        let fixes = Fix::ALL.iter().map(|&fix| (fix, self.candidates(fix, base, &around)));
+        let fixes: Vec<(Fix, BTreeSet<String>)> = fixes.filter(|(_, workloads)| !workloads.is_empty()).collect();
+        let mut left = fixes.len();
+        for (fix, workloads) in fixes {
+            left -= 1;
+            self.expect_evaluations(Stage::Changes, left);
             match self.try_fix(fix, workloads, base) {
                 Some(found) => tried.push(found),
                 None => dropped.push(Dropped { fix, workloads: 0, why: "the budget was used up" }),
@@ -282,15 +298,21 @@ impl Search<'_> {
         what: &str,
     ) -> Option<Evaluation> {
         let wanted = (seeds.end - seeds.start) as usize;
+        if self.player.is_spent() {
+            self.player.leave_out(wanted + which.len());
+            return None;
+        }
         let variant = Variant::of(self.forecast, changes);
         let runbook = self.runbook(changes, seeds.clone());
         let by = By { only: None, runbook: runbook.as_deref() };
-        let years = years(self.forecast, self.player, &variant.settled, seeds, by, what);
+        let years = years(self.forecast, self.player, variant.cluster(), seeds, by, what);
         if years.len() < wanted {
+            self.player.leave_out(which.len());
             return None;
         }
-        let tolls = incidents(self.forecast, self.player, &variant.settled, which, runbook.is_some(), what);
-        (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls })
+        let (which, weights) = self.where_pods_are(which, variant.settled.store());
+        let tolls = incidents(self.forecast, self.player, variant.cluster(), &which, runbook.is_some(), what);
+        (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls, weights })
     }
 
     /// What somebody types in these years, if that is one of the changes.
@@ -310,9 +332,10 @@ impl Search<'_> {
     }
 
     /// What the same incidents cost as the cluster is, with these years.
-    fn same_of_base(&self, base: &Base, years: Vec<super::toll::Toll>, which: &[usize]) -> Evaluation {
-        let incidents = which.iter().map(|index| (*index, base.evaluation.incidents[index].clone())).collect();
-        Evaluation { years, incidents }
+    fn same_of_base(&self, base: &Base, years: Vec<Toll>, which: &[usize]) -> Evaluation {
+        let incidents: BTreeMap<usize, Toll> =
+            which.iter().map(|index| (*index, base.evaluation.incidents[index].clone())).collect();
+        Evaluation { years, incidents, weights: base.evaluation.weights.clone() }
     }
 
     fn try_fix(&self, fix: Fix, workloads: BTreeSet<String>, base: &Base) -> Option<Tried> {
@@ -337,7 +360,10 @@ impl Search<'_> {
                 was - is >= 60.0 && was - is >= 0.5 * was
             });
             let sum = |evaluation: &Evaluation| {
-                let costs = evaluation.incidents.values().map(|toll| toll.losses[unit].cost_s() / 60.0);
+                let costs = evaluation
+                    .incidents
+                    .iter()
+                    .map(|(&index, toll)| evaluation.weight(index, unit) * toll.losses[unit].cost_s() / 60.0);
                 costs.fold(0.0, |sum, cost| sum + cost)
             };
             let (before, after) = (sum(&before), sum(&after));
@@ -364,12 +390,15 @@ impl Search<'_> {
         }
         let wanted = (new.end - new.start) as usize;
         let as_it_is =
-            years(forecast, self.player, &forecast.settled, new.clone(), By::default(), "new years, to confirm");
+            years(forecast, self.player, Cluster::as_it_is(forecast), new.clone(), By::default(), "new years, to confirm");
         let is_new = as_it_is.len() == wanted;
         // Where the budget ends, the first seeds have to do, and that is said.
         let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
         let mut findings = Vec::new();
+        let mut left = proposals.len();
         for (fix, Proposal { units, workloads, others }) in proposals {
+            left -= 1;
+            self.expect_evaluations(Stage::Confirmation, left);
             let which = self.telling(base, &units);
             let changes = [(fix, workloads.clone())];
             let Some(after) = self.evaluate(&changes, seeds.clone(), &which, "each finding by itself") else {
@@ -498,8 +527,11 @@ impl Search<'_> {
             yearly.iter().map(|losses| forecast.units.sum(losses, Loss::cost_s)).collect()
         };
         let which = self.telling(base, &everybody);
+        let mut left = order.len();
         let start = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
         for finding in order {
+            left -= 1;
+            self.expect_evaluations(Stage::Together, left);
             let mut with = changes.clone();
             let taken: BTreeSet<&String> =
                 changes.iter().filter(|(fix, _)| fix.rival() == Some(finding.fix)).flat_map(|(_, of)| of).collect();
@@ -538,11 +570,15 @@ impl Search<'_> {
         let count = base.evaluation.years.len().min(self.years as usize) as u64;
         let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64();
         let mut found = Vec::new();
+        self.player.expect(Stage::Together, Plays::new());
+        let mut left = forecast.faults.len();
         for (index, name) in forecast.faults.iter().enumerate() {
+            left -= 1;
+            self.player.expect(Stage::Faults, Plays::from([(Class::OneFault(index), left as u64 * count)]));
             let played = years(
                 forecast,
                 self.player,
-                &forecast.settled,
+                Cluster::as_it_is(forecast),
                 0..count,
                 By { only: Some(index), runbook: None },
                 "each kind of failure by itself",
@@ -624,7 +660,8 @@ impl Search<'_> {
             front,
             plays,
             plays_left_out: wanted - plays,
-            left_out: forecast.left_out.clone(),
+            is_stopped: wanted > plays && self.player.is_stopped(),
+            left_out: self.left_out(base),
         }
     }
 }

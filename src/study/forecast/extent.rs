@@ -1,0 +1,143 @@
+//! How much of everything a forecast plays, so that all of it is bounded: fewer incidents of a kind and fewer years, where there would
+//! be too much work for what may be spent.
+
+use std::collections::BTreeMap;
+
+use super::budget::Budget;
+use super::catalogue::OF_A_KIND_MAX;
+use super::incident::{Incident, IncidentKind};
+use crate::units::SimDuration;
+
+/// What is spent if nobody says how much: events, and what begins plays in these. As much as two cores do in about two minutes, in
+/// a cluster of 500 nodes.
+pub(super) const WORK: u64 = 100_000_000;
+
+/// Events that a core handles in a second, in such a cluster.
+const WORK_A_SECOND: f64 = 400_000.0;
+
+/// Work is guessed before it is done. It ends at so many times what was planned, whatever is left.
+const LEEWAY: f64 = 1.3;
+
+/// Years that are played at least, unless fewer are asked for.
+const YEARS_MIN: u64 = 6;
+
+/// Incidents of a kind that are played at least.
+const OF_A_KIND_MIN: f64 = 10.0;
+
+/// Shares of the whole that are tried, the largest first.
+const SHARES: [f64; 12] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.24, 0.18, 0.13, 0.1, 0.07, 0.05];
+
+/// Incidents that a change is played on besides planned work: those that cost its units most.
+pub(super) const INCIDENTS_OF_A_FIX: usize = 12;
+
+/// What plays of a cluster take, in events; guessed.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Work {
+    /// To begin one: to copy the cluster's state.
+    pub(super) fork: u64,
+    /// Of a play of random failures.
+    pub(super) year: u64,
+    /// Of an incident of a node.
+    pub(super) incident: u64,
+    /// Of the restart of all workloads.
+    pub(super) roll_out: u64,
+}
+
+impl Work {
+    fn of(&self, kind: IncidentKind) -> u64 {
+        let rest = match kind {
+            IncidentKind::RollOut => self.roll_out,
+            _ => self.incident,
+        };
+        self.fork + rest
+    }
+}
+
+/// What a forecast is made of, before anything is played.
+#[derive(Debug)]
+pub(super) struct Whole<'a> {
+    pub(super) incidents: &'a [Incident],
+    pub(super) work: Work,
+    /// Changes that fit somebody.
+    pub(super) fixes: usize,
+    /// Kinds of random failures.
+    pub(super) faults: usize,
+    /// Years of random failures that are wanted.
+    pub(super) years: u64,
+    /// Whether somebody has said how many years, or how precise.
+    pub(super) are_years_asked: bool,
+}
+
+/// How much is played.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Years of random failures.
+    pub(super) years: u64,
+    /// Incidents of a kind at most.
+    pub(super) of_a_kind: usize,
+    /// Work at most.
+    pub(super) work: u64,
+}
+
+impl Extent {
+    /// The most that is within a budget.
+    pub(super) fn of(whole: &Whole<'_>, budget: &Budget<'_>, threads: usize) -> Self {
+        let (limit, work): (Box<dyn Fn(&Self) -> bool>, u64) = match (budget.plays, budget.time) {
+            (Some(plays), _) => (Box::new(move |extent| whole.amount(extent).0 <= plays), u64::MAX),
+            (None, Some(time)) => {
+                let work = time.as_secs_f64() * threads as f64 * WORK_A_SECOND;
+                (Box::new(move |extent| whole.amount(extent).1 <= work), u64::MAX)
+            }
+            (None, None) => {
+                let most = if whole.are_years_asked { u64::MAX } else { (WORK as f64 * LEEWAY) as u64 };
+                (Box::new(move |extent| whole.amount(extent).1 <= WORK as f64), most)
+            }
+        };
+        let may_shorten = budget.plays.is_some() || budget.time.is_some() || !whole.are_years_asked;
+        let of_share = |share: f64| {
+            let fewer = ((whole.years as f64 * share).ceil() as u64).max(YEARS_MIN.min(whole.years));
+            let of_a_kind = (OF_A_KIND_MAX as f64 * share).max(OF_A_KIND_MIN) as usize;
+            Self { years: if may_shorten { fewer } else { whole.years }, of_a_kind, work }
+        };
+        let fitting = SHARES.into_iter().map(of_share).find(|extent| limit(extent));
+        fitting.unwrap_or_else(|| of_share(SHARES[SHARES.len() - 1]))
+    }
+}
+
+impl Whole<'_> {
+    /// How many plays an extent has, and how much work they are. About half of the changes that fit turn out to be worth a finding.
+    fn amount(&self, extent: &Extent) -> (u64, f64) {
+        let mut counts: BTreeMap<IncidentKind, (usize, bool)> = BTreeMap::new();
+        for incident in self.incidents {
+            let (count, is_planned) = counts.entry(incident.kind).or_default();
+            *count += 1;
+            *is_planned |= incident.per_year > 0.0;
+        }
+        let findings = self.fixes.div_ceil(2) as u64;
+        let evaluations = self.fixes as u64 + 2 * findings;
+        let years = extent.years * (2 + evaluations + self.faults as u64);
+        let mut plays = years;
+        let mut work = years as f64 * (self.work.fork + self.work.year) as f64;
+        for (kind, (count, is_planned)) in counts {
+            let played = count.min(extent.of_a_kind) as u64;
+            let played = if is_planned { played * (1 + evaluations) } else { played };
+            plays += played;
+            work += played as f64 * self.work.of(kind) as f64;
+        }
+        let worst = INCIDENTS_OF_A_FIX.min(self.incidents.len()) as u64 * evaluations;
+        (plays + worst, work + worst as f64 * (self.work.fork + self.work.incident) as f64)
+    }
+}
+
+/// So long that all plays of random failures take at most half of what may be spent, if so much would happen in a whole year; a week
+/// at least.
+pub(super) fn bearable(year: SimDuration, events: f64) -> SimDuration {
+    /// As the cluster is, on new seeds, each kind of failure, and each change about twice.
+    const PLAYS: f64 = 24.0 * 24.0;
+    let most = WORK as f64 / 2.0 / PLAYS;
+    if events <= most {
+        return year;
+    }
+    let days = (year.as_secs_f64() / 86400.0 * most / events).floor().max(7.0);
+    SimDuration::from_secs(24 * 3600) * (days as u64)
+}

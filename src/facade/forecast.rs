@@ -17,8 +17,8 @@ use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
 use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
-use crate::units::SimDuration;
 use crate::study::{Journal, Patches, Progress, Shard};
+use crate::units::SimDuration;
 
 /// A cluster, read and settled, and everything that is likely to happen to it.
 #[derive(Debug)]
@@ -144,7 +144,8 @@ impl<'a> ForecastOptions<'a> {
 
     /// The same for those who play; plays are kept in the journal.
     fn with<'b>(&'b self, journal: Option<&'b Journal<Played>>) -> Options<'b> {
-        let budget = Budget { plays: self.plays, is_over: self.is_over, time: self.time, progress: self.progress, journal };
+        let budget =
+            Budget { plays: self.plays, is_over: self.is_over, time: self.time, progress: self.progress, journal };
         Options { budget, precision: self.precision, years: self.years }
     }
 }

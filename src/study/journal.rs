@@ -111,7 +111,11 @@ impl std::fmt::Display for Damage {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { path, line, lost } = self;
         let again = crate::units::counted(*lost, "play is", "plays are");
-        write!(formatter, "`{}` is damaged in line {line}: what stands before is used; {again} made again", path.display())
+        write!(
+            formatter,
+            "`{}` is damaged in line {line}: what stands before is used; {again} made again",
+            path.display()
+        )
     }
 }
 

@@ -163,7 +163,8 @@ fn pods_without_a_controller_are_told_apart_and_are_in_no_sum() {
 
 #[test]
 fn where_all_would_be_too_much_every_part_of_it_is_held_to_the_number_of_plays() {
-    let cluster = nodes(24, &["a", "b", "c"]) + &(0..12).map(|at| served(&format!("web-{at}"), 1 + at % 3, "")).collect::<String>();
+    let cluster = nodes(24, &["a", "b", "c"])
+        + &(0..12).map(|at| served(&format!("web-{at}"), 1 + at % 3, "")).collect::<String>();
     let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
     let json = forecast.work_out(&ForecastOptions::new().plays(900)).expect("a forecast").json();
     assert!(json["plays"].as_u64() <= Some(900), "{}", json["plays"]);

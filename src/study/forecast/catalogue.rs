@@ -197,8 +197,10 @@ impl Catalogue {
             pairs.extend(drawn.into_iter().filter_map(|(a, b)| pair(a, b)));
             let all: usize = kinds.iter().map(Vec::len).sum();
             let left = ways(all, 2) - pairs.iter().map(|(_, _, alike)| alike).sum::<u64>();
-            self.left_out
-                .push(format!("{left} of {} pairs of nodes are not played: those are that hold a workload, or were drawn", ways(all, 2)));
+            self.left_out.push(format!(
+                "{left} of {} pairs of nodes are not played: those are that hold a workload, or were drawn",
+                ways(all, 2)
+            ));
         }
         for (a, b, alike) in pairs {
             let timeline = vec![json!({"at": "0s", "fault": crash(&[a.as_str(), b.as_str()], "30m")})];
@@ -358,7 +360,8 @@ fn hosts(store: &Store, units: &Units) -> BTreeMap<String, BTreeSet<Symbol>> {
     let mut hosts: BTreeMap<String, BTreeSet<Symbol>> = BTreeMap::new();
     for (_, pod) in store.pods() {
         let path = WorkloadKey::of_pod(pod, store).to_string();
-        if let Some(node) = pod.node.filter(|node| store.node(*node).is_some() && units.of_workload.contains_key(&path)) {
+        if let Some(node) = pod.node.filter(|node| store.node(*node).is_some() && units.of_workload.contains_key(&path))
+        {
             hosts.entry(path).or_default().insert(store.node_name(node));
         }
     }

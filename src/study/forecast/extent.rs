@@ -10,10 +10,10 @@ use crate::units::SimDuration;
 
 /// What is spent if nobody says how much: events, and what begins plays in these. As much as two cores do in about two minutes, in
 /// a cluster of 500 nodes.
-pub(super) const WORK: u64 = 100_000_000;
+pub(super) const WORK: u64 = 36_000_000;
 
 /// Events that a core handles in a second, in such a cluster.
-const WORK_A_SECOND: f64 = 400_000.0;
+const WORK_A_SECOND: f64 = 125_000.0;
 
 /// Work is guessed before it is done. It ends at so many times what was planned, whatever is left.
 const LEEWAY: f64 = 1.3;
@@ -41,12 +41,18 @@ pub(super) struct Work {
     pub(super) incident: u64,
     /// Of the restart of all workloads.
     pub(super) roll_out: u64,
+    /// Of the loss of a third of all nodes.
+    pub(super) domain: u64,
 }
 
 impl Work {
     fn of(&self, kind: IncidentKind) -> u64 {
+        /// Nodes that an upgrade drains.
+        const UPGRADED: u64 = 30;
         let rest = match kind {
             IncidentKind::RollOut => self.roll_out,
+            IncidentKind::PoolUpgrade => self.incident * UPGRADED,
+            IncidentKind::ZoneLost | IncidentKind::DomainLost | IncidentKind::KubeletsCutOff => self.domain,
             _ => self.incident,
         };
         self.fork + rest
@@ -104,8 +110,36 @@ impl Extent {
     }
 }
 
+impl Extent {
+    /// Whether less is played of each kind than ever.
+    pub(super) fn is_cut(&self) -> bool {
+        self.of_a_kind < OF_A_KIND_MAX
+    }
+}
+
 impl Whole<'_> {
-    /// How many plays an extent has, and how much work they are. About half of the changes that fit turn out to be worth a finding.
+    /// So long that the plays of random failures take half of what may be spent, if they would take more than three quarters; a week at
+    /// least.
+    pub(super) fn bearable(&self, year: SimDuration) -> SimDuration {
+        const DAY_S: u64 = 24 * 3600;
+        let share = self.plays_of_years(self.years) as f64 * self.work.year as f64 / WORK as f64;
+        if share <= 0.75 {
+            return year;
+        }
+        let days = (year.as_secs_f64() / DAY_S as f64 * 0.5 / share).floor().max(7.0);
+        SimDuration::from_secs(DAY_S) * (days as u64)
+    }
+
+    /// Evaluations of a changed cluster: each change that fits, and those that turn out to be worth a finding, about half of them, twice.
+    fn evaluations(&self) -> u64 {
+        self.fixes as u64 + 2 * self.fixes.div_ceil(2) as u64
+    }
+
+    fn plays_of_years(&self, years: u64) -> u64 {
+        years * (2 + self.evaluations() + self.faults as u64)
+    }
+
+    /// How many plays an extent has, and how much work they are.
     fn amount(&self, extent: &Extent) -> (u64, f64) {
         let mut counts: BTreeMap<IncidentKind, (usize, bool)> = BTreeMap::new();
         for incident in self.incidents {
@@ -113,9 +147,8 @@ impl Whole<'_> {
             *count += 1;
             *is_planned |= incident.per_year > 0.0;
         }
-        let findings = self.fixes.div_ceil(2) as u64;
-        let evaluations = self.fixes as u64 + 2 * findings;
-        let years = extent.years * (2 + evaluations + self.faults as u64);
+        let evaluations = self.evaluations();
+        let years = self.plays_of_years(extent.years);
         let mut plays = years;
         let mut work = years as f64 * (self.work.fork + self.work.year) as f64;
         for (kind, (count, is_planned)) in counts {
@@ -125,19 +158,8 @@ impl Whole<'_> {
             work += played as f64 * self.work.of(kind) as f64;
         }
         let worst = INCIDENTS_OF_A_FIX.min(self.incidents.len()) as u64 * evaluations;
-        (plays + worst, work + worst as f64 * (self.work.fork + self.work.incident) as f64)
+        let domains = if extent.is_cut() { 2 } else { INCIDENTS_OF_A_FIX as u64 / 2 };
+        let of_domains = domains * evaluations * self.work.domain;
+        (plays + worst, work + of_domains as f64 + worst as f64 * (self.work.fork + self.work.incident) as f64)
     }
-}
-
-/// So long that all plays of random failures take at most half of what may be spent, if so much would happen in a whole year; a week
-/// at least.
-pub(super) fn bearable(year: SimDuration, events: f64) -> SimDuration {
-    /// As the cluster is, on new seeds, each kind of failure, and each change about twice.
-    const PLAYS: f64 = 24.0 * 24.0;
-    let most = WORK as f64 / 2.0 / PLAYS;
-    if events <= most {
-        return year;
-    }
-    let days = (year.as_secs_f64() / 86400.0 * most / events).floor().max(7.0);
-    SimDuration::from_secs(24 * 3600) * (days as u64)
 }

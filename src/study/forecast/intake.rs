@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 use super::catalogue::{self, Catalogue, needs_runbook, runbook_lines};
 use super::changes::Changes;
-use super::extent::{Work, bearable};
+use super::extent::{Whole, Work};
 use super::incident::{Incident, IncidentKind};
 use super::rates;
 use super::results::Question;
+use super::share::fitting;
 use super::toll::{Observing, Toll};
 use super::units::{Loss, Units};
-use super::work_out::Options;
+use super::work_out::{Options, YEARS};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -91,6 +92,19 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// What it is made of, with so many years.
+    pub(super) fn whole(&self, years: u64, are_years_asked: bool) -> Whole<'_> {
+        let (fixes, faults) = (fitting(self), self.faults.len());
+        Whole { incidents: &self.incidents, work: self.work, fixes, faults, years, are_years_asked }
+    }
+
+    /// Plays of random failures are no longer than is bearable.
+    fn shorten(&mut self) {
+        let year = self.whole(YEARS, false).bearable(self.year);
+        self.work.year = (self.work.year as f64 * year.as_secs_f64() / self.year.as_secs_f64()) as u64;
+        self.year = year;
+    }
+
     /// Equal for forecasts whose plays are the same, one after the other, as far as they go.
     #[must_use]
     pub fn fingerprint(&self, options: &Options<'_>) -> u64 {
@@ -191,7 +205,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     let name = base.name.clone();
     let lock_file: Arc<str> = scenario::lock_file(&base).into();
     let fingerprint = fingerprint(&lock_file, &everything, &incidents);
-    Ok(Forecast {
+    let mut forecast = Forecast {
         name,
         asked: question(paths, overrides, asked),
         scenario: base,
@@ -209,7 +223,9 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         runbook,
         script,
         random,
-    })
+    };
+    forecast.shorten();
+    Ok(forecast)
 }
 
 /// Of a cluster, what overrides let happen to it, and its incidents in their order.
@@ -270,12 +286,12 @@ fn script_of(scenario: &ResolvedScenario) -> Script {
 /// take, in events.
 fn length_of_years(scenario: &ResolvedScenario, store: &Store, events_an_hour: u64) -> (SimDuration, Work) {
     /// To copy a pod or a node, and to list it anew.
-    const FORK: f64 = 0.25;
+    const FORK: f64 = 0.8;
     /// Of a failure, and of each pod that it hits.
-    const FAILURE: f64 = 15.0;
-    const POD: f64 = 12.0;
+    const FAILURE: f64 = 45.0;
+    const POD: f64 = 36.0;
     /// Of each pod that is restarted.
-    const RESTART: f64 = 30.0;
+    const RESTART: f64 = 52.0;
     let (nodes, pods) = (store.nodes().count(), store.pods().count());
     let day = SimDuration::from_secs(24 * 3600);
     let of_process = |process: &crate::chaos::FaultProcessSpec| {
@@ -289,11 +305,11 @@ fn length_of_years(scenario: &ResolvedScenario, store: &Store, events_an_hour: u
     let year = if times <= 1.0 { YEAR } else { day * ((365.0 / times).floor().max(7.0) as u64) };
     let of_failure = FAILURE + POD * pods as f64 / nodes.max(1) as f64;
     let in_year = |year: SimDuration| (failures * of_failure + events) * year.as_secs_f64() / YEAR.as_secs_f64();
-    let year = bearable(year, in_year(year));
     let fork = (FORK * (nodes + pods) as f64) as u64;
     let incident = (2.0 * of_failure) as u64 + events_an_hour;
     let roll_out = (RESTART * pods as f64) as u64;
-    (year, Work { fork, year: in_year(year) as u64, incident, roll_out })
+    let domain = incident * nodes as u64 / 3;
+    (year, Work { fork, year: in_year(year) as u64, incident, roll_out, domain })
 }
 
 /// The scenario, if the input is one.

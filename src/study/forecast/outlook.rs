@@ -78,7 +78,9 @@ impl Outlook {
         let exact = of(&|other| other == class);
         let like = || match class {
             Class::Incident(_) => of(&|other| matches!(other, Class::Incident(_))),
-            Class::OneFault(_) => of(&|other| matches!(other, Class::OneFault(_))).or_else(|| of(&|other| other == Class::Years)),
+            Class::OneFault(_) => {
+                of(&|other| matches!(other, Class::OneFault(_))).or_else(|| of(&|other| other == Class::Years))
+            }
             Class::Years => None,
         };
         exact.or_else(like).unwrap_or(2.0 * self.fork as f64)

@@ -80,7 +80,8 @@ fn cover(sets: &[BTreeSet<usize>], counts: &BTreeMap<usize, f64>, most: usize) -
         if missing.is_empty() {
             missing = counts.keys().copied().collect();
         }
-        let gain = |at: usize| sets[at].intersection(&missing).map(|unit| 1.0 / counts[unit]).fold(0.0, |sum, of| sum + of);
+        let gain =
+            |at: usize| sets[at].intersection(&missing).map(|unit| 1.0 / counts[unit]).fold(0.0, |sum, of| sum + of);
         let best = left.iter().map(|&at| (gain(at), at)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let Some((gained, at)) = best else { break };
         if gained == 0.0 {
@@ -112,9 +113,10 @@ mod tests {
     }
 
     fn touched(of: &[&[usize]]) -> Touched {
-        let by_node = of.iter().enumerate().map(|(at, units)| {
-            (Symbol::new(&format!("node-{at}")), units.iter().copied().collect())
-        });
+        let by_node = of
+            .iter()
+            .enumerate()
+            .map(|(at, units)| (Symbol::new(&format!("node-{at}")), units.iter().copied().collect()));
         Touched { by_node: by_node.collect() }
     }
 

@@ -54,7 +54,8 @@ impl Search<'_> {
     pub(super) fn where_pods_are(&self, which: &[usize], store: &Store) -> (Vec<usize>, Weights) {
         let incidents = &self.forecast.incidents;
         let is_chosen = |kind: IncidentKind| {
-            incidents.iter().filter(|incident| incident.kind == kind && incident.per_year > 0.0).count() > self.of_a_kind
+            incidents.iter().filter(|incident| incident.kind == kind && incident.per_year > 0.0).count()
+                > self.of_a_kind
         };
         let kinds = [IncidentKind::Drain, IncidentKind::NodePressure].into_iter().filter(|kind| is_chosen(*kind));
         let kinds: Vec<IncidentKind> = kinds.collect();
@@ -64,6 +65,18 @@ impl Search<'_> {
         let (chosen, weights) = self.incidents(store, &kinds);
         let rest = which.iter().copied().filter(|index| !kinds.contains(&incidents[*index].kind));
         (chosen.into_iter().chain(rest).collect(), weights)
+    }
+
+    /// Where not all is played, what hits a third of all nodes is played once: the worst zone, and the worst other domain.
+    pub(super) fn keep_one_domain(&self, worst_first: &mut Vec<(f64, usize)>) {
+        if self.of_a_kind >= OF_A_KIND_MAX {
+            return;
+        }
+        let mut kept = std::collections::BTreeSet::new();
+        worst_first.retain(|(_, index)| {
+            let kind = self.forecast.incidents[*index].kind;
+            !matches!(kind, IncidentKind::ZoneLost | IncidentKind::DomainLost) || kept.insert(kind)
+        });
     }
 
     /// Expects so many changed clusters to be played in a stage.
@@ -77,7 +90,8 @@ impl Search<'_> {
         for (kind, of_kind) in planned {
             plays.insert(Class::Incident(kind), of_kind.min(self.of_a_kind) as u64 * count);
         }
-        *plays.entry(Class::Incident(IncidentKind::NodeLost)).or_default() += super::extent::INCIDENTS_OF_A_FIX as u64 * count;
+        *plays.entry(Class::Incident(IncidentKind::NodeLost)).or_default() +=
+            super::extent::INCIDENTS_OF_A_FIX as u64 * count;
         self.player.expect(stage, plays);
     }
 

@@ -153,8 +153,10 @@ impl ForecastResults {
             ));
         }
         if let Some(apart) = &self.apart {
-            let pods = counted(apart.pods(), "pod without a controller never comes", "pods without a controller never come");
-            remark = remark.with(format!("{pods} back once lost: {} min a year more, in no other sum", spread(apart.lost)));
+            let pods =
+                counted(apart.pods(), "pod without a controller never comes", "pods without a controller never come");
+            remark =
+                remark.with(format!("{pods} back once lost: {} min a year more, in no other sum", spread(apart.lost)));
         }
         remark
     }

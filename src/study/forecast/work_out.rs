@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::budget::{Budget, Player};
-use super::extent::{Extent, INCIDENTS_OF_A_FIX, Whole};
-use super::outlook::{Class, Plays, Stage};
 use super::evaluation::{By, Cluster, Evaluation, Variant, incidents, is_told, minutes, saving, years};
+use super::extent::{Extent, INCIDENTS_OF_A_FIX};
 use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
+use super::outlook::{Class, Plays, Stage};
 use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
 use super::results::{Apart, ForecastResults, Question};
 use super::runbook::Runbook;
-use super::share::fitting;
 use super::toll::{Observing, Toll};
 use super::units::{Loss, is_worker};
 use crate::observe::Phase;
@@ -25,7 +24,7 @@ use crate::study::edit::path_of;
 use crate::study::statistics::Sample;
 
 /// Years that are played if nothing else is asked for.
-const YEARS: u64 = 24;
+pub(super) const YEARS: u64 = 24;
 
 /// The most years that are played for the sake of a precision.
 const YEARS_MAX: u64 = 1000;
@@ -58,14 +57,7 @@ pub(crate) fn work_out(
 ) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
     let years = options.years.unwrap_or(YEARS).max(2);
-    let whole = Whole {
-        incidents: &forecast.incidents,
-        work: forecast.work,
-        fixes: fitting(forecast),
-        faults: forecast.faults.len(),
-        years,
-        are_years_asked: options.years.is_some() || options.precision.is_some(),
-    };
+    let whole = forecast.whole(years, options.years.is_some() || options.precision.is_some());
     let extent = Extent::of(&whole, &options.budget, threads.count());
     let player = Player::new(observing, &options.budget, threads, extent.work, forecast.work.fork)?;
     let search = Search {
@@ -76,12 +68,7 @@ pub(crate) fn work_out(
         of_a_kind: extent.of_a_kind,
         runbooks: RefCell::default(),
     };
-    let asked = Question {
-        years,
-        precision: options.precision,
-        plays: options.budget.plays,
-        ..forecast.asked.clone()
-    };
+    let asked = Question { years, precision: options.precision, plays: options.budget.plays, ..forecast.asked.clone() };
     let base = search.base(options.precision);
     let chosen = search.choose(&base);
     let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
@@ -285,6 +272,7 @@ impl Search<'_> {
             .collect();
         worst.retain(|(cost, _)| *cost > 0.0);
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.keep_one_domain(&mut worst);
         telling.extend(worst.into_iter().take(INCIDENTS_OF_A_FIX).map(|(_, index)| index));
         telling
     }
@@ -389,8 +377,14 @@ impl Search<'_> {
             return (Vec::new(), dropped);
         }
         let wanted = (new.end - new.start) as usize;
-        let as_it_is =
-            years(forecast, self.player, Cluster::as_it_is(forecast), new.clone(), By::default(), "new years, to confirm");
+        let as_it_is = years(
+            forecast,
+            self.player,
+            Cluster::as_it_is(forecast),
+            new.clone(),
+            By::default(),
+            "new years, to confirm",
+        );
         let is_new = as_it_is.len() == wanted;
         // Where the budget ends, the first seeds have to do, and that is said.
         let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
@@ -634,8 +628,9 @@ impl Search<'_> {
             units.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object)));
             units
         };
-        let sum =
-            |of: fn(&Loss) -> f64| minutes(base.yearly.iter().map(|losses| forecast.units.sum(losses, of))).not_below_zero();
+        let sum = |of: fn(&Loss) -> f64| {
+            minutes(base.yearly.iter().map(|losses| forecast.units.sum(losses, of))).not_below_zero()
+        };
         let apart = Apart::of(worst_first(forecast.units.apart().map(of_unit).collect()), || {
             let lost = |losses: &Vec<Loss>| forecast.units.apart().map(|unit| losses[unit].lost_s).sum();
             minutes(base.yearly.iter().map(lost)).not_below_zero()

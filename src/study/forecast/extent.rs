@@ -8,12 +8,13 @@ use super::catalogue::OF_A_KIND_MAX;
 use super::incident::{Incident, IncidentKind};
 use crate::units::SimDuration;
 
-/// What is spent if nobody says how much: events, and what begins plays in these. As much as two cores do in about two minutes, in
-/// a cluster of 500 nodes.
-pub(super) const WORK: u64 = 36_000_000;
+/// What is spent if nobody says how much: what two cores do in so many seconds, as cores usually are. No clock is read.
+const SECONDS: f64 = 120.0;
+const CORES: f64 = 2.0;
 
-/// Events that a core handles in a second, in such a cluster.
-const WORK_A_SECOND: f64 = 125_000.0;
+/// Events that a core handles in a second, in a small cluster; half as many where beginning a play takes as much as so many.
+const EVENTS_A_SECOND: f64 = 250_000.0;
+const FORK_THAT_HALVES: f64 = 4400.0;
 
 /// Work is guessed before it is done. It ends at so many times what was planned, whatever is left.
 const LEEWAY: f64 = 1.3;
@@ -46,6 +47,16 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// How much of it a core does in a second.
+    fn a_second(&self) -> f64 {
+        EVENTS_A_SECOND / (1.0 + self.fork as f64 / FORK_THAT_HALVES)
+    }
+
+    /// How much is spent if nobody says how much.
+    fn usual(&self) -> f64 {
+        SECONDS * CORES * self.a_second()
+    }
+
     fn of(&self, kind: IncidentKind) -> u64 {
         /// Nodes that an upgrade drains.
         const UPGRADED: u64 = 30;
@@ -91,12 +102,12 @@ impl Extent {
         let (limit, work): (Box<dyn Fn(&Self) -> bool>, u64) = match (budget.plays, budget.time) {
             (Some(plays), _) => (Box::new(move |extent| whole.amount(extent).0 <= plays), u64::MAX),
             (None, Some(time)) => {
-                let work = time.as_secs_f64() * threads as f64 * WORK_A_SECOND;
+                let work = time.as_secs_f64() * threads as f64 * whole.work.a_second();
                 (Box::new(move |extent| whole.amount(extent).1 <= work), u64::MAX)
             }
             (None, None) => {
-                let most = if whole.are_years_asked { u64::MAX } else { (WORK as f64 * LEEWAY) as u64 };
-                (Box::new(move |extent| whole.amount(extent).1 <= WORK as f64), most)
+                let most = if whole.are_years_asked { u64::MAX } else { (whole.work.usual() * LEEWAY) as u64 };
+                (Box::new(move |extent| whole.amount(extent).1 <= whole.work.usual()), most)
             }
         };
         let may_shorten = budget.plays.is_some() || budget.time.is_some() || !whole.are_years_asked;
@@ -122,7 +133,7 @@ impl Whole<'_> {
     /// least.
     pub(super) fn bearable(&self, year: SimDuration) -> SimDuration {
         const DAY_S: u64 = 24 * 3600;
-        let share = self.plays_of_years(self.years) as f64 * self.work.year as f64 / WORK as f64;
+        let share = self.plays_of_years(self.years) as f64 * self.work.year as f64 / self.work.usual();
         if share <= 0.75 {
             return year;
         }
@@ -161,5 +172,70 @@ impl Whole<'_> {
         let domains = if extent.is_cut() { 2 } else { INCIDENTS_OF_A_FIX as u64 / 2 };
         let of_domains = domains * evaluations * self.work.domain;
         (plays + worst, work + of_domains as f64 + worst as f64 * (self.work.fork + self.work.incident) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn incidents(count: usize) -> Vec<Incident> {
+        let lost = |at: usize| {
+            Incident::new(
+                IncidentKind::NodeLost,
+                &at.to_string(),
+                String::new(),
+                SimDuration::from_secs(60),
+                Vec::new(),
+            )
+        };
+        (0..count).map(lost).collect()
+    }
+
+    fn whole(incidents: &[Incident], year: u64) -> Whole<'_> {
+        let work = Work { fork: 100, year, incident: 900, roll_out: 10_000, domain: 10_000 };
+        Whole { incidents, work, fixes: 10, faults: 4, years: 24, are_years_asked: false }
+    }
+
+    #[test]
+    fn nothing_is_left_out_of_what_is_small() {
+        let incidents = incidents(300);
+        let whole = whole(&incidents, 10_000);
+        let extent = Extent::of(&whole, &Budget::default(), 2);
+        assert_eq!((extent.years, extent.of_a_kind, extent.is_cut()), (24, OF_A_KIND_MAX, false));
+        let year = SimDuration::from_secs(365 * 24 * 3600);
+        assert_eq!(whole.bearable(year), year);
+    }
+
+    #[test]
+    fn what_is_large_is_held_to_what_may_be_spent() {
+        let incidents = incidents(300);
+        let whole = whole(&incidents, 400_000);
+        let extent = Extent::of(&whole, &Budget::default(), 2);
+        assert!(
+            extent.is_cut() && extent.years >= YEARS_MIN && extent.of_a_kind >= OF_A_KIND_MIN as usize,
+            "{extent:?}"
+        );
+        let short = whole.bearable(SimDuration::from_secs(365 * 24 * 3600)).as_secs_f64() / 86400.0;
+        assert!((7.0..365.0).contains(&short), "{short}");
+        let many = Budget { time: Some(SimDuration::from_secs(36_000)), ..Budget::default() };
+        assert!(!Extent::of(&whole, &many, 2).is_cut());
+    }
+
+    #[test]
+    fn a_number_of_plays_holds_all_of_them() {
+        let incidents = incidents(300);
+        let whole = whole(&incidents, 10_000);
+        for plays in [700, 1_000, 2_000, 100_000] {
+            let extent = Extent::of(&whole, &Budget { plays: Some(plays), ..Budget::default() }, 2);
+            assert!(whole.amount(&extent).0 <= plays, "{plays}: {extent:?}");
+        }
+    }
+
+    #[test]
+    fn years_that_somebody_asks_for_are_played() {
+        let incidents = incidents(300);
+        let asked = Whole { are_years_asked: true, ..whole(&incidents, 400_000) };
+        assert_eq!(Extent::of(&asked, &Budget::default(), 2).years, 24);
     }
 }

@@ -86,3 +86,24 @@ impl Outlook {
         exact.or_else(like).unwrap_or(2.0 * self.fork as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ahead_takes_what_the_like_of_it_took() {
+        let mut outlook = Outlook::new(10);
+        outlook.expect(Stage::Faults, Plays::from([(Class::OneFault(1), 2)]));
+        outlook.expect(Stage::AsItIs, Plays::from([(Class::Incident(IncidentKind::Drain), 3)]));
+        let now = |years| Plays::from([(Class::Years, years)]);
+        assert_eq!(outlook.ahead(&now(0)), 2 * 20 + 3 * 20, "nothing is known yet");
+        outlook.note(Class::Years, 1000);
+        outlook.note(Class::Years, 3000);
+        assert_eq!(outlook.ahead(&now(1)), 2000 + 2 * 2000 + 3 * 20, "one kind of failure as all of them");
+        outlook.note(Class::Incident(IncidentKind::NodeLost), 50);
+        assert_eq!(outlook.ahead(&now(0)), 2 * 2000 + 3 * 50, "one incident as another");
+        outlook.expect(Stage::Faults, Plays::new());
+        assert_eq!(outlook.ahead(&now(0)), 3 * 50, "what is over is not expected");
+    }
+}

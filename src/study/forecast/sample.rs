@@ -89,7 +89,7 @@ fn cover(sets: &[BTreeSet<usize>], counts: &BTreeMap<usize, f64>, most: usize) -
             missing = counts.keys().copied().collect();
         }
         left.remove(&at);
-        sets[at].iter().for_each(|unit| drop(missing.remove(unit)));
+        missing.retain(|unit| !sets[at].contains(unit));
         taken.push(at);
     }
     taken.sort_unstable();

@@ -134,10 +134,11 @@ impl Search<'_> {
         }
         if self.of_a_kind < OF_A_KIND_MAX && left_out.len() > forecast.left_out.len() {
             let years = base.evaluation.years.len();
-            left_out.push(format!(
-                "all that is played was held to {} incidents of a kind and {years} plays of random failures; --plays or --budget allow for more",
+            let held = format!(
+                "all of it is held to {} incidents of a kind and {years} plays of random failures: --plays or --budget allow for more",
                 self.of_a_kind
-            ));
+            );
+            left_out.insert(0, held);
         }
         left_out
     }

@@ -167,6 +167,7 @@ impl Search<'_> {
         let fixes = Fix::ALL.iter().map(|&fix| (fix, self.candidates(fix, base, &around)));
         let fixes: Vec<(Fix, BTreeSet<String>)> = fixes.filter(|(_, workloads)| !workloads.is_empty()).collect();
         let mut left = fixes.len();
+        self.expect_evaluations(Stage::Changes, left);
         for (fix, workloads) in fixes {
             left -= 1;
             self.expect_evaluations(Stage::Changes, left);
@@ -373,6 +374,8 @@ impl Search<'_> {
         let count = base.evaluation.years.len() as u64;
         let new = count..count + self.years.min(count);
         let mut dropped = Vec::new();
+        self.expect_evaluations(Stage::Confirmation, proposals.len());
+        self.expect_evaluations(Stage::Together, proposals.len());
         if proposals.is_empty() {
             return (Vec::new(), dropped);
         }
@@ -495,7 +498,9 @@ impl Search<'_> {
                 units.iter().map(|&unit| toll.losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost) / 60.0
             })
         };
-        let all = before.incidents.keys().map(|index| (cost(before, index), *index));
+        // Of planned work other nodes may have been chosen, as the pods are elsewhere.
+        let of_both = before.incidents.keys().filter(|index| after.incidents.contains_key(index));
+        let all = of_both.map(|index| (cost(before, index), *index));
         let spared = |(before, index): &(f64, usize)| (before - cost(after, index)).max(0.0);
         let by_spared = |a: &(f64, usize), b: &(f64, usize)| {
             spared(a).total_cmp(&spared(b)).then_with(|| a.0.total_cmp(&b.0)).then(b.1.cmp(&a.1))

@@ -3,8 +3,14 @@
 //! A length that had not ended when the observation did is *censored*: it lasted at least so long. Leaving such lengths out, or
 //! taking them for whole ones, makes rare failures look frequent.
 
+mod intervals;
+mod nonparametric;
+
+pub use intervals::{Bounds, Goodness, IntervalFit, fit_intervals, goodness};
+pub use nonparametric::quantiles;
+
 use super::distribution::Distribution;
-use super::special::{NORMAL_P99, gamma_cdf};
+use super::special::{NORMAL_P99, gamma_survival};
 use crate::units::SimDuration;
 
 /// A length of time that was observed.
@@ -103,7 +109,7 @@ impl Candidate {
             Family::Exponential => libm::exp(-x / a),
             Family::Weibull => libm::exp(-libm::exp(a * (libm::log(x) - self.second))),
             Family::Lognormal => 0.5 * libm::erfc((libm::log(x) - self.first) / b / std::f64::consts::SQRT_2),
-            Family::Gamma => 1.0 - gamma_cdf(a, x / b),
+            Family::Gamma => gamma_survival(a, x / b),
         }
     }
 

@@ -77,7 +77,7 @@ impl Family {
 }
 
 /// A family with the logarithms of its parameters, but for the lognormal's first, which is the logarithm's mean itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
     family: Family,
     first: f64,

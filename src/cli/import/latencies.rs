@@ -85,7 +85,8 @@ pub(super) fn import(arguments: &LatenciesArgs, ui: &Ui) -> Result<Ending, Failu
 
 fn with_annotations(path: &Path, imported: &ImportedLatencies, ui: &Ui) -> Result<String, Failure> {
     let cluster = scenario::read_text(path)?;
-    let refused = |why| Failure::input(format!("`{}` is no cluster: {why}", path.display()), "name what `import cluster` wrote");
+    let refused =
+        |why| Failure::input(format!("`{}` is no cluster: {why}", path.display()), "name what `import cluster` wrote");
     let (text, missing) = annotated(&cluster, &imported.latencies).map_err(refused)?;
     for workload in missing {
         ui.note(format_args!("`{}` has no {workload}: its annotations are in the file only", path.display()));

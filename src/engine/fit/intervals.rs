@@ -93,12 +93,6 @@ enum Model {
     Family(Candidate),
 }
 
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        (self.family, self.first, self.second) == (other.family, other.first, other.second)
-    }
-}
-
 impl Candidate {
     fn below(&self, x: f64) -> f64 {
         if x <= 0.0 {
@@ -227,7 +221,7 @@ impl Model {
 pub fn fit_intervals(bounds: &[Bounds]) -> Vec<IntervalFit> {
     let whole = bounds.iter().filter(|bounds| !bounds.is_censored()).count() as f64;
     let weighted = weighted(bounds);
-    let constant = fit_constant(&weighted);
+    let constant = fit_constant(&weighted).filter(|_| whole > 0.0);
     let families = Family::ALL.into_iter().filter_map(|family| fit_family(family, &weighted, whole));
     let fits = constant.into_iter().chain(families).filter_map(|model| {
         let parameters = model.parameter_count();
@@ -377,7 +371,8 @@ fn distance(model: &Model, bounds: &Weighted) -> f64 {
     let total: f64 = ends.iter().map(|(.., weight)| weight).sum();
     let share = |at: f64| {
         let of = |(low, high, weight): &(f64, f64, f64)| {
-            weight * if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { f64::from(u8::from(at >= *low)) }
+            weight
+                * if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { f64::from(u8::from(at >= *low)) }
         };
         ends.iter().map(of).sum::<f64>() / total
     };
@@ -387,4 +382,115 @@ fn distance(model: &Model, bounds: &Weighted) -> f64 {
 
 fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(family: Family, first: f64, second: f64) -> Model {
+        Model::Family(Candidate { family, first, second })
+    }
+
+    /// What whole seconds tell of a length that began at a random moment of its second.
+    fn recorded(distribution: &Distribution, count: usize) -> Vec<Bounds> {
+        let mut stream = Streams::new(5).stream("test", "recorded");
+        let draw = |_| {
+            let low_s = libm::floor(distribution.sample(&mut stream).as_secs_f64() + stream.unit());
+            Bounds { low_s, high_s: low_s + 1.0, slack_s: 1.0 }
+        };
+        (0..count).map(draw).collect()
+    }
+
+    fn near(found: f64, expected: f64, share: f64) {
+        assert!((found / expected - 1.0).abs() < share, "{found} instead of {expected}");
+    }
+
+    #[test]
+    fn probabilities_are_the_integrals_they_stand_for() {
+        let models = [
+            model(Family::Exponential, 0.5, 0.0),
+            model(Family::Weibull, libm::log(0.7), 1.0),
+            model(Family::Lognormal, 0.8, libm::log(0.9)),
+            model(Family::Gamma, libm::log(2.5), libm::log(0.6)),
+            Model::Constant(2.25),
+        ];
+        for model in models {
+            let at = |x: f64| model.below_on_average(x, 0.0);
+            for (low_s, high_s) in [(0.0, 1.0), (2.0, 3.0), (7.0, 8.0), (f64::NEG_INFINITY, 4.0), (5.0, f64::INFINITY)]
+            {
+                // The middle of each of many slices of the second in which it began.
+                let slices = 20_000;
+                let of = |slice: u32| {
+                    let u = (f64::from(slice) + 0.5) / f64::from(slices);
+                    at(high_s - u) - at(low_s - u)
+                };
+                let expected = (0..slices).map(of).sum::<f64>() / f64::from(slices);
+                let found = model.probability(&Bounds { low_s, high_s, slack_s: 1.0 });
+                assert!((found - expected).abs() < 1e-4, "{model:?} {low_s}: {found} instead of {expected}");
+            }
+        }
+        // Far out in the tail nothing cancels: the integral of a second of exp(-x) that began within one.
+        let far = model(Family::Exponential, 0.0, 0.0).probability(&Bounds { low_s: 60.0, high_s: 61.0, slack_s: 1.0 });
+        near(far, libm::exp(-59.0) * (1.0 - libm::exp(-1.0)) * (1.0 - libm::exp(-1.0)), 1e-9);
+    }
+
+    #[test]
+    fn the_truth_is_found_behind_whole_seconds_and_its_family_goes_best() {
+        let truths = [
+            Distribution::Constant(SimDuration::from_millis(2300)),
+            Distribution::Exponential { mean: SimDuration::from_secs(6) },
+            Distribution::Lognormal { median: SimDuration::from_secs(3), p99: SimDuration::from_secs(40) },
+            Distribution::Gamma { shape: 5.0, scale: SimDuration::from_secs(1) },
+            Distribution::Weibull { shape: 2.5, scale: SimDuration::from_secs(9) },
+        ];
+        for truth in truths {
+            let bounds = recorded(&truth, 1500);
+            let fits = fit_intervals(&bounds);
+            let best = &fits[0];
+            let mean = |distribution: &Distribution| distribution.mean().expect("parameters").as_secs_f64();
+            near(mean(&best.distribution), mean(&truth), 0.06);
+            for p in [0.1, 0.5, 0.9] {
+                let at = |distribution: &Distribution| distribution.quantile(p).as_secs_f64();
+                near(at(&best.distribution), at(&truth), 0.12);
+            }
+            let goodness = goodness(best, &bounds, "test");
+            assert!(goodness.distance < 0.04 && goodness.p_value.is_some_and(|p| p > 0.02), "{truth:?} {goodness:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_of_less_than_a_second_is_told_from_how_often_a_second_begins_within() {
+        let bounds = recorded(&Distribution::Constant(SimDuration::from_millis(300)), 1000);
+        let best = &fit_intervals(&bounds)[0];
+        let Distribution::Constant(length) = best.distribution else { panic!("{best:?}") };
+        near(length.as_secs_f64(), 0.3, 0.15);
+    }
+
+    #[test]
+    fn what_goes_with_no_family_is_far_from_all_and_its_quantiles_are_told() {
+        let at = |low_s: f64| Bounds { low_s, high_s: low_s + 1.0, slack_s: 1.0 };
+        let bounds: Vec<Bounds> = (0..60).map(|index| at(if index % 2 == 0 { 1.0 } else { 90.0 })).collect();
+        let found = goodness(&fit_intervals(&bounds)[0], &bounds, "test");
+        assert!(found.distance > 0.1 && found.p_value == Some(0.01), "{found:?}");
+        let lengths = super::super::quantiles(&bounds, 10);
+        assert!(lengths[4] < SimDuration::from_secs(2) && lengths[5] > SimDuration::from_secs(89), "{lengths:?}");
+        assert!(lengths.is_sorted() && lengths[9] <= SimDuration::from_secs(91), "{lengths:?}");
+    }
+
+    #[test]
+    fn lengths_that_had_not_ended_make_longer_ones() {
+        let truth = Distribution::Exponential { mean: SimDuration::from_secs(20) };
+        let cut = |bounds: Bounds| {
+            if bounds.low_s >= 15.0 { Bounds { low_s: 15.0, high_s: f64::INFINITY, slack_s: 1.0 } } else { bounds }
+        };
+        let bounds: Vec<Bounds> = recorded(&truth, 2000).into_iter().map(cut).collect();
+        let fits = fit_intervals(&bounds);
+        let exponential = fits.iter().find(|fit| fit.name == "exponential").expect("a fit");
+        let Distribution::Exponential { mean } = exponential.distribution else { panic!("{exponential:?}") };
+        near(mean.as_secs_f64(), 20.0, 0.08);
+        // What may have been over at any time before tells no more than that.
+        let capped = [Bounds { low_s: f64::NEG_INFINITY, high_s: 3.0, slack_s: 0.0 }; 20];
+        assert_eq!(fit_intervals(&capped).len(), 0);
+    }
 }

@@ -190,7 +190,11 @@ fn is_tar(head: &[u8]) -> bool {
 /// # Errors
 ///
 /// Where it cannot be read to its end; the visitor has been given what stands before.
-pub(in crate::import) fn visit_file(mut file: std::fs::File, name: &str, visitor: &mut dyn Visitor) -> Result<(), Broken> {
+pub(in crate::import) fn visit_file(
+    mut file: std::fs::File,
+    name: &str,
+    visitor: &mut dyn Visitor,
+) -> Result<(), Broken> {
     let head = head_of(&mut file)?;
     if format(&head) != Format::Zip {
         return visit(Box::new(Cursor::new(head).chain(file)), name, 0, visitor);
@@ -201,7 +205,11 @@ pub(in crate::import) fn visit_file(mut file: std::fs::File, name: &str, visitor
 }
 
 /// The same of what can be read only once.
-pub(in crate::import) fn visit_stream(stream: impl Read + 'static, name: &str, visitor: &mut dyn Visitor) -> Result<(), Broken> {
+pub(in crate::import) fn visit_stream(
+    stream: impl Read + 'static,
+    name: &str,
+    visitor: &mut dyn Visitor,
+) -> Result<(), Broken> {
     visit(Box::new(stream), name, 0, visitor)
 }
 

@@ -18,7 +18,11 @@ const HEAD: &str = "\
 ";
 
 /// The document.
-pub(super) fn written(read: &LatencyEvidence, latencies: &[Latency], left_out: &[(Measure, &'static str, usize)]) -> String {
+pub(super) fn written(
+    read: &LatencyEvidence,
+    latencies: &[Latency],
+    left_out: &[(Measure, &'static str, usize)],
+) -> String {
     let mut text = String::from(HEAD);
     let _ = writeln!(text, "# From: {}", read.inputs.join(", "));
     let evidence = &read.evidence;
@@ -64,14 +68,16 @@ pub(super) fn written(read: &LatencyEvidence, latencies: &[Latency], left_out: &
 
 fn tell(text: &mut String, latency: &Latency) {
     let of_workload = latency.workload.is_some();
-    let _ = writeln!(text, "{}# {}: {}", if of_workload { "" } else { "#\n" }, latency.measure.field(), latency.counted());
+    let _ =
+        writeln!(text, "{}# {}: {}", if of_workload { "" } else { "#\n" }, latency.measure.field(), latency.counted());
     if let Some(goodness) = latency.goodness {
         let _ = writeln!(text, "#   {:<12} {:>10} parameters", "family", "AICc");
         for fit in &latency.fits {
             let aicc = if fit.aicc.is_finite() { format!("{:.1}", fit.aicc) } else { "-".to_owned() };
             let _ = writeln!(text, "#   {:<12} {aicc:>10} {}", fit.name, faults::written(&fit.distribution));
         }
-        let by_chance = goodness.p_value.map_or_else(String::new, |p| format!(", as far by chance in {:.0} %", p * 100.0));
+        let by_chance =
+            goodness.p_value.map_or_else(String::new, |p| format!(", as far by chance in {:.0} %", p * 100.0));
         let _ = writeln!(text, "# distance of the best: {:.3}{by_chance}", goodness.distance);
     }
     for note in &latency.notes {
@@ -112,11 +118,13 @@ impl Latency {
 ///
 /// The cluster is no YAML of objects.
 pub fn annotated(cluster: &str, latencies: &[Latency]) -> Result<(String, Vec<String>), String> {
-    let head: String = cluster.lines().take_while(|line| line.starts_with('#')).fold(String::new(), |text, line| text + line + "\n");
+    let head: String =
+        cluster.lines().take_while(|line| line.starts_with('#')).fold(String::new(), |text, line| text + line + "\n");
     let mut objects = Vec::new();
     for piece in yaml::documents(cluster) {
         let options = yaml::options_with_duplicates(&piece.text);
-        let object: Value = serde_saphyr::from_str_with_options(&piece.text, options).map_err(|error| error.to_string())?;
+        let object: Value =
+            serde_saphyr::from_str_with_options(&piece.text, options).map_err(|error| error.to_string())?;
         match object {
             Value::Object(mut fields) if fields.contains_key("items") => {
                 if let Some(Value::Array(items)) = fields.remove("items") {

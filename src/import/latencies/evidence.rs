@@ -198,8 +198,11 @@ impl Evidence {
             first,
             last,
         };
-        let identity =
-            if identity.is_empty() { format!("{}/{}/{}", event.reason, event.message, first.nanos) } else { identity.to_owned() };
+        let identity = if identity.is_empty() {
+            format!("{}/{}/{}", event.reason, event.message, first.nanos)
+        } else {
+            identity.to_owned()
+        };
         let name = field("/name");
         let namespace = if kind == "Node" { String::new() } else { field("/namespace") };
         let key = ((kind, namespace, name, uid), identity);

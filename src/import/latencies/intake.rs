@@ -21,7 +21,8 @@ const PROBLEMS_MAX: usize = 30;
 /// Directories one in the other.
 const DEPTH_MAX: usize = 64;
 /// What saves what is needed.
-const SAVE: &str = "save it with `kubectl get pods,nodes,replicasets,events -A -o json`, within the hour that events are kept";
+const SAVE: &str =
+    "save it with `kubectl get pods,nodes,replicasets,events -A -o json`, within the hour that events are kept";
 /// What to do about a part that cannot be read.
 const GO_ON: &str = "`--allow-partial` goes on with what could be read";
 
@@ -106,7 +107,8 @@ impl LatencyEvidence {
             self.diagnostics.push(Diagnostic::error("records::nothing", message).help(SAVE));
         }
         if self.diagnostics.has_errors() {
-            let is_fatal = |found: &Diagnostic| found.severity == Severity::Error && found.help.iter().all(|help| help != GO_ON);
+            let is_fatal =
+                |found: &Diagnostic| found.severity == Severity::Error && found.help.iter().all(|help| help != GO_ON);
             if !is_partial_allowed || is_empty || self.diagnostics.iter().any(is_fatal) {
                 return Err(UnusableEvidence { diagnostics: self.diagnostics, sources: self.sources });
             }

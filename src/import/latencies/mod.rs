@@ -2,8 +2,8 @@
 
 mod document;
 mod evidence;
-mod intake;
 mod instant;
+mod intake;
 mod lengths;
 mod model;
 mod node_lengths;

@@ -39,7 +39,9 @@ pub(super) fn of_nodes(evidence: &Evidence, found: &mut BTreeMap<Measure, Length
         }
         happenings.sort_by_key(|happening| happening.at.nanos);
         let mut from = 0;
-        for (index, back) in happenings.iter().enumerate().filter(|(_, happening)| happening.event.reason == "NodeReady") {
+        for (index, back) in
+            happenings.iter().enumerate().filter(|(_, happening)| happening.event.reason == "NodeReady")
+        {
             // A reboot may be told in the second in which the node is Ready.
             let is_near = |next: &&Happening<'_>| next.at.since_s(back.at) <= 1.0 && next.event.reason == "Rebooted";
             let after = happenings[index + 1..].iter().take_while(is_near).count();
@@ -104,7 +106,10 @@ impl Absence {
                 match (off, started) {
                     (Some(off), Some(started)) => {
                         let (least, most) = (between(started, back), between(off, back));
-                        add(Measure::NodeBoot, Bounds { low_s: (least.low_s - least.slack_s).max(0.0), slack_s: 0.0, ..most });
+                        add(
+                            Measure::NodeBoot,
+                            Bounds { low_s: (least.low_s - least.slack_s).max(0.0), slack_s: 0.0, ..most },
+                        );
                     }
                     (Some(off), None) => add(Measure::NodeBoot, at_most(off, back)),
                     (None, Some(started)) => add(Measure::NodeBoot, longer(started, back)),

@@ -156,11 +156,13 @@ fn ready(subject: &Subject<'_>, evidence: &Evidence) -> Option<Told<(Bounds, boo
 fn stops(subject: &Subject<'_>, evidence: &Evidence) -> Vec<Told<Bounds>> {
     let Some(pod) = subject.object() else { return Vec::new() };
     let mut found: Vec<Told<Bounds>> = deleted(subject, pod, evidence).into_iter().collect();
-    let restarted = |event: &&&super::evidence::Event| event.reason == "Killing" && event.message.contains("will be restarted");
+    let restarted =
+        |event: &&&super::evidence::Event| event.reason == "Killing" && event.message.contains("will be restarted");
     for killing in subject.events.iter().filter(|event| restarted(event)) {
         let is_meant = |status: &&Value| {
             let name = text(status, "/name");
-            killing.field_path.contains(&format!("{{{name}}}")) || killing.message.contains(&format!("Container {name} "))
+            killing.field_path.contains(&format!("{{{name}}}"))
+                || killing.message.contains(&format!("Container {name} "))
         };
         let ended = items(pod, "/status/containerStatuses").find(is_meant);
         let end = ended.and_then(|status| Instant::at(status, "/lastState/terminated/finishedAt"));
@@ -183,7 +185,8 @@ fn deleted(subject: &Subject<'_>, pod: &Value, evidence: &Evidence) -> Option<To
         is_running |= state["running"].is_object();
         // What had ended before stopped for another reason.
         let finished = Instant::at(state, "/terminated/finishedAt").filter(|at| at.nanos >= request.nanos);
-        is_killed |= finished.is_some() && state.pointer("/terminated/exitCode").and_then(Value::as_i64) == Some(KILLED);
+        is_killed |=
+            finished.is_some() && state.pointer("/terminated/exitCode").and_then(Value::as_i64) == Some(KILLED);
         end = match (end, finished) {
             (Some(end), Some(finished)) => Some(end.later(finished)),
             (end, finished) => end.or(finished),

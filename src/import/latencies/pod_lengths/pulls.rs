@@ -64,7 +64,11 @@ impl<'e> Images<'e> {
 
 impl Pulls {
     pub(super) fn of(subject: &Subject<'_>, images: &Images<'_>) -> Self {
-        let mut pulls = Self { is_known: are_there(subject, images), ..Self::default() };
+        // Kubelets say of each container what became of its image; who says when it was bound and when it ran, but nothing of images,
+        // pulled none.
+        let is_told = |reason: &str| subject.first(reason).is_some();
+        let is_silent = is_told("Scheduled") && is_told("Started") && !is_told("Pulling") && !is_told("Pulled");
+        let mut pulls = Self { is_known: is_silent || are_there(subject, images), ..Self::default() };
         let started = if let Started::At(at) = subject.started() { Some(at) } else { None };
         for pulled in subject.events.iter().filter(|event| event.reason == "Pulled") {
             pulls.is_known = true;
@@ -72,8 +76,9 @@ impl Pulls {
         }
         for pulling in subject.events.iter().filter(|event| event.reason == "Pulling") {
             let image = image_of(&pulling.message);
-            let is_its_end =
-                |event: &&&Event| matches!(event.reason.as_str(), "Pulled" | "Failed") && image_of(&event.message) == image;
+            let is_its_end = |event: &&&Event| {
+                matches!(event.reason.as_str(), "Pulled" | "Failed") && image_of(&event.message) == image
+            };
             if subject.events.iter().any(|event| is_its_end(&event)) {
                 continue;
             }
@@ -169,7 +174,10 @@ mod tests {
     #[test]
     fn messages_say_how_long_pulls_took() {
         let check = |message: &str, expected| assert_eq!(said(message), expected, "{message}");
-        check("Successfully pulled image \"a:1\" in 3.25s (5.5s including waiting). Image size: 18 bytes.", Some((3.25, 5.5)));
+        check(
+            "Successfully pulled image \"a:1\" in 3.25s (5.5s including waiting). Image size: 18 bytes.",
+            Some((3.25, 5.5)),
+        );
         check("Successfully pulled image \"a:1\" in 812.5ms", Some((0.8125, 0.8125)));
         check("Successfully pulled image \"a:1\" in 1m2.5s.", Some((62.5, 62.5)));
         check("Successfully pulled image \"a:1\"", None);

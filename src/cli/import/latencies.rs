@@ -117,7 +117,7 @@ fn told(imported: &ImportedLatencies, ui: &Ui) -> String {
         }
     }
     for (measure, why, count) in &imported.left_out {
-        let _ = writeln!(text, "{}: left out: {count} {why}", measure.field());
+        let _ = writeln!(text, "{}: left out: {why}: {count}", measure.field());
     }
     text
 }

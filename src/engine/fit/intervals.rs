@@ -8,7 +8,7 @@
 use super::super::distribution::Distribution;
 use super::super::random::{Stream, Streams};
 use super::super::special::{gamma_cdf, gamma_survival};
-use super::{Candidate, Family, climb, readable};
+use super::{Ascent, Candidate, Family, climb, readable};
 use crate::units::SimDuration;
 
 /// What is known of a length of time: it lies between `low_s - u` and `high_s - u`, where `u` is equally likely anywhere between 0 and
@@ -298,10 +298,10 @@ fn fit_family(family: Family, bounds: &Weighted, whole: f64) -> Option<Model> {
         Family::Lognormal => (log_mean, libm::log(deviation)),
         Family::Gamma => (-2.0 * libm::log(deviation), libm::log(mean) + 2.0 * libm::log(deviation)),
     };
-    Some(Model::Family(climbed(family, start, bounds)))
+    Some(Model::Family(climbed(family, start, Ascent::WHOLE, bounds)))
 }
 
-fn climbed(family: Family, start: (f64, f64), bounds: &Weighted) -> Candidate {
+fn climbed(family: Family, start: (f64, f64), ascent: Ascent, bounds: &Weighted) -> Candidate {
     let candidate = |(first, second): (f64, f64)| Candidate { family, first, second };
     let height = |point: (f64, f64)| {
         let candidate = candidate(point);
@@ -310,7 +310,7 @@ fn climbed(family: Family, start: (f64, f64), bounds: &Weighted) -> Candidate {
         }
         Model::Family(candidate).log_likelihood(bounds)
     };
-    candidate(climb(start, height))
+    candidate(climb(start, ascent, height))
 }
 
 /// How well a fit goes with bounds. Chance comes from a stream of that name, so that the same bounds give the same p-value.
@@ -329,7 +329,7 @@ pub fn goodness(fit: &IntervalFit, bounds: &[Bounds], name: &str) -> Goodness {
         let refitted = match fit.model {
             Model::Constant(_) => fit_constant(&drawn).unwrap_or(fit.model),
             Model::Family(Candidate { family, first, second }) => {
-                Model::Family(climbed(family, (first, second), &drawn))
+                Model::Family(climbed(family, (first, second), Ascent::NEAR, &drawn))
             }
         };
         // A distance that differs in rounding alone is the same.

@@ -39,7 +39,7 @@ pub(super) fn written(
     for latency in latencies.iter().filter(|latency| latency.workload.is_none()) {
         tell(&mut text, latency);
         for (_, why, count) in left_out.iter().filter(|(measure, ..)| *measure == latency.measure) {
-            let _ = writeln!(text, "# left out: {count} {why}");
+            let _ = writeln!(text, "# left out: {why}: {count}");
         }
     }
     let mut taken = latencies.iter().filter(|latency| latency.workload.is_none() && latency.taken.is_some()).peekable();

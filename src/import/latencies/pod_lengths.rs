@@ -76,8 +76,7 @@ fn start(subject: &Subject<'_>, pulls: &Pulls) -> Option<Told<Bounds>> {
     if object.is_some_and(|pod| subject.is_static(pod)) {
         return Some(Err("static pods, which nobody schedules"));
     }
-    let condition = || object.and_then(|pod| condition(pod, "PodScheduled", "True"));
-    let begin = subject.first("Scheduled").map(|event| event.first).or_else(condition)?;
+    let begin = subject.first("Scheduled").map(|event| event.first).or_else(|| bound(object?))?;
     if subject.has_inits() {
         return Some(Err("pods with init containers, which run before"));
     }
@@ -95,6 +94,16 @@ fn start(subject: &Subject<'_>, pulls: &Pulls) -> Option<Told<Bounds>> {
     }
     // Nobody knows whether an image was pulled.
     Some(Ok(if pulls.is_known { whole } else { at_most(begin, end) }))
+}
+
+/// When a pod was bound, as its status tells. A kubelet that takes up a pod that nobody has marked as bound does so itself, later.
+fn bound(pod: &Value) -> Option<Instant> {
+    let marked = condition(pod, "PodScheduled", "True");
+    let taken_up = Instant::at(pod, "/status/startTime");
+    match (marked, taken_up) {
+        (Some(marked), Some(taken_up)) => Some(marked.earlier(taken_up)),
+        (marked, _) => marked,
+    }
 }
 
 fn not_started(subject: &Subject<'_>, pulls: &Pulls, begin: Instant) -> Option<Told<Bounds>> {

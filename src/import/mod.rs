@@ -5,6 +5,8 @@
 #[cfg(feature = "bundles")]
 pub mod cluster;
 mod faults;
+#[cfg(feature = "bundles")]
+pub mod latencies;
 mod records;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};

@@ -4,9 +4,9 @@
 //! where objects do not say them. Of an object that is there more than once the newest state counts. Owners that are missing are made
 //! anew as a run would.
 
-mod archive;
-mod form;
-mod recording;
+pub(super) mod archive;
+pub(super) mod form;
+pub(super) mod recording;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -381,7 +381,7 @@ fn made_anew(assumption: &Assumption) -> String {
 }
 
 /// A name as it may be shown and written into a comment.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.chars().flat_map(|c| if c.is_control() { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 

@@ -167,6 +167,8 @@ pub mod controllers;
 pub mod diagnostics;
 #[doc(hidden)]
 pub mod engine;
+#[doc(hidden)]
+pub mod evidence;
 mod facade;
 #[doc(hidden)]
 pub mod import;

@@ -196,7 +196,10 @@ impl Held<'_> {
 
     /// Takes down a fact of the play that was not seen, if it would have been.
     fn extra(&mut self, played: &PlayedFact, object: Object) {
-        let &PlayedFact { at, kind, value, node } = played;
+        let &PlayedFact { at, kind, value, node, is_implied } = played;
+        if is_implied {
+            return;
+        }
         if !self.coverage.would_tell(kind, object.namespace, value, at) {
             *self.unseen.entry(kind).or_default() += 1;
             return;

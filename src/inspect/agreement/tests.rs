@@ -11,13 +11,14 @@ fn symbol(text: &str) -> Symbol {
 }
 
 fn fact(at: i64, kind: FactKind, value: &str, node: &str) -> PlayedFact {
-    PlayedFact { at, kind, value: symbol(value), node: symbol(node) }
+    PlayedFact { at, kind, value: symbol(value), node: symbol(node), is_implied: false }
 }
 
 /// A pod of the ReplicaSet `web-1` with these facts.
 fn web(name: &str, is_initial: bool, facts: Vec<PlayedFact>) -> PlayedPod {
     let [namespace, name, owner_kind, owner_name] = ["shop", name, "ReplicaSet", "web-1"].map(symbol);
-    PlayedPod { namespace, name, owner_kind, owner_name, is_of_deployment: true, is_initial, facts }
+    let node = facts.first().map_or_else(Symbol::empty, |fact| fact.node);
+    PlayedPod { namespace, name, owner_kind, owner_name, is_of_deployment: true, is_initial, node, facts }
 }
 
 /// The life of a pod that is made meanwhile.

@@ -3,10 +3,14 @@
 //! Text out: which files are written is the command line's affair.
 
 #[cfg(feature = "bundles")]
+mod archive;
+#[cfg(feature = "bundles")]
 pub mod cluster;
 mod faults;
 #[cfg(feature = "bundles")]
 pub mod latencies;
+#[cfg(feature = "bundles")]
+pub mod outage;
 mod records;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};

@@ -66,6 +66,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "facade",
         &[
+            "evidence",
             "inspect",
             "report",
             "study",
@@ -83,8 +84,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "arena",
         ],
     ),
-    ("import", &["scenario", "kubectl", "model", "engine", "diagnostics", "units", "arena"]),
-    ("inspect", &["report", "model", "diagnostics", "units", "arena"]),
+    ("evidence", &["model", "diagnostics", "units", "arena"]),
+    ("import", &["evidence", "scenario", "kubectl", "model", "engine", "diagnostics", "units", "arena"]),
+    ("inspect", &["evidence", "report", "model", "diagnostics", "units", "arena"]),
     (
         "study",
         &[

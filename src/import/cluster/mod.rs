@@ -4,7 +4,6 @@
 //! where objects do not say them. Of an object that is there more than once the newest state counts. Owners that are missing are made
 //! anew as a run would.
 
-pub(super) mod archive;
 pub(super) mod form;
 pub(super) mod recording;
 mod tally;
@@ -17,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::archive::{self, Broken, Passed, Visitor};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use crate::model::manifest::{self, DUMP_COMMAND, Loaded, SkipReason};
 use crate::model::{ManifestObject, Object, ObjectKind, cluster_text, yaml_text};
 use crate::scenario::{Assumption, missing_owners};
-use archive::{Broken, Passed, Visitor};
 use form::Form;
 use recording::{Capture, Recorded};
 use tally::Tally;

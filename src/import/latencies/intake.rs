@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::evidence::Evidence;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Source, Sources};
-use crate::import::cluster::archive::{self, Broken, Passed, Visitor};
+use crate::import::archive::{self, Broken, Passed, Visitor};
 use crate::import::cluster::recording::{self, Capture};
 use crate::import::cluster::{form, shown};
 use crate::model::yaml;

@@ -6,6 +6,7 @@
 mod charts;
 mod csv;
 mod exports;
+mod forecast_file;
 mod ours;
 mod page;
 mod plan_rows;

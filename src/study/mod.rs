@@ -13,6 +13,7 @@ pub mod forecast;
 mod grid;
 mod journal;
 mod metrics;
+mod operations;
 mod patch;
 pub mod plan;
 mod problems;

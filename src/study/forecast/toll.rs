@@ -58,6 +58,12 @@ impl Toll {
     pub fn lost_min(&self) -> f64 {
         self.losses.iter().fold(0.0, |sum, loss| sum + loss.lost_s) / 60.0
     }
+
+    /// The same, and minutes in which planned work waits in vain for them.
+    #[must_use]
+    pub fn cost_min(&self) -> f64 {
+        self.losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost) / 60.0
+    }
 }
 
 /// What plays are observed by.

@@ -110,7 +110,7 @@ function showIncidents({ incidents, left_out: left, plays_left_out: unplayed }) 
 
 /** @param {any} forecast */
 function showStands(forecast) {
-  const { stands_on: of, years, plays } = forecast;
+  const { stands_on: of, years, plays, left_out: left } = forecast;
   const body = byId("stands-body");
   const objects = Object.entries(of.objects).map(([kind, number]) => `${count(/** @type {number} */ (number))} ${kind}`).join(", ");
   fill(body,
@@ -118,6 +118,7 @@ function showStands(forecast) {
     of.unread.length > 0 ? el("p", { class: "tone-bad" }, "Not read: ", named(of.unread.join(", "))) : "",
     of.unscheduled > 0 ? el("p", { class: "tone-bad" }, `${counted(of.unscheduled, "pod has", "pods have")} no node before anything happens.`) : "",
     of.down.length > 0 ? el("p", { class: "tone-bad" }, "Not serving before anything happens, so that nothing is counted there: ", nameList(of.down, "")) : "",
+    left.length > 0 ? listing("Not played", [{ name: "not played", cell: (row) => named(row), by: (row) => row }], left, { limit: 40 }) : "",
     of.assumed.length > 0 ? listing("Assumptions", [
       { name: "assumed", cell: (row) => [named(row.text), row.count > 1 ? el("span", { class: "muted" }, ` (${count(row.count)})`) : ""], by: (row) => row.text },
       { name: "what it changes", cell: (row) => named(row.effect), by: (row) => row.effect },

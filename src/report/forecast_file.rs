@@ -296,7 +296,11 @@ impl<'a> Field<'a> {
 
     fn at_most(&self, most: f64, of: &str) -> Result<(), Problem> {
         let number = self.known(Some(0.0))?;
-        if number <= most * (1.0 + ROUNDING) { Ok(()) } else { Err(self.wrong(&format!("{number}, more than the {most} {of}"))) }
+        if number <= most * (1.0 + ROUNDING) {
+            Ok(())
+        } else {
+            Err(self.wrong(&format!("{number}, more than the {most} {of}")))
+        }
     }
 
     /// The mean of a figure with its interval, or nothing if it is not known.
@@ -304,7 +308,8 @@ impl<'a> Field<'a> {
         let [low, mean, high] = ["low", "mean", "high"].map(|name| self.field(name)?.number(least));
         let (low, mean, high) = (low?, mean?, high?);
         let slack = mean.unwrap_or(0.0).abs() * ROUNDING;
-        let is_above = |low: Option<f64>, high: Option<f64>| low.zip(high).is_some_and(|(low, high)| low > high + slack);
+        let is_above =
+            |low: Option<f64>, high: Option<f64>| low.zip(high).is_some_and(|(low, high)| low > high + slack);
         if is_above(low, mean) || is_above(mean, high) || is_above(low, high) {
             return Err(self.wrong(&format!("{}, whose mean is not between its ends", self.quoted())));
         }
@@ -313,7 +318,11 @@ impl<'a> Field<'a> {
 
     fn one_of(&self, known: &BTreeSet<&str>, list: &str) -> Result<(), Problem> {
         let name = self.text()?;
-        if known.contains(name) { Ok(()) } else { Err(self.wrong(&format!("{}, which `{list}` does not have", self.quoted()))) }
+        if known.contains(name) {
+            Ok(())
+        } else {
+            Err(self.wrong(&format!("{}, which `{list}` does not have", self.quoted())))
+        }
     }
 
     /// The names of a list's items, each once.
@@ -415,20 +424,52 @@ pub(super) mod tests {
             "lost_min_per_year is 10, but what `units` have add up to 8",
         );
         changed("/units/0/availability", json!(1.5), "units[0].availability is 1.5, not a share from 0 to 1");
-        changed("/units/0/share_by_phase/wait", json!(0.9), "units[0].share_by_phase is shares that add up to 1.2, more than 1");
-        changed("/units/0/worst/incident", json!("x"), "units[0].worst.incident is \"x\", which `incidents` does not have");
-        changed("/findings/0/worst/incident", json!("x"), "findings[0].worst.incident is \"x\", which `incidents` does not have");
+        changed(
+            "/units/0/share_by_phase/wait",
+            json!(0.9),
+            "units[0].share_by_phase is shares that add up to 1.2, more than 1",
+        );
+        changed(
+            "/units/0/worst/incident",
+            json!("x"),
+            "units[0].worst.incident is \"x\", which `incidents` does not have",
+        );
+        changed(
+            "/findings/0/worst/incident",
+            json!("x"),
+            "findings[0].worst.incident is \"x\", which `incidents` does not have",
+        );
         changed("/findings/0/units/0", json!("x"), "findings[0].units[0] is \"x\", which `units` does not have");
         changed("/findings/0/fix", json!("x"), "findings[0].fix is \"x\", which `fixes` does not have");
         changed("/findings/0/rank", json!(2), "findings[0].rank is 2, but it is number 1 of them");
-        changed("/findings/0/alternatives/0/share", json!(2), "findings[0].alternatives[0].share is 2, not a share from 0 to 1");
+        changed(
+            "/findings/0/alternatives/0/share",
+            json!(2),
+            "findings[0].alternatives[0].share is 2, not a share from 0 to 1",
+        );
         let more = json!({"mean": 11, "low": 1, "high": 20});
-        changed("/findings/0/saved_min_per_year/cost", more.clone(), "findings[0].saved_min_per_year.cost is 11, more than the 10 that it is saved from");
-        changed("/findings/0/cost_min_per_year", more, "findings[0].cost_min_per_year is 11, more than the 10 that everything costs");
-        changed("/incidents/0/worst_min", json!(7), "incidents[0].worst_min is 7, more than the 6 that all lose together");
+        changed(
+            "/findings/0/saved_min_per_year/cost",
+            more.clone(),
+            "findings[0].saved_min_per_year.cost is 11, more than the 10 that it is saved from",
+        );
+        changed(
+            "/findings/0/cost_min_per_year",
+            more,
+            "findings[0].cost_min_per_year is 11, more than the 10 that everything costs",
+        );
+        changed(
+            "/incidents/0/worst_min",
+            json!(7),
+            "incidents[0].worst_min is 7, more than the 6 that all lose together",
+        );
         changed("/incidents/0/evictions", json!(-1), "incidents[0].evictions is -1, not a whole number from 0 up");
         changed("/incidents/0/hurt", json!(9), "incidents[0].hurt is 9, more than the 1 that `units` has");
-        changed("/together/0/cost/low", json!(5), "together[0].cost is {\"high\":2.0,\"low\":5,\"mean\":1.0,\"widened\":false}, whose mean is not between its ends");
+        changed(
+            "/together/0/cost/low",
+            json!(5),
+            "together[0].cost is {\"high\":2.0,\"low\":5,\"mean\":1.0,\"widened\":false}, whose mean is not between its ends",
+        );
         changed("/years/length_d", json!(900), "years.length_d is 900, more than the 366 that a year has");
         let mut forged = forecast("shop");
         forged.as_object_mut().expect("an object").remove("cost_min_per_year");

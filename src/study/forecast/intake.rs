@@ -369,6 +369,11 @@ fn without_document(diagnostics: Diagnostics) -> Diagnostics {
                         {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}}}}]'`";
             diagnostic = diagnostic.help(help);
         }
+        if diagnostic.code == "manifest::duplicate_object" {
+            let help = "a forecast is of one cluster: if these are files of several, give those of one at a time; `--allow-partial` goes on with \
+                        the first of each name";
+            diagnostic = diagnostic.help(help);
+        }
         diagnostic
     };
     diagnostics.into_iter().map(in_words).collect()

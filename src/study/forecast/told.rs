@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Price, Unhelped};
 use super::results::ForecastResults;
+use crate::model::manifest::DUMP_COMMAND;
 use crate::observe::Tone;
 use crate::study::Remark;
 use crate::study::statistics::Interval;
@@ -115,7 +116,8 @@ impl ForecastResults {
         let text = format!("{}: there is no service and no workload, so that nobody can be hurt", self.name);
         let read: Vec<String> = self.stands_on.objects.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
-        Remark::new(Tone::Bad, text).with(format!("read: {read}"))
+        let help = format!("save what runs there, too: {DUMP_COMMAND}");
+        Remark::new(Tone::Bad, text).with(format!("read: {read}")).with(help)
     }
 
     fn nothing_found(&self) -> Remark {

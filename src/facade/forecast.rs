@@ -341,7 +341,9 @@ impl ForecastOutcome {
         out.write("scenario.lock.yaml", self.lock_file.as_bytes())?;
         for (name, patches) in &self.patches {
             out.write(&format!("patches/{name}.sh"), patches.shell.as_bytes())?;
-            out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;
+            if !patches.yaml.is_empty() {
+                out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;
+            }
         }
         let summary = json!({
             "forecast": results.name,

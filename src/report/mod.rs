@@ -7,6 +7,7 @@ mod agreement_rows;
 mod charts;
 mod csv;
 mod exports;
+mod forecast_file;
 mod ours;
 mod page;
 mod plan_rows;

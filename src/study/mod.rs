@@ -14,6 +14,7 @@ pub mod forecast;
 mod grid;
 mod journal;
 mod metrics;
+mod operations;
 mod patch;
 pub mod plan;
 mod problems;

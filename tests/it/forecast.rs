@@ -243,7 +243,136 @@ fn where_there_is_nobody_nothing_is_said_to_be_well() {
     let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
     let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
     assert!(said.contains("nobody can be hurt") && said.contains("3 Node"), "{said}");
+    assert!(said.contains("save what runs there, too: kubectl get nodes,"), "{said}");
     assert!(!said.contains("Nothing was found"), "{said}");
+}
+
+#[test]
+fn nothing_is_saved_that_is_more_than_the_whole_beside_it() {
+    let budget = "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: tight, namespace: shop}\nspec: {minAvailable: 2, \
+                  selector: {matchLabels: {app: tight}}}\n";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "") + &served("tight", 2, "") + budget;
+    for seed in [0, 1] {
+        let options = LoadOptions::new().seed(seed);
+        let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &options).expect("a cluster");
+        let outcome = forecast.work_out(&ForecastOptions::new().years(3)).expect("a forecast");
+        let json = outcome.json();
+        let mean = |interval: &Value| number(&interval["mean"]);
+        let whole = mean(&json["cost_min_per_year"]);
+        assert!((whole - mean(&json["lost_min_per_year"]) - mean(&json["blocked_min_per_year"])).abs() < 1e-6);
+        assert!(mean(&json["blocked_min_per_year"]) > 0.0 && json["years"]["chosen_by"] == 3, "{:#}", json["years"]);
+        let findings = json["findings"].as_array().expect("findings");
+        assert!(findings.len() >= 2, "{findings:#?}");
+        let units = json["units"].as_array().expect("units");
+        let cost_of = |unit: &Value| mean(&unit["lost_min_per_year"]) + mean(&unit["blocked_min_per_year"]);
+        let mut saved = 0.0;
+        for finding in findings {
+            let cost = mean(&finding["cost_min_per_year"]);
+            let names = finding["units"].as_array().expect("units");
+            let of_units =
+                units.iter().filter(|unit| names.contains(&unit["unit"])).map(cost_of).fold(0.0, |a, b| a + b);
+            assert!((cost - of_units).abs() < 1e-6, "{cost} is not the {of_units} that its units cost");
+            saved += mean(&finding["saved_min_per_year"]["cost"]);
+            assert!(mean(&finding["saved_min_per_year"]["cost"]) <= cost + 1e-6, "{finding:#}");
+            for other in finding["alternatives"].as_array().expect("alternatives") {
+                assert!((0.0..=1.0).contains(&number(&other["share"])), "{other:#}");
+            }
+        }
+        assert!(saved <= whole + 1e-6, "{saved} of {whole}");
+        let mut now = whole;
+        for step in json["together"].as_array().expect("steps") {
+            assert!((now - mean(&step["gained"]) - mean(&step["cost"])).abs() < 1e-6, "{step:#}");
+            now = mean(&step["cost"]);
+        }
+        assert!(now < whole, "together they save something");
+    }
+}
+
+#[test]
+fn what_nothing_helps_against_is_said_to_be_that() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "");
+    let blackout = "incidents:\n- {name: blackout, duration: 1h, timeline: [{at: 0s, fault: {kind: Crash, nodes: {}, for: 30m}}]}\n";
+    let asked = ForecastInputs::new().catalogue("mine.yaml", blackout);
+    let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(2)).expect("a forecast");
+    let json = outcome.json();
+    let unhelped = json["unhelped"].as_array().expect("a list");
+    let of = |incident: &str| unhelped.iter().find(|of| of["incident"] == incident);
+    let all = of("own/blackout").unwrap_or_else(|| panic!("{unhelped:#?}"));
+    let tried = all["tried"].as_array().expect("fixes");
+    assert!(tried.contains(&"toleration".into()) && number(&all["cost_min"]) > 29.0, "{all:#}");
+    assert_eq!(of("kubeletsCutOff/all").map(|of| &of["tried"]), Some(&serde_json::json!([])));
+    let is_node = |of: &Value| of["incident"].as_str().is_some_and(|name| name.starts_with("nodeLost"));
+    assert!(!unhelped.iter().any(is_node), "against the loss of a node something helps: {unhelped:#?}");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
+    let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
+    assert!(said.contains("nothing helps against blackout, which costs 3"), "{said}");
+    assert!(said.contains("tried: ") && said.contains("toleration"), "{said}");
+}
+
+#[test]
+fn files_of_several_clusters_are_told_to_be_given_one_at_a_time() {
+    let files =
+        [("a.yaml", nodes(2, &["a"]) + &served("web", 1, "")), ("b.yaml", nodes(2, &["b"]) + &served("web", 3, ""))];
+    let said = Forecast::parse(files, &LoadOptions::new()).expect_err("two clusters").to_string();
+    assert!(said.contains("b.yaml") && said.contains("give those of one at a time"), "{said}");
+    assert!(said.contains("`--allow-partial` goes on with the first of each name"), "{said}");
+}
+
+/// What is said of a cluster with these files.
+#[track_caller]
+fn refused(asked: &ForecastInputs) -> String {
+    let cluster = nodes(2, &["a", "b"]) + &served("web", 1, "");
+    Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), asked).expect_err("it is wrong").to_string()
+}
+
+#[test]
+fn what_is_wrong_in_a_file_of_ones_own_is_told_at_its_line() {
+    let catalogue = |entries: &str| {
+        let text = format!("drainsPerYear: 1\nincidents:\n- name: noon\n  duration: 2h\n  timeline:\n{entries}");
+        refused(&ForecastInputs::new().catalogue("mine.yaml", text))
+    };
+    #[track_caller]
+    fn check(said: &str, line: u32, expected: &str) {
+        assert!(said.contains(&format!("mine.yaml:{line}:")) && said.contains(expected), "{said}");
+        assert!(!said.contains("--set"), "{said}");
+    }
+    let drain = "  - {at: 0s, kubectl: drain node-0}\n";
+    check(&catalogue(&format!("{drain}  - {{at: 5m, kubectl: drane node-1}}\n")), 7, "drane");
+    check(&catalogue(&format!("{drain}  - {{at: 5m, fault: {{kind: Crush, nodes: {{}}}}}}\n")), 7, "Crush");
+    check(
+        &catalogue(&format!("{drain}  - {{at: 5m, fault: {{kind: Crash, nodes: {{names: [node-7]}}}}}}\n")),
+        7,
+        "node-7",
+    );
+    check(&catalogue(&format!("{drain}  - {{at: 3h, kubectl: uncordon node-0}}\n")), 7, "lasts for 2h");
+    check(&catalogue("  - {at: 0s}\n"), 6, "nothing happens here");
+    check(&catalogue("  - at: 0s\n    kubectl: |\n      drain node-0\n      uncordon node-0\n"), 6, "2 things at once");
+    let rates = "# mine\nfaults:\n- {name: a, kind: Crash, nodes: {}, timeToFailure: {exponential: {mean: -1d}}, timeToRepair: \
+                 {constant: 1h}}\n";
+    check(&refused(&ForecastInputs::new().rates("mine.yaml", rates)), 3, "-1d");
+    check(&refused(&ForecastInputs::new().rates("mine.yaml", "# none\nfault: []\n")), 2, "has no `faults`");
+}
+
+#[test]
+fn what_the_catalogue_takes_out_is_named_and_something_has_to_be_left() {
+    let cluster = nodes(2, &["a", "b"]) + &served("web", 1, "");
+    let asked = ForecastInputs::new().catalogue("mine.yaml", "remove: [pairLost, nodeHiccup/node-1, domainLost]");
+    let forecast = Forecast::parse_with([("cluster.yaml", &*cluster)], &LoadOptions::new(), &asked).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(2).plays(2)).expect("a forecast");
+    let left: Vec<String> = serde_json::from_value(outcome.json()["left_out"].clone()).expect("texts");
+    let removes = |what: &str, count: &str| format!("`{what}` is not played, {count}: mine.yaml removes it");
+    let expected = [
+        removes("pairLost", "1 incident"),
+        removes("nodeHiccup/node-1", "1 incident"),
+        removes("domainLost", "0 incidents"),
+    ];
+    assert_eq!(left, expected);
+    let kinds = "remove: [nodeLost, zoneLost, pairLost, nodeHiccup, instanceReclaimed, kubeletsCutOff, apiServerGone, \
+                 controllerManagerRestart, drain, poolUpgrade, rollOut, rolloutWhileNodeLost]";
+    let said = refused(&ForecastInputs::new().catalogue("mine.yaml", kinds));
+    assert!(said.contains("nothing is left to be played") && said.contains("under `incidents:`"), "{said}");
 }
 
 fn crashing(cluster: &str, years: u64) -> Value {

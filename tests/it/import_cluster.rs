@@ -384,6 +384,15 @@ fn owners(counts: &BTreeMap<String, usize>) -> String {
     cells.collect::<Vec<_>>().join(", ")
 }
 
+#[test]
+fn objects_of_several_clusters_are_told_to_be_given_one_at_a_time() {
+    let mut importing = ClusterImport::new();
+    importing.add(&data("argo-health-objects.tar.gz"));
+    let problems = importing.finish(false).expect_err("two of one name").diagnostics;
+    let is_told = |text: &String| text.contains("give those of one at a time");
+    assert!(problems.iter().any(|of| of.help.iter().any(is_told)), "{problems:?}");
+}
+
 /// The rows of the documentation were counted by hand.
 #[test]
 fn real_bundles_have_the_nodes_pods_and_owners_that_the_documentation_says() {

@@ -269,7 +269,8 @@ impl ClusterImport {
                     Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice, and differs"));
                 let diagnostic = diagnostic.at(added.source.clone(), "written again here");
                 let diagnostic = diagnostic.at(known.source.clone(), "first written here");
-                self.diagnostics.push(diagnostic.help("remove one of the two").help(GO_ON));
+                let help = "remove one of the two; if these are files of several clusters, give those of one at a time";
+                self.diagnostics.push(diagnostic.help(help).help(GO_ON));
             }
             _ => {
                 self.tally.superseded += 1;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::arena::Symbol;
+use crate::diagnostics::Location;
 use crate::simulation::Script;
 use crate::units::SimDuration;
 
@@ -137,6 +138,8 @@ pub struct Incident {
     pub(super) runbook: Vec<Value>,
     /// For how long it is played.
     pub length: SimDuration,
+    /// Where its entries are written, if somebody wrote them.
+    pub(super) entries_at: Vec<Location>,
     /// Where its entries stand in the timeline of the scenario that has all incidents.
     pub(super) entries: Range<usize>,
     /// The same of what the runbook says.
@@ -164,6 +167,7 @@ impl Incident {
             timeline,
             runbook: Vec::new(),
             length,
+            entries_at: Vec::new(),
             entries: 0..0,
             runbook_entries: 0..0,
             own: None,
@@ -176,6 +180,12 @@ impl Incident {
             return Vec::new();
         }
         vec![format!("spec.timeline={}", Value::from(self.timeline.clone())), format!("spec.duration={}", self.length)]
+    }
+
+    /// What somebody wrote: of each entry where it stands in the timeline of the scenario that has all incidents, what it says, and where.
+    pub(super) fn written(&self) -> impl Iterator<Item = (usize, &Value, &Location)> {
+        let entries = self.entries.clone().zip(&self.timeline).zip(&self.entries_at);
+        entries.map(|((index, entry), at)| (index, entry, at))
     }
 
     /// What happens in it, of the script in which all incidents happen; also what the runbook says, if somebody acts by it.

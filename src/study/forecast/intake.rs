@@ -19,16 +19,17 @@ use super::units::{Loss, Units};
 use super::work_out::{Options, YEARS};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
 use crate::model::manifest::Folder;
 use crate::observe::Objective;
 use crate::scenario::{
-    self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction,
+    self, API_VERSION, Assumption, At, DocumentKind, Invalid, Overrides, OwnDocument, Reader, ResolvedScenario,
+    TimelineAction,
 };
 use crate::simulation::{Prepared, Script};
 use crate::state::Store;
 use crate::study::plan::cases::mentioned;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// How places in the document made here are named; nobody else sees it.
 const DOCUMENT: &str = "arguments";
@@ -156,26 +157,39 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     let mut units = Units::of(&base.objects);
     let calm = calm(&units, &base, &settled);
     units.down = down(&calm);
-    let Catalogue { mut incidents, left_out } =
+    let Catalogue { mut incidents, mut left_out } =
         Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
-    let mut left_out = left_out;
+    let mut written = Sources::new();
     if let Some((name, text)) = &asked.catalogue {
-        Changes::read(name, text)?.apply(name, &mut incidents, &mut left_out)?;
+        let changes = Changes::read(name, text)?;
+        written.insert(changes.source());
+        changes.apply(&mut incidents, &mut left_out)?;
     }
-    let (processes, mut assumed) = match &asked.rates {
-        Some((name, text)) => (processes_of_file(name, text)?, Vec::new()),
-        None => rates::processes(settled.store()),
+    let (processes, mut assumed, processes_at) = match &asked.rates {
+        Some((name, text)) => {
+            written.insert(Source::new(name.as_str(), text.as_str()));
+            let (processes, places) = processes_of_file(name, text)?;
+            (processes, Vec::new(), places)
+        }
+        None => {
+            let (processes, assumed) = rates::processes(settled.store());
+            (processes, assumed, Vec::new())
+        }
+    };
+    let of_files = |mut invalid: Invalid| {
+        invalid.sources.insert_all(&written);
+        invalid
     };
     if own.is_none() {
         assumed.extend(planned_assumed(&incidents));
     }
     let mut everything = nothing.clone();
-    let mut timeline: Vec<&Value> = Vec::new();
+    let mut timeline: Vec<Value> = Vec::new();
     for incident in &mut incidents {
         incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
-        timeline.extend(&incident.timeline);
+        timeline.extend(incident.timeline.iter().cloned());
         incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
-        timeline.extend(&incident.runbook);
+        timeline.extend(incident.runbook.iter().cloned());
     }
     let named: Vec<Symbol> = match needs_runbook(&base) {
         true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
@@ -183,12 +197,29 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     };
     let typed: Vec<Value> = named.iter().flat_map(|name| runbook_lines(name.as_str())).map(at_any_time).collect();
     let of_nodes = timeline.len();
-    timeline.extend(&typed);
+    timeline.extend(typed);
     everything.set("spec.timeline", &json!(timeline).to_string());
     everything.set("spec.faults", &json!(processes).to_string());
     everything.set("spec.duration", "365d");
-    let all = read(&everything)?;
-    debug_assert_eq!(all.timeline.len(), timeline.len(), "each entry is one action");
+    // What is wrong with something that a file brings is told at its place there.
+    for (index, entry, at) in incidents.iter().flat_map(Incident::written) {
+        everything.set_from(&format!("spec.timeline[{index}]"), &entry.to_string(), at.clone(), at.clone());
+    }
+    for ((index, process), at) in processes.iter().enumerate().zip(&processes_at) {
+        everything.set_from(&format!("spec.faults[{index}]"), &process.to_string(), at.clone(), at.clone());
+    }
+    let all = read(&everything).map_err(of_files)?;
+    if all.timeline.len() != timeline.len() {
+        let alone = |entry: &Value| {
+            let mut alone = nothing.clone();
+            alone.set("spec.timeline", &json!([entry]).to_string());
+            read(&alone).map(|read| read.timeline.len())
+        };
+        return Err(of_files(several_at_once(&incidents, alone)?));
+    }
+    if let Some(diagnostic) = incidents.iter().find_map(|incident| after_the_end(incident, &all)) {
+        return Err(of_files(Invalid::of(diagnostic)));
+    }
     let script = script_of(&all);
     let actions: Vec<TimelineAction> = all.timeline[of_nodes..].iter().map(|(_, action)| *action).collect();
     let runbook = named.into_iter().zip(actions.chunks_exact(2)).map(|(name, two)| (name, [two[0], two[1]])).collect();
@@ -226,6 +257,33 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     };
     forecast.shorten();
     Ok(forecast)
+}
+
+/// An entry of somebody's incident does several things at once.
+fn several_at_once(
+    incidents: &[Incident],
+    actions_of: impl Fn(&Value) -> Result<usize, Invalid>,
+) -> Result<Invalid, Invalid> {
+    let mut found = Diagnostics::new();
+    for (_, entry, at) in incidents.iter().flat_map(Incident::written) {
+        let count = actions_of(entry)?;
+        if count != 1 {
+            let message = format!("this entry does {count} things at once");
+            let help = "write an entry for each: a fault, a kubectl line";
+            found.push(Diagnostic::error("scenario::bad_value", message).at(at.clone(), "").help(help));
+        }
+    }
+    Ok(Invalid { diagnostics: found, sources: Sources::new() })
+}
+
+/// What somebody's incident has behind its end, where it is not played any more.
+fn after_the_end(incident: &Incident, all: &ResolvedScenario) -> Option<Diagnostic> {
+    let end = SimTime::ZERO + incident.length;
+    let late = incident.written().find(|(index, _, _)| all.timeline[*index].0 >= end)?;
+    let message =
+        format!("this happens at {}, but `{}` lasts for {}", all.timeline[late.0].0, incident.label, incident.length);
+    let diagnostic = Diagnostic::error("scenario::after_the_end", message).at(late.2.clone(), "");
+    Some(diagnostic.help("make its `duration` longer, or let this happen earlier"))
 }
 
 /// Of a cluster, what overrides let happen to it, and its incidents in their order.
@@ -344,6 +402,11 @@ fn without_document(diagnostics: Diagnostics) -> Diagnostics {
                         {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}}}}]'`";
             diagnostic = diagnostic.help(help);
         }
+        if diagnostic.code == "manifest::duplicate_object" {
+            let help = "a forecast is of one cluster: if these are files of several, give those of one at a time; `--allow-partial` goes on with \
+                        the first of each name";
+            diagnostic = diagnostic.help(help);
+        }
         diagnostic
     };
     diagnostics.into_iter().map(in_words).collect()
@@ -385,17 +448,24 @@ fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
     assumed
 }
 
-/// The processes of a file that `import faults` writes.
-fn processes_of_file(name: &str, text: &str) -> Result<Vec<Value>, Invalid> {
-    let refused = |message: String| {
-        let help = "write `faults:` with a list of random processes, as `import faults` does";
-        Invalid::of(Diagnostic::error("scenario::bad_value", message).help(help))
-    };
-    let read: BTreeMap<String, Value> =
-        serde_saphyr::from_str(text).map_err(|error| refused(format!("{name} cannot be read: {error}")))?;
-    let faults = read.get("faults").or_else(|| read.get("spec").and_then(|spec| spec.get("faults")));
-    match faults.and_then(Value::as_array) {
-        Some(processes) if !processes.is_empty() => Ok(processes.clone()),
-        _ => Err(refused(format!("{name} has no `faults`"))),
+/// The processes of a file that `import faults` writes, and where they stand.
+fn processes_of_file(name: &str, text: &str) -> Result<(Vec<Value>, Vec<Location>), Invalid> {
+    let OwnDocument { value, root, diagnostics } = scenario::read_part::<BTreeMap<String, Value>>(name, text)?;
+    let refused =
+        |diagnostics: Diagnostics| Invalid { diagnostics, sources: Sources::from_iter([Source::new(name, text)]) };
+    let Some(read) = value.filter(|_| !diagnostics.has_errors()) else { return Err(refused(diagnostics)) };
+    let root = At::root(&root);
+    let found = [("faults", read.get("faults")), ("spec.faults", read.get("spec").and_then(|spec| spec.get("faults")))];
+    let found = found.into_iter().find_map(|(path, faults)| Some((path, faults?.as_array()?)));
+    match found.filter(|(_, processes)| !processes.is_empty()) {
+        Some((path, processes)) => {
+            let place = |index: usize| root.written(&format!("{path}[{index}]")).location();
+            Ok((processes.clone(), (0..processes.len()).map(place).collect()))
+        }
+        None => {
+            let diagnostic = Diagnostic::error("scenario::bad_value", format!("{name} has no `faults`"));
+            let help = "write `faults:` with a list of random processes, as `import faults` does";
+            Err(refused(diagnostic.at(root.location(), "").help(help).into()))
+        }
     }
 }

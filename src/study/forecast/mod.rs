@@ -14,6 +14,7 @@ mod fix;
 mod gate;
 mod incident;
 mod intake;
+mod measured;
 mod outlook;
 mod played;
 mod proposal;
@@ -28,7 +29,7 @@ mod units;
 mod work_out;
 
 pub use budget::Budget;
-pub use finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
+pub use finding::{Alternative, Dropped, Finding, Front, Price, Saved, Unhelped, UnitCost, Worst};
 pub use fix::Fix;
 pub use gate::{Baseline, Condition};
 pub use incident::{Incident, IncidentKind};

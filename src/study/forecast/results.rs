@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::evaluation::Variant;
-use super::finding::{Dropped, Finding, Front, UnitCost};
+use super::finding::{Dropped, Finding, Front, Unhelped, UnitCost};
 use super::fix::Fix;
 use super::intake::Forecast;
 use super::toll::Toll;
 use crate::scenario::Assumption;
-use crate::study::patch::{Patches, of_change};
+use crate::study::patch::{Patches, by_hand, of_change, runbook};
 use crate::study::statistics::Interval;
 use crate::units::SimDuration;
 
@@ -165,11 +165,15 @@ pub struct ForecastResults {
     pub asked: Question,
     /// What it stands on.
     pub stands_on: StandsOn,
-    /// How many plays of random failures.
+    /// How many plays of random failures all figures of a year are of, those of the changes too.
     pub years: usize,
+    /// How many others changes were chosen by; 0 if by these, or none was chosen.
+    pub chosen_by: u64,
     /// How long each of them is.
     pub year: SimDuration,
-    /// Lost traffic of all services and workloads together, in minutes a year.
+    /// What failures and planned work cost all services and workloads together, in minutes a year: the whole that changes save of.
+    pub cost: Interval,
+    /// Of that, lost traffic.
     pub lost: Interval,
     /// Time with fewer Ready pods than wanted, likewise.
     pub short: Interval,
@@ -183,6 +187,8 @@ pub struct ForecastResults {
     pub apart: Option<Apart>,
     /// The worst first.
     pub incidents: Vec<IncidentRow>,
+    /// Incidents against which nothing that was tried helps, the worst first.
+    pub unhelped: Vec<Unhelped>,
     /// What to change, the most saving first.
     pub findings: Vec<Finding>,
     /// What was tried and is not recommended.
@@ -223,17 +229,19 @@ impl ForecastResults {
             "seed": self.seed,
             "asked": self.asked,
             "stands_on": self.stands_on,
-            "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0},
+            "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0, "chosen_by": self.chosen_by},
             "plays": self.plays,
             "plays_left_out": self.plays_left_out,
             "left_out": self.left_out,
             "metrics": self.metrics(),
+            "cost_min_per_year": self.cost,
             "lost_min_per_year": self.lost,
             "short_min_per_year": self.short,
             "blocked_min_per_year": self.blocked,
             "fixes": Fix::ALL.iter().map(|fix| json!({"fix": fix, "words": fix.words()})).collect::<Vec<_>>(),
             "findings": self.findings.iter().enumerate().map(|(index, finding)| finding_json(index, finding)).collect::<Vec<_>>(),
             "dropped": self.dropped,
+            "unhelped": self.unhelped,
             "together": self.front.iter().map(front_json).collect::<Vec<_>>(),
             "units": self.units.iter().map(unit_json).collect::<Vec<_>>(),
             "incidents": self.incidents,
@@ -277,14 +285,17 @@ impl ForecastResults {
         let of_finding = |(index, finding): (usize, &Finding)| {
             let changes = [(finding.fix, finding.workloads.iter().cloned().collect())];
             let changed = Variant::unsettled(forecast, &changes);
-            let mut patches = of_change(&forecast.scenario.objects, &changed.objects);
-            if let Some(text) = finding.fix.by_hand() {
-                patches = Patches::by_hand(text);
-            }
+            let (today, wanted) = (&forecast.scenario.objects, &changed.objects);
+            let name = patch_name(index, finding.fix);
+            let mut patches = match (finding.fix.by_hand(), finding.fix.runbook()) {
+                (Some(what), _) => by_hand(today, wanted, what),
+                (None, Some(lines)) => runbook(lines),
+                (None, None) => of_change(today, wanted, &format!("{name}.yaml")),
+            };
             if let Some(caution) = finding.fix.caution() {
                 patches = patches.with_comment(caution);
             }
-            (patch_name(index, finding.fix), patches)
+            (name, patches)
         };
         self.findings.iter().enumerate().map(of_finding).collect()
     }
@@ -302,6 +313,7 @@ fn finding_json(index: usize, finding: &Finding) -> Value {
         "fix": finding.fix,
         "words": finding.fix.words(),
         "patch": format!("patches/{}.sh", patch_name(index, finding.fix)),
+        "by_hand": finding.fix.by_hand(),
         "units": finding.units,
         "workloads": finding.workloads,
         "cost_min_per_year": finding.cost,

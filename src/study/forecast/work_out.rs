@@ -2,32 +2,28 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::budget::{Budget, Player};
 use super::evaluation::{By, Cluster, Evaluation, Variant, incidents, is_told, minutes, saving, years};
 use super::extent::{Extent, INCIDENTS_OF_A_FIX};
-use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
+use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, Worst};
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
-use super::outlook::{Class, Plays, Stage};
-use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
-use super::results::{Apart, ForecastResults, Question};
+use super::outlook::{Plays, Stage};
+use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Second, Tried, agree};
+use super::results::{ForecastResults, Question};
 use super::runbook::Runbook;
 use super::toll::{Observing, Toll};
 use super::units::{Loss, is_worker};
-use crate::observe::Phase;
 use crate::parallel::Threads;
 use crate::study::JournalError;
 use crate::study::edit::path_of;
-use crate::study::statistics::Sample;
 
 /// Years that are played if nothing else is asked for.
 pub(super) const YEARS: u64 = 24;
-
-/// The most years that are played for the sake of a precision.
-const YEARS_MAX: u64 = 1000;
 
 /// How a forecast is worked out.
 #[derive(Debug, Default)]
@@ -45,7 +41,11 @@ pub struct Options<'a> {
 /// # The order
 ///
 /// What tells most comes first, so that a budget leaves out what tells least: the years as the cluster is, planned work and single
-/// incidents, then each change that may help, then the findings by themselves on new seeds, then all of them together.
+/// incidents, then each change that may help, then new years as the cluster is, the findings by themselves in these, and all of them
+/// together.
+///
+/// Changes are chosen by the first years. Every figure of a year is of the new ones, that of the whole and that of each change, so that
+/// what is saved is a part of what it is saved from. Where nothing was chosen, or the budget ended before, all are of the first ones.
 ///
 /// # Errors
 ///
@@ -67,15 +67,17 @@ pub(crate) fn work_out(
         years: extent.years,
         of_a_kind: extent.of_a_kind,
         runbooks: RefCell::default(),
+        attempts: RefCell::default(),
     };
     let asked = Question { years, precision: options.precision, plays: options.budget.plays, ..forecast.asked.clone() };
-    let base = search.base(options.precision);
-    let chosen = search.choose(&base);
-    let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
+    let first = search.base();
+    let chosen = search.choose(&first);
+    let measured = search.measure(first, chosen.proposals.len(), options.precision);
+    let (findings, mut dropped) = search.confirm(&measured, chosen.proposals);
     dropped.extend(chosen.dropped);
-    let front = search.together(&base, &findings);
-    let by_fault = search.by_fault(&base);
-    let results = search.results(&base, findings, dropped, front, by_fault);
+    let front = search.together(&measured, &findings);
+    let by_fault = search.by_fault(&measured);
+    let results = search.results(&measured, findings, dropped, front, by_fault);
     player.finish()?;
     Ok(ForecastResults { asked, ..results })
 }
@@ -89,13 +91,27 @@ pub(super) struct Search<'a> {
     pub(super) of_a_kind: usize,
     /// What somebody types, by the first and the last of the years that were asked for.
     runbooks: RefCell<BTreeMap<(u64, u64), Rc<Runbook>>>,
+    /// What was tried against incidents, by their positions.
+    pub(super) attempts: RefCell<BTreeMap<usize, Attempt>>,
 }
 
 /// The cluster as it is.
 pub(super) struct Base {
     pub(super) evaluation: Evaluation,
     /// Of each year, what it costs each unit.
-    yearly: Vec<Vec<Loss>>,
+    pub(super) yearly: Vec<Vec<Loss>>,
+    /// Which years these are.
+    pub(super) seeds: Range<u64>,
+    /// How many others changes were chosen by; 0 if by these.
+    pub(super) chosen_by: u64,
+}
+
+/// What was tried against an incident.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) fixes: BTreeSet<Fix>,
+    /// What it costs everybody where that is least, in minutes.
+    pub(super) least_min: f64,
 }
 
 /// What changes seem to be worth, by the first seeds.
@@ -105,40 +121,19 @@ struct Chosen {
 }
 
 impl Search<'_> {
-    fn base(&self, precision: Option<f64>) -> Base {
+    fn base(&self) -> Base {
         let forecast = self.forecast;
         let settled = Cluster::as_it_is(forecast);
         let (mut order, weights) = self.incidents(settled.settled.store(), &IncidentKind::ALL);
         order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
         self.expect_all(&order);
-        let mut played =
-            years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
+        let played = years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
         self.player.expect(Stage::AsItIs, Plays::new());
         let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
-        let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls, weights };
-        let total = |losses: &Vec<Loss>| forecast.units.sum(losses, Loss::cost_s);
-        while let Some(goal) = precision {
-            let totals: Vec<f64> = evaluation.yearly(forecast).iter().map(total).collect();
-            let count = evaluation.years.len() as u64;
-            if Sample::new(totals).is_precise(goal, 0.95) || count >= YEARS_MAX || count < self.years {
-                break;
-            }
-            let more = (count + count / 2).min(YEARS_MAX);
-            let next = years(
-                forecast,
-                self.player,
-                settled,
-                count..more,
-                By::default(),
-                "years, until the interval is narrow",
-            );
-            if next.is_empty() {
-                break;
-            }
-            evaluation.years.extend(next);
-        }
+        let seeds = 0..played.len() as u64;
+        let evaluation = Evaluation { years: played, incidents: tolls, weights };
         let yearly = evaluation.yearly(forecast);
-        Base { evaluation, yearly }
+        Base { evaluation, yearly, seeds, chosen_by: 0 }
     }
 
     /// Tries each change on everybody it fits at once: services hardly touch each other, and what one of them gains is read off the
@@ -199,9 +194,7 @@ impl Search<'_> {
             let of_unit = forecast.units.all[unit].workloads.iter();
             proposal.workloads.extend(of_unit.filter(|path| best.workloads.contains(*path)).cloned());
             for (other, gain) in gains.iter().filter(|(other, _)| other.fix != best.fix) {
-                let (count, sum) = proposal.others.entry(other.fix).or_default();
-                *count += 1;
-                *sum += gain.yearly;
+                proposal.others.entry(other.fix).or_default().add(&Second { units: 1, saved: gain.yearly, of: cost });
             }
         }
         agree(&mut proposals, &tried);
@@ -252,7 +245,7 @@ impl Search<'_> {
     }
 
     /// Whether any change could make a difference to an incident: not where no kubelet is heard, wherever pods are.
-    fn can_be_helped(&self, index: usize) -> bool {
+    pub(super) fn can_be_helped(&self, index: usize) -> bool {
         self.forecast.incidents[index].kind != IncidentKind::KubeletsCutOff
     }
 
@@ -282,7 +275,7 @@ impl Search<'_> {
     fn evaluate(
         &self,
         changes: &[(Fix, BTreeSet<String>)],
-        seeds: std::ops::Range<u64>,
+        seeds: Range<u64>,
         which: &[usize],
         what: &str,
     ) -> Option<Evaluation> {
@@ -301,18 +294,30 @@ impl Search<'_> {
         }
         let (which, weights) = self.where_pods_are(which, variant.settled.store());
         let tolls = incidents(self.forecast, self.player, variant.cluster(), &which, runbook.is_some(), what);
+        self.remember(changes, &tolls);
         (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls, weights })
     }
 
+    /// Remembers what incidents cost with these changes.
+    fn remember(&self, changes: &[(Fix, BTreeSet<String>)], tolls: &BTreeMap<usize, Toll>) {
+        let mut attempts = self.attempts.borrow_mut();
+        for (&index, toll) in tolls {
+            let attempt =
+                attempts.entry(index).or_insert_with(|| Attempt { fixes: BTreeSet::new(), least_min: f64::INFINITY });
+            attempt.fixes.extend(changes.iter().map(|(fix, _)| *fix));
+            attempt.least_min = attempt.least_min.min(self.cost_min(toll));
+        }
+    }
+
     /// What somebody types in these years, if that is one of the changes.
-    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Option<Rc<Runbook>> {
+    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: Range<u64>) -> Option<Rc<Runbook>> {
         let acts = changes.iter().any(|(fix, _)| *fix == Fix::OutOfService);
         let played = || Rc::new(Runbook::of(self.forecast, seeds.clone(), self.threads));
         acts.then(|| Rc::clone(self.runbooks.borrow_mut().entry((seeds.start, seeds.end)).or_insert_with(played)))
     }
 
     /// What changes take, in years such as these.
-    fn price(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Price {
+    fn price(&self, changes: &[(Fix, BTreeSet<String>)], seeds: Range<u64>) -> Price {
         let mut price = Price::of(self.forecast, changes);
         if let Some(runbook) = self.runbook(changes, seeds) {
             price.interventions_per_year += runbook.per_year(self.forecast);
@@ -334,10 +339,9 @@ impl Search<'_> {
             .flat_map(|path| forecast.units.of_workload.get(path).into_iter().flatten().copied())
             .collect();
         let which = self.telling(base, &units);
-        let count = base.evaluation.years.len().min(self.years as usize);
         let changes = [(fix, workloads.clone())];
-        let after = self.evaluate(&changes, 0..count as u64, &which, fix.words())?;
-        let before = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        let after = self.evaluate(&changes, base.seeds.clone(), &which, fix.words())?;
+        let before = self.same_of_base(base, base.evaluation.years.clone(), &which);
         let (yearly_before, yearly_after) = (before.yearly(forecast), after.yearly(forecast));
         let gain = |unit: usize| {
             let of = |yearly: &[Vec<Loss>]| yearly.iter().map(|losses| losses[unit].cost_s()).collect::<Vec<_>>();
@@ -368,29 +372,11 @@ impl Search<'_> {
         Some(Tried { fix, workloads, by_unit })
     }
 
-    /// Plays each finding by itself on new seeds; those that do not hold are dropped. The most saving one comes first.
+    /// Plays each finding by itself in the years that all figures are of; those that do not hold are dropped. The most saving one comes
+    /// first.
     fn confirm(&self, base: &Base, proposals: BTreeMap<Fix, Proposal>) -> (Vec<Finding>, Vec<Dropped>) {
         let forecast = self.forecast;
-        let count = base.evaluation.years.len() as u64;
-        let new = count..count + self.years.min(count);
         let mut dropped = Vec::new();
-        self.expect_evaluations(Stage::Confirmation, proposals.len());
-        self.expect_evaluations(Stage::Together, proposals.len());
-        if proposals.is_empty() {
-            return (Vec::new(), dropped);
-        }
-        let wanted = (new.end - new.start) as usize;
-        let as_it_is = years(
-            forecast,
-            self.player,
-            Cluster::as_it_is(forecast),
-            new.clone(),
-            By::default(),
-            "new years, to confirm",
-        );
-        let is_new = as_it_is.len() == wanted;
-        // Where the budget ends, the first seeds have to do, and that is said.
-        let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
         let mut findings = Vec::new();
         let mut left = proposals.len();
         for (fix, Proposal { units, workloads, others }) in proposals {
@@ -398,7 +384,7 @@ impl Search<'_> {
             self.expect_evaluations(Stage::Confirmation, left);
             let which = self.telling(base, &units);
             let changes = [(fix, workloads.clone())];
-            let Some(after) = self.evaluate(&changes, seeds.clone(), &which, "each finding by itself") else {
+            let Some(after) = self.evaluate(&changes, base.seeds.clone(), &which, "each finding by itself") else {
                 dropped.push(Dropped {
                     fix,
                     workloads: workloads.len(),
@@ -406,20 +392,20 @@ impl Search<'_> {
                 });
                 continue;
             };
-            let before = self.same_of_base(base, years_before.clone(), &which);
+            let before = self.same_of_base(base, base.evaluation.years.clone(), &which);
             let helped = units;
             let units = forecast.units.judged(&helped);
             let saved = self.saved(&before, &after, &units);
             let (worst, worst_after) = self.worst(&before, &after, &units);
             let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
-            let in_incident = worst.as_ref().is_some_and(|worst| worst.lost_min - worst_after >= 0.5 * worst.lost_min);
+            let in_incident = worst.as_ref().is_some_and(|worst| worst.cost_min - worst_after >= 0.5 * worst.cost_min);
             let is_certain = is_told(&self.costs(&before, &units), &self.costs(&after, &units));
             let is_borne_out = is_certain || is_blocked || in_incident && saved.cost.mean >= 0.0;
             if !is_borne_out {
                 dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
                 continue;
             }
-            let price = self.price(&changes, seeds.clone());
+            let price = self.price(&changes, base.seeds.clone());
             findings.push(Finding {
                 fix,
                 units: helped.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
@@ -431,9 +417,9 @@ impl Search<'_> {
                 price,
                 alternatives: others
                     .into_iter()
-                    .map(|(fix, (units, saved_min_per_year))| Alternative { fix, units, saved_min_per_year })
+                    .map(|(fix, second)| Alternative { fix, units: second.units, share: second.share() })
                     .collect(),
-                is_confirmed: is_new,
+                is_confirmed: base.chosen_by > 0,
                 is_apart: units.iter().all(|&unit| forecast.units.all[unit].never_comes_back),
             });
         }
@@ -506,9 +492,9 @@ impl Search<'_> {
             spared(a).total_cmp(&spared(b)).then_with(|| a.0.total_cmp(&b.0)).then(b.1.cmp(&a.1))
         };
         let most = all.filter(|(cost, _)| *cost > 0.0).max_by(by_spared);
-        let Some((lost_min, index)) = most else { return (None, 0.0) };
+        let Some((cost_min, index)) = most else { return (None, 0.0) };
         let incident = &self.forecast.incidents[index];
-        (Some(Worst { incident: incident.id.clone(), label: incident.label.clone(), lost_min }), cost(after, &index))
+        (Some(Worst { incident: incident.id.clone(), label: incident.label.clone(), cost_min }), cost(after, &index))
     }
 
     /// The findings' changes together, the cheapest minute first, until the next one saves nothing.
@@ -516,7 +502,6 @@ impl Search<'_> {
         let forecast = self.forecast;
         let mut order: Vec<&Finding> = findings.iter().filter(|finding| !finding.is_apart).collect();
         order.sort_by(|a, b| b.saved_per_price().total_cmp(&a.saved_per_price()).then(a.fix.cmp(&b.fix)));
-        let count = base.evaluation.years.len().min(self.years as usize);
         let everybody: BTreeSet<usize> = forecast.units.counted().collect();
         let mut changes: Vec<(Fix, BTreeSet<String>)> = Vec::new();
         let mut front: Vec<Front> = Vec::new();
@@ -527,7 +512,7 @@ impl Search<'_> {
         };
         let which = self.telling(base, &everybody);
         let mut left = order.len();
-        let start = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        let start = self.same_of_base(base, base.evaluation.years.clone(), &which);
         for finding in order {
             left -= 1;
             self.expect_evaluations(Stage::Together, left);
@@ -540,7 +525,9 @@ impl Search<'_> {
                 continue;
             }
             with.push((finding.fix, workloads));
-            let Some(after) = self.evaluate(&with, 0..count as u64, &which, "all findings together") else { break };
+            let Some(after) = self.evaluate(&with, base.seeds.clone(), &which, "all findings together") else {
+                break;
+            };
             let now = total(&after);
             let before = last.clone().unwrap_or_else(|| total(&start));
             let gained = saving(&before, &now);
@@ -556,113 +543,11 @@ impl Search<'_> {
                 cost: minutes(now.iter().copied()).not_below_zero(),
                 gained,
                 blocked_per_year: blocked,
-                price: self.price(&changes, 0..count as u64),
+                price: self.price(&changes, base.seeds.clone()),
             });
             last = Some(now);
         }
         front
-    }
-
-    /// What each kind of random failure costs by itself, with the same seeds: minutes a year of each unit.
-    fn by_fault(&self, base: &Base) -> Vec<(String, Vec<f64>)> {
-        let forecast = self.forecast;
-        let count = base.evaluation.years.len().min(self.years as usize) as u64;
-        let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64();
-        let mut found = Vec::new();
-        self.player.expect(Stage::Together, Plays::new());
-        let mut left = forecast.faults.len();
-        for (index, name) in forecast.faults.iter().enumerate() {
-            left -= 1;
-            self.player.expect(Stage::Faults, Plays::from([(Class::OneFault(index), left as u64 * count)]));
-            let played = years(
-                forecast,
-                self.player,
-                Cluster::as_it_is(forecast),
-                0..count,
-                By { only: Some(index), runbook: None },
-                "each kind of failure by itself",
-            );
-            if (played.len() as u64) < count {
-                break;
-            }
-            let mean = |unit: usize| {
-                let sum = played.iter().map(|toll| toll.losses[unit].lost_s).fold(0.0, |sum, lost| sum + lost);
-                sum * scale / 60.0 / count.max(1) as f64
-            };
-            found.push((name.clone(), (0..forecast.units.all.len()).map(mean).collect()));
-        }
-        found
-    }
-
-    fn results(
-        &self,
-        base: &Base,
-        findings: Vec<Finding>,
-        dropped: Vec<Dropped>,
-        front: Vec<Front>,
-        by_fault: Vec<(String, Vec<f64>)>,
-    ) -> ForecastResults {
-        let forecast = self.forecast;
-        let of_unit = |unit: usize| {
-            let years = || base.yearly.iter().map(move |losses| losses[unit]);
-            let phases = |phase: usize| years().map(|loss| loss.phases_s[phase]).fold(0.0, |sum, of| sum + of);
-            let sums: Vec<f64> = (0..Phase::ALL.len()).map(phases).collect();
-            let all: f64 = sums.iter().fold(0.0, |sum, of| sum + of);
-            let share = |of: f64| if all > 0.0 { of / all } else { 0.0 };
-            let cost = |(index, toll): (&usize, &super::toll::Toll)| (toll.losses[unit].cost_s(), *index);
-            let worst = base.evaluation.incidents.iter().map(cost).filter(|(cost, _)| *cost > 0.0);
-            let worst = worst.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(cost, index)| Worst {
-                incident: forecast.incidents[index].id.clone(),
-                label: forecast.incidents[index].label.clone(),
-                lost_min: cost / 60.0,
-            });
-            UnitCost {
-                object: forecast.units.all[unit].object.clone(),
-                workloads: forecast.units.all[unit].workloads.clone(),
-                lost: minutes(years().map(|loss| loss.lost_s)).not_below_zero(),
-                short: minutes(years().map(|loss| loss.short_s)).not_below_zero(),
-                blocked: minutes(years().map(|loss| loss.blocked_s)).not_below_zero(),
-                worst_year_min: years().map(|loss| loss.lost_s / 60.0).fold(0.0, f64::max),
-                by_fault: by_fault.iter().map(|(name, of)| (name.clone(), of[unit])).collect(),
-                by_phase: Phase::ALL.iter().zip(sums).map(|(phase, of)| (*phase, share(of))).collect(),
-                worst,
-            }
-        };
-        let worst_first = |mut units: Vec<UnitCost>| {
-            let cost = |unit: &UnitCost| unit.lost.mean + unit.blocked.mean;
-            units.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object)));
-            units
-        };
-        let sum = |of: fn(&Loss) -> f64| {
-            minutes(base.yearly.iter().map(|losses| forecast.units.sum(losses, of))).not_below_zero()
-        };
-        let apart = Apart::of(worst_first(forecast.units.apart().map(of_unit).collect()), || {
-            let lost = |losses: &Vec<Loss>| forecast.units.apart().map(|unit| losses[unit].lost_s).sum();
-            minutes(base.yearly.iter().map(lost)).not_below_zero()
-        });
-        let (plays, wanted) = self.player.counts();
-        ForecastResults {
-            name: forecast.name.clone(),
-            seed: forecast.scenario.seed,
-            asked: Question::default(),
-            stands_on: super::results::StandsOn::of(forecast),
-            years: base.evaluation.years.len(),
-            year: forecast.year,
-            lost: sum(|loss| loss.lost_s),
-            short: sum(|loss| loss.short_s),
-            blocked: sum(|loss| loss.blocked_s),
-            blocked_per_year: base.evaluation.blocked_per_year(forecast),
-            units: worst_first(forecast.units.counted().map(of_unit).collect()),
-            apart,
-            incidents: super::results::incident_rows(forecast, &base.evaluation.incidents),
-            findings,
-            dropped,
-            front,
-            plays,
-            plays_left_out: wanted - plays,
-            is_stopped: wanted > plays && self.player.is_stopped(),
-            left_out: self.left_out(base),
-        }
     }
 }
 

@@ -129,17 +129,17 @@ fn whole_seconds_and_what_had_not_ended_give_the_truth_again() {
 fn pods_that_still_start_count_as_what_they_are() {
     let starts = Distribution::Exponential { mean: secs(300.0) };
     let none = Distribution::Constant(secs(0.0));
-    // At 800 s a part of them is bound, and a part of these runs.
-    let mut seen = pods(1500, &starts, &none, &none, 800.0);
+    // At 800 s a part of them is bound, and a part of these runs. Every second one is there to be stopped later.
+    let seen = pods(1500, &starts, &none, &none, 800.0);
+    let mut seen: Vec<Value> = seen.into_iter().step_by(2).collect();
     seen.retain(|pod| pod["status"]["conditions"][0]["lastTransitionTime"].as_str() < Some(&stamp(800.0)));
     seen.push(
         json!({"kind": "Node", "metadata": {"name": "n9"}, "status": {"conditions": [{"type": "Ready", "status": "True",
         "lastHeartbeatTime": stamp(800.0), "lastTransitionTime": stamp(0.0)}]}}),
     );
-    seen.retain(|object| object["metadata"]["deletionTimestamp"].is_null());
     let imported = import(&list(&seen));
     let start = of(&imported, Measure::PodStart, None);
-    assert!(start.open > 100, "{start:?}");
+    assert!(start.open > 50, "{start:?}");
     near(start, &starts, 0.2);
 }
 
@@ -417,10 +417,10 @@ fn bundle(name: &str) -> PathBuf {
 
 #[test]
 fn real_bundles_give_what_is_in_them() {
-    // Read by hand off their events: a k3s node of 2025 pulled seven images in two to three seconds each and started five pods, and
-    // in the cluster of 2017 pulls are two events in whole seconds.
+    // Read by hand off their events: a k3s node of 2025 pulled seven images and started seven pods; in a cluster of 2017 thirteen
+    // pulls are told, two of them of images that the node had, and fifteen pods were bound, four others being static.
     for (name, pulls, starts) in
-        [("troubleshoot-k3s-1node-2025.tar.gz", 7, 6), ("sonobuoy-aws-3node-v1.8.tar.gz", 0, 0)]
+        [("troubleshoot-k3s-1node-2025.tar.gz", 7, 7), ("sonobuoy-aws-3node-v1.8.tar.gz", 11, 15)]
     {
         let mut evidence = LatencyEvidence::new();
         evidence.add(&bundle(name));

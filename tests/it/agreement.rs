@@ -80,13 +80,17 @@ fn seen(dir: &Path, step: f64) -> String {
             add(&row["time_s"], "NodeReady", None, &row["node"], &row["ready"]);
         }
     }
+    let readiness = table(dir, "readiness.csv");
     for pod in table(dir, "pods.csv") {
         let is_initial = pod["initial"] == "true";
         let name = if is_initial { pod["name"].clone() } else { format!("{}-other", pod["name"]) };
         if !is_initial {
             add(&pod["created_s"], "PodCreated", Some(&pod), &name, "");
             add(&pod["scheduled_s"], "PodScheduled", Some(&pod), &name, "");
-            add(&pod["ready_s"], "PodReady", Some(&pod), &name, "True");
+        }
+        let is_of = |row: &&BTreeMap<String, String>| row["name"] == pod["name"] && row["time_s"] != "0.000";
+        for row in readiness.iter().filter(is_of) {
+            add(&row["time_s"], "PodReady", Some(&pod), &name, &row["ready"]);
         }
         for (column, fact, value) in
             [("deletion_s", "PodDeletion", pod["deletion_cause"].as_str()), ("gone_s", "PodGone", "")]

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use serde_json::Value;
 
-use super::node_heatmap::{Plot, axis};
+use super::plot::{Plot, axis};
 use super::style::{self, CALM, DIM, GOOD, INK, WARN, font, px};
 use super::{Chart, Tables};
 use crate::report::table::{Table, maybe_number, text};

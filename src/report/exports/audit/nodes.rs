@@ -1,5 +1,6 @@
 //! Requests about nodes.
 
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::super::identity::Epoch;
@@ -31,10 +32,15 @@ pub(super) fn requests<'a>(
     lines: &Lines<'a>,
     epoch: Epoch,
 ) -> Vec<Request<'a>> {
-    let pressures = Pressures::new(events);
+    let (pressures, taints) = (Pressures::new(events), Taints::new(taints));
     let mut requests = Vec::new();
     for (node, history) in nodes {
         for states in history.windows(2) {
+            if states[1].ready == Some("Unknown") && !matches!(states[0].ready, None | Some("Unknown")) {
+                let body = silence(node, &states[1], taints.at(node, states[1].at_ms, epoch), epoch);
+                let silent = Request::on_node(states[1].at_ms, User::Controller("node-controller"), "update", node);
+                requests.push(silent.subresource("status").body(body));
+            }
             of_node(node, &states[0], &states[1], events, lines, epoch, &mut requests);
         }
         requests.extend(pressures.alone(node, history).map(|(at_ms, condition, holds)| {
@@ -45,7 +51,7 @@ pub(super) fn requests<'a>(
             requests.push(joined(first.at_ms, node));
         }
     }
-    of_taints(taints, nodes, epoch, &mut requests);
+    taints.requests(nodes, epoch, &mut requests);
     requests
 }
 
@@ -75,11 +81,7 @@ fn of_node<'a>(
             requests.push(Request::on_node(at_ms, user, "delete", node));
             return;
         }
-        (Some(before), Some("Unknown")) if before != "Unknown" => {
-            let silent = Request::on_node(at_ms, User::Controller("node-controller"), "update", node);
-            requests.push(silent.subresource("status").body(silence(node, at_ms, epoch)));
-        }
-        (Some(before), Some(ready)) if before != ready => {
+        (Some(before), Some(ready)) if before != ready && ready != "Unknown" => {
             let posted = posted("Ready", ready == "True", at_ms, epoch);
             requests
                 .push(Request::on_node(at_ms, User::Kubelet(node), "patch", node).subresource("status").body(posted));
@@ -108,8 +110,8 @@ fn who_deleted<'a>(node: &str, at_ms: i64, events: &'a Table) -> User<'a> {
 }
 
 /// The status that the node lifecycle controller writes of a node that it has not heard of for too long.
-fn silence(node: &str, at_ms: i64, epoch: Epoch) -> Value {
-    let since = epoch.second(at_ms);
+fn silence(node: &str, state: &NodeState<'_>, taints: Value, epoch: Epoch) -> Value {
+    let since = epoch.second(state.at_ms);
     let conditions = CONDITIONS.map(|condition| {
         json!({
             "type": condition,
@@ -119,7 +121,20 @@ fn silence(node: &str, at_ms: i64, epoch: Epoch) -> Value {
             "lastTransitionTime": since,
         })
     });
-    json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": node}, "status": {"conditions": conditions}})
+    let mut spec = json!({});
+    if !taints.is_null() {
+        spec["taints"] = taints;
+    }
+    if state.is_unschedulable {
+        spec["unschedulable"] = true.into();
+    }
+    json!({
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": node},
+        "spec": spec,
+        "status": {"conditions": conditions},
+    })
 }
 
 /// The patch in which a kubelet posts that a condition has changed.
@@ -175,70 +190,99 @@ impl<'a> Pressures<'a> {
     }
 }
 
-/// Taints of a node that one call put on or took off.
-struct Swap<'a> {
+/// Taints of nodes, all of them each time that a call has changed some.
+struct Taints<'a>(Vec<Tainted<'a>>);
+
+/// The taints of a node from a time on.
+struct Tainted<'a> {
     at_ms: i64,
     node: &'a str,
+    /// Who called; empty at t=0.
     by: &'a str,
-    added: Vec<Value>,
-    removed: Vec<Value>,
+    all: Vec<Taint<'a>>,
+    /// What it means for the node's network.
     network: Option<bool>,
 }
 
-fn of_taints<'a>(taints: &'a Table, nodes: &NodeHistories<'a>, epoch: Epoch, requests: &mut Vec<Request<'a>>) {
-    let column = |name| taints.column(name);
-    let (time, node, by) = (column("time_s"), column("node"), column("by"));
-    let mut swaps: Vec<Swap<'a>> = Vec::new();
-    // Those that come and go with their node are no patches of it.
-    let with_its_node = |node: &str, at_ms: i64| {
-        let history = nodes.get(node).map_or(&[][..], Vec::as_slice);
-        let is_first = |index: usize| index == 0 || history[index - 1].ready.is_none();
-        let moment = history.iter().enumerate().filter(|(_, state)| state.at_ms == at_ms);
-        moment.into_iter().any(|(index, state)| state.ready.is_none() || is_first(index))
-    };
-    for row in taints.rows() {
-        let (at_ms, node, by) = (whole(row, time).unwrap_or_default(), text(row, node), text(row, by));
-        if text(row, column("change")) == "present" || with_its_node(node, at_ms) {
-            continue;
-        }
-        let is_same = |last: &&mut Swap<'_>| (last.at_ms, last.node, last.by) == (at_ms, node, by);
-        if swaps.last_mut().as_ref().filter(|last| is_same(last)).is_none() {
-            swaps.push(Swap { at_ms, node, by, added: Vec::new(), removed: Vec::new(), network: None });
-        }
-        let swap = swaps.last_mut().expect("one at least");
-        let (key, value, effect) = (text(row, column("key")), text(row, column("value")), text(row, column("effect")));
-        let mut taint = json!({"key": key, "effect": effect});
-        let is_added = text(row, column("change")) != "removed";
-        if key == NETWORK_UNAVAILABLE {
-            swap.network = Some(is_added);
-        }
-        if is_added {
-            if !value.is_empty() {
-                taint["value"] = value.into();
+/// Key, effect, value, and when it was added.
+type Taint<'a> = (&'a str, &'a str, &'a str, Option<i64>);
+
+impl<'a> Taints<'a> {
+    fn new(table: &'a Table) -> Self {
+        let [time, node, key, value, effect, change, by] =
+            ["time_s", "node", "key", "value", "effect", "change", "by"].map(|name| table.column(name));
+        let mut current: FxHashMap<&str, Vec<Taint<'a>>> = FxHashMap::default();
+        let mut states: Vec<Tainted<'a>> = Vec::new();
+        for row in table.rows() {
+            let (at_ms, node, by) = (whole(row, time).unwrap_or_default(), text(row, node), text(row, by));
+            let (key, effect, change) = (text(row, key), text(row, effect), text(row, change));
+            let all = current.entry(node).or_default();
+            let place = all.iter().position(|taint| (taint.0, taint.1) == (key, effect));
+            let added = Some(at_ms).filter(|_| change == "added");
+            match (place, change) {
+                (Some(place), "removed") => {
+                    all.remove(place);
+                }
+                (Some(place), _) => all[place].2 = text(row, value),
+                (None, "removed") => {}
+                (None, _) => all.push((key, effect, text(row, value), added)),
             }
-            if effect == "NoExecute" {
-                taint["timeAdded"] = epoch.second(at_ms).into();
+            let network = (key == NETWORK_UNAVAILABLE).then_some(change != "removed");
+            match states.last_mut().filter(|last| (last.at_ms, last.node, last.by) == (at_ms, node, by)) {
+                Some(last) => {
+                    last.all.clone_from(all);
+                    last.network = network.or(last.network);
+                }
+                None => states.push(Tainted { at_ms, node, by, all: all.clone(), network }),
             }
-            swap.added.push(taint);
-        } else {
-            taint["$patch"] = "delete".into();
-            swap.removed.push(taint);
+        }
+        Self(states)
+    }
+
+    /// Those of a node at a time, as its spec has them.
+    fn at(&self, node: &str, at_ms: i64, epoch: Epoch) -> Value {
+        let state = self.0.iter().rfind(|state| state.node == node && state.at_ms <= at_ms);
+        state.map_or(Value::Null, |state| state.spec(epoch))
+    }
+
+    /// The patches that made them, without those that come and go with their node.
+    fn requests(self, nodes: &NodeHistories<'a>, epoch: Epoch, requests: &mut Vec<Request<'a>>) {
+        let with_its_node = |state: &Tainted<'_>| {
+            let history = nodes.get(state.node).map_or(&[][..], Vec::as_slice);
+            let is_begin = |index: usize| index == 0 || history[index - 1].ready.is_none();
+            let mut moments = history.iter().enumerate().filter(|(_, of)| of.at_ms == state.at_ms);
+            moments.any(|(index, of)| of.ready.is_none() || is_begin(index))
+        };
+        for state in self.0.iter().filter(|state| !state.by.is_empty() && !with_its_node(state)) {
+            requests.extend(state.network.map(|holds| network(state, holds, epoch)));
+            let patch = json!({"spec": {"taints": state.spec(epoch)}});
+            requests
+                .push(Request::on_node(state.at_ms, user_of(state.by, state.node), "patch", state.node).body(patch));
         }
     }
-    for swap in swaps {
-        requests.extend(swap.network.map(|holds| network(&swap, holds, epoch)));
-        let mut changed = swap.added;
-        changed.extend(swap.removed);
-        let patch = json!({"spec": {"taints": changed}});
-        let user = user_of(swap.by, swap.node);
-        requests.push(Request::on_node(swap.at_ms, user, "patch", swap.node).body(patch));
+}
+
+impl Tainted<'_> {
+    /// The list as a whole, which is how it is patched; null if there are none.
+    fn spec(&self, epoch: Epoch) -> Value {
+        let all = self.all.iter().map(|(key, effect, value, added)| {
+            let mut taint = json!({"key": key, "effect": effect});
+            if !value.is_empty() {
+                taint["value"] = (*value).into();
+            }
+            if let Some(added) = added.filter(|_| *effect == "NoExecute") {
+                taint["timeAdded"] = epoch.second(added).into();
+            }
+            taint
+        });
+        if self.all.is_empty() { Value::Null } else { all.collect() }
     }
 }
 
 /// The status patch of whoever makes routes, from which such a taint follows at once.
-fn network<'a>(swap: &Swap<'a>, holds: bool, epoch: Epoch) -> Request<'a> {
+fn network<'a>(tainted: &Tainted<'a>, holds: bool, epoch: Epoch) -> Request<'a> {
     let (status, reason) = if holds { ("True", "NoRouteCreated") } else { ("False", "RouteCreated") };
-    let stamp = epoch.second(swap.at_ms);
+    let stamp = epoch.second(tainted.at_ms);
     let patch = json!({"status": {"conditions": [{
         "type": "NetworkUnavailable",
         "status": status,
@@ -247,5 +291,5 @@ fn network<'a>(swap: &Swap<'a>, holds: bool, epoch: Epoch) -> Request<'a> {
         "lastTransitionTime": stamp,
     }]}});
     let user = User::Controller("route-controller");
-    Request::on_node(swap.at_ms, user, "patch", swap.node).subresource("status").body(patch)
+    Request::on_node(tainted.at_ms, user, "patch", tainted.node).subresource("status").body(patch)
 }

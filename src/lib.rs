@@ -208,8 +208,8 @@ pub mod verify;
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
     Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, Forecast, ForecastInputs,
-    ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Outcome, Plan, PlanOutcome, PlayOptions, PodCounts,
-    PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome,
+    ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions,
+    PodCounts, PodView, Rejected, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome,
     SweepOptions, WriteOptions,
 };
 #[doc(inline)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Ending;
+use super::agreement_text;
 use super::documents;
 use super::failure::{self, Failure};
 use super::formats::{Evidence, Formats, Sampling};
@@ -12,7 +13,7 @@ use super::intake;
 use super::places;
 use super::summary;
 use super::ui::Ui;
-use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
+use crate::facade::{Error, LoadOptions, Observations, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -41,6 +42,11 @@ pub(super) struct RunArgs {
     /// End earlier than the scenario says, such as at 10m
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     until: Option<SimDuration>,
+    /// Hold the run against what was seen of the real cluster: a table of facts, as `import outage` writes it
+    ///
+    /// Each fact that was seen stands beside the play's: the same within the bounds of the evidence, at another time, missing or extra.
+    #[arg(long, value_name = "FILE")]
+    observed: Option<PathBuf>,
     /// Write a trace as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -129,6 +135,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     if let Some(trace) = &arguments.trace {
         expect_place_of_trace(trace)?;
     }
+    let observed = arguments.observed.as_ref().map(Observations::load).transpose()?;
     let bar = ui.bar();
     let options = PlayOptions::new().sample(arguments.sample.unwrap_or(SimDuration::ZERO)).progress(&bar);
     let outcome = if arguments.verify {
@@ -137,6 +144,10 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         outcome
     } else {
         scenario.settle().play_with(scenario.seed(), &options)
+    };
+    let outcome = match &observed {
+        Some(observed) => outcome.held_against(observed)?,
+        None => outcome,
     };
     let written = outcome.write_into(out, &writing)?;
     if let Some(trace) = &arguments.trace {
@@ -160,7 +171,9 @@ fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Re
             let unread = intake::unread(&scenario.input, ui.stdout);
             let text = summary::text(scenario, observed, &outcome.expectations, written.dir(), ui.stdout);
             let unsettled = intake::unsettled(&outcome.storms, ui.stdout);
-            ui.out(&format!("{unread}{unsettled}{text}{}", intake::assumed(scenario, ui.stdout)))?;
+            let agreement = outcome.agreement_in_full().map(|found| agreement_text::text(found, ui.stdout));
+            let agreement = agreement.unwrap_or_default();
+            ui.out(&format!("{unread}{unsettled}{text}{agreement}{}", intake::assumed(scenario, ui.stdout)))?;
         }
     }
     if ui.is_quiet || arguments.output != RunOutput::Text {

@@ -1,6 +1,7 @@
 //! The front door: scenarios, studies, plans and decisions as a program that embeds kubesquall uses them, and as the command
 //! line does. It has no rules of its own, prints nothing and reads no environment. The crate's root exports what is stable.
 
+mod agreement;
 mod cluster;
 mod comparison;
 mod decisions;
@@ -25,6 +26,7 @@ mod verify;
 mod view;
 mod write_options;
 
+pub use agreement::Observations;
 pub use cluster::{Cluster, ClusterOptions};
 pub use comparison::Comparison;
 #[cfg(feature = "cli")]

@@ -12,12 +12,12 @@ use super::{forecast_chart, plan_chart, study_chart, study_files};
 use crate::inspect;
 use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
-use crate::observe::{Cells, TableInfo, tables};
+use crate::observe::{Cells, TableInfo};
 use crate::report::{
     DrawnCharts, Epoch, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
     draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
-    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_studies,
-    write_audit_log, write_metrics, write_trace,
+    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_runs,
+    tables_of_studies, write_audit_log, write_metrics, write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
@@ -258,7 +258,7 @@ impl Report {
 
     fn tables(&self) -> Vec<TableInfo> {
         match self.kind() {
-            Kind::Run => tables(),
+            Kind::Run => tables_of_runs(),
             Kind::Study => tables_of_studies(),
             Kind::Plan => tables_of_plans(),
             Kind::Forecast => Vec::new(),

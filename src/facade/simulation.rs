@@ -244,6 +244,7 @@ impl Simulation {
             observed,
             expectations,
             digest: finished.digest,
+            agreement: None,
         };
         (outcome, finished.store)
     }

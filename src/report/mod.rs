@@ -3,6 +3,7 @@
 //! These are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
 //! knows the simulation.
 
+mod agreement_rows;
 mod charts;
 mod csv;
 mod exports;
@@ -17,6 +18,7 @@ mod tables;
 mod trace;
 mod words;
 
+pub use agreement_rows::{AgreementRow, Verdict, tables_of_runs};
 pub use charts::{
     DrawnCharts, ForecastBar, ForecastChart, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart,
     WorkloadCurve, draw_forecast_charts, draw_run_charts, draw_study_charts, draw_survival_matrix,

@@ -39,7 +39,7 @@ pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(PATCHES)) {
         return is_patch(name);
     }
-    let tables = [crate::observe::tables(), super::tables_of_studies(), super::tables_of_plans()].concat();
+    let tables = [super::tables_of_runs(), super::tables_of_studies(), super::tables_of_plans()].concat();
     let is_table = |file: &str| name == Path::new(file) || name == Path::new(&renamed(file, Format::Parquet));
     tables.iter().any(|table| is_table(table.file)) || NAMES.iter().any(|known| name == Path::new(known))
 }

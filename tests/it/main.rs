@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod agreement;
 mod binary;
 mod breaks;
 mod causes;

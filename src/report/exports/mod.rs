@@ -2,6 +2,7 @@
 //! kube-state-metrics. All are made of the files of a directory.
 
 mod audit;
+mod containers;
 mod events;
 mod identity;
 mod metrics;

@@ -9,13 +9,13 @@ use std::io::{self, Write};
 
 use self::kubectl::Lines;
 use self::request::{Request, User};
+use super::containers::{self, Restarts};
 use super::identity::Epoch;
 use super::pods::{NODES, PODS, READINESS, node_histories};
 use crate::report::run_tables::RunTables;
 use crate::report::tables::TableError;
 
 const TAINTS: &[&str] = &["time_s", "node", "key", "value", "effect", "change", "by"];
-const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "name"];
 const DISRUPTIONS: &[&str] = &["namespace", "name", "created_s", "by"];
 const TRANSCRIPT: &[&str] = &["at_s", "done_s", "command", "stdout"];
 
@@ -42,10 +42,12 @@ pub(crate) fn write_audit_log(
 ) -> Result<io::Result<()>, TableError> {
     let lines = Lines::new(run.read("transcript.jsonl", TRANSCRIPT)?);
     let nodes = node_histories(run.read("nodes.csv", NODES)?);
-    let events = run.read("events.csv", EVENTS)?;
+    let events = run.read("events.csv", containers::EVENTS)?;
+    let restarts = Restarts::new(events, run.read("faults.csv", containers::FAULTS)?);
     let mut requests = nodes::requests(&nodes, events, run.read("taints.csv", TAINTS)?, &lines, epoch);
     let (pods, readiness) = (run.read("pods.csv", PODS)?, run.read("readiness.csv", READINESS)?);
-    requests.extend(pods::requests(pods, readiness, run.read("disruptions.csv", DISRUPTIONS)?, &nodes, &lines, epoch));
+    let disruptions = run.read("disruptions.csv", DISRUPTIONS)?;
+    requests.extend(pods::requests(pods, readiness, disruptions, &restarts, &nodes, &lines, epoch));
     requests.extend(lines.requests(epoch));
     requests.sort_by_key(|request| request.at_ms);
     let version = format!("v{version}.0");

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
+use super::super::containers::{CONTAINER, Restarts};
 use super::super::identity::Epoch;
 use super::super::pods::{NodeHistories, Pod, Readiness};
 use super::kubectl::Lines;
@@ -13,6 +14,7 @@ pub(super) fn requests<'a>(
     pods: &'a Table,
     readiness: &'a Table,
     disruptions: &'a Table,
+    restarts: &Restarts<'a>,
     nodes: &NodeHistories<'a>,
     lines: &Lines<'a>,
     epoch: Epoch,
@@ -22,6 +24,7 @@ pub(super) fn requests<'a>(
     for pod in Pod::all(pods) {
         begins(&pod, &mut requests);
         statuses(&pod, &readiness, nodes, epoch, &mut requests);
+        began_anew(&pod, restarts, epoch, &mut requests);
         let first = ended_by.get(&(pod.about.namespace, pod.about.name, pod.created));
         ends(&pod, first.copied().unwrap_or(pod.deletion_cause), lines, epoch, &mut requests);
     }
@@ -111,6 +114,26 @@ fn statuses<'a>(
             status["reason"] = pod.reason.into();
         }
         requests.push(patch(finished, kubelet, pod, status));
+    }
+}
+
+/// What its kubelet posts of containers that began anew: what had ended them, too.
+fn began_anew<'a>(pod: &Pod<'a>, restarts: &Restarts<'a>, epoch: Epoch, requests: &mut Vec<Request<'a>>) {
+    for (count, restart) in (1..).zip(restarts.of(pod)) {
+        let mut container = json!({
+            "name": CONTAINER,
+            "restartCount": count,
+            "state": {"running": {"startedAt": epoch.second(restart.at_ms)}},
+        });
+        if let Some(end) = restart.end {
+            container["lastState"] = json!({"terminated": {
+                "reason": end.reason,
+                "exitCode": end.exit_code,
+                "finishedAt": epoch.second(end.at_ms),
+            }});
+        }
+        let status = json!({"containerStatuses": [container]});
+        requests.push(patch(restart.at_ms, User::Kubelet(pod.node), pod, status));
     }
 }
 

@@ -141,6 +141,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let empty = [
             ("events.csv", "time_s,component,reason,kind,namespace,name\n"),
+            ("faults.csv", "kind,object,began_s\n"),
             ("inventory.csv", "node,joined_s,left_s,allocatable_cpu_milli,allocatable_memory_bytes,allocatable_pods\n"),
             ("nodes.csv", "time_s,node,ready,unschedulable\n"),
             (

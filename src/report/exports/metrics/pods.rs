@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::super::containers::{CONTAINER, EVENTS, FAULTS, Restarts};
 use super::super::pods::{Name, PODS, Pod, READINESS, Readiness};
 use super::{Answer, Change, STATUSES};
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Table, text, whole};
 use crate::report::tables::TableError;
 
-const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "namespace", "name"];
 const TIMERS: &[&str] = &["set_s", "timer", "namespace", "name", "length_s"];
 
 const PHASES: &[&str] = &["Pending", "Running", "Succeeded", "Failed", "Unknown"];
@@ -22,6 +22,7 @@ pub(super) struct Read {
     readiness: Arc<Table>,
     events: Arc<Table>,
     timers: Arc<Table>,
+    faults: Arc<Table>,
 }
 
 pub(super) fn read(run: &RunTables) -> Result<Read, TableError> {
@@ -31,6 +32,7 @@ pub(super) fn read(run: &RunTables) -> Result<Read, TableError> {
         readiness: read("readiness.csv", READINESS)?,
         events: read("events.csv", EVENTS)?,
         timers: read("timers.csv", TIMERS)?,
+        faults: read("faults.csv", FAULTS)?,
     })
 }
 
@@ -91,6 +93,8 @@ pub(super) fn write<W: Write>(read: &Read, answer: &mut Answer<W>) -> io::Result
         let history = pod.until_gone(history);
         answer.one_of("kube_pod_status_scheduled", &pod.labels(), ("condition", STATUSES), &history)?;
     }
+    let restarted = Restarts::new(&read.events, &read.faults);
+    pods.iter().try_for_each(|pod| restarts(pod, &restarted, answer))?;
     let refused = refused(&read.events);
     let graces = graces(&read.timers);
     pods.iter().try_for_each(|pod| rare(pod, &refused, &graces, answer))?;
@@ -120,6 +124,27 @@ fn ready(pod: &Shown<'_>, readiness: &Readiness<'_>) -> Vec<(i64, Option<&'stati
     history.extend(readiness.of(&pod.0).into_iter().map(|(at_ms, is_ready)| (at_ms, Some(told(is_ready)))));
     history.sort_by_key(|(at_ms, _)| *at_ms);
     pod.until_gone(history)
+}
+
+/// How often containers began anew, and what ended them last, if tables tell it.
+fn restarts<W: Write>(pod: &Shown<'_>, restarts: &Restarts<'_>, answer: &mut Answer<W>) -> io::Result<()> {
+    let Some(started) = pod.0.started else { return Ok(()) };
+    let restarts = restarts.of(&pod.0);
+    let mut counts = vec![(started, Some(0.0))];
+    counts.extend((1..).zip(&restarts).map(|(count, restart)| (restart.at_ms, Some(f64::from(count)))));
+    let labels = pod.with(&[("container", CONTAINER)]);
+    answer.series("kube_pod_container_status_restarts_total", &labels, &pod.until_gone(counts))?;
+    let ends: Vec<(i64, Option<&str>)> =
+        restarts.iter().map(|restart| (restart.at_ms, restart.end.map(|end| end.reason))).collect();
+    for reason in ["Error", "OOMKilled"] {
+        if ends.iter().any(|(_, of)| *of == Some(reason)) {
+            let is_it = |of: &str| if of == reason { Some(1.0) } else { None };
+            let changes = ends.iter().map(|(at_ms, of)| (*at_ms, of.and_then(is_it))).collect();
+            let labels = pod.with(&[("container", CONTAINER), ("reason", reason)]);
+            answer.series("kube_pod_container_status_last_terminated_reason", &labels, &pod.until_gone(changes))?;
+        }
+    }
+    Ok(())
 }
 
 /// When the scheduler said of a pod that no node takes it, by name.

@@ -7,6 +7,8 @@ use std::path::Path;
 use kubesquall::{Plan, PlayOptions, Report, Scenario, SimDuration, SolveOptions, Study, SweepOptions, WriteOptions};
 use serde_json::Value;
 
+use super::binary::kubesquall;
+
 const SCENARIO: &str = r#"
 apiVersion: kubesquall.sim/v1alpha1
 kind: Scenario
@@ -284,7 +286,12 @@ fn events_are_a_list_of_all_that_the_api_had_with_names_of_their_own() {
         let rows = reader.records().map(|row| row.expect("a row"));
         rows.filter(|row| &row[1] != "scenario" && &row[4] != "Kubectl").collect()
     };
-    let counted: u64 = items.iter().map(|item| item["count"].as_u64().expect("a count")).sum();
+    // The scheduler's have no count, but a series from the second time on.
+    let times = |item: &Value| item["count"].as_u64().or(item["series"]["count"].as_u64()).unwrap_or(1);
+    let counted: u64 = items.iter().map(times).sum();
+    let by_scheduler = |item: &&Value| item["reportingComponent"] == "default-scheduler";
+    assert!(items.iter().filter(by_scheduler).all(|item| item["eventTime"].is_string() && item["count"].is_null()));
+    assert!(items.iter().any(|item| by_scheduler(&item)));
     assert_eq!(counted, rows.len() as u64);
     assert!(items.len() > 20 && items.len() < rows.len(), "{} of {}", items.len(), rows.len());
     let names: BTreeSet<(String, String)> = items
@@ -407,4 +414,26 @@ fn evidence_is_the_same_in_every_run_and_steps_are_checked() {
     let report = Report::open(dir.path().join("one")).expect("a run");
     let refused = report.write_metrics(SimDuration::from_millis(100), Vec::new()).expect_err("too often");
     assert!(refused.to_string().contains("nobody scrapes every 100ms"), "{refused}");
+}
+
+#[test]
+fn evidence_is_printed_by_a_run_and_later_and_a_step_goes_with_samples_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (name, text) in FILES {
+        fs::write(dir.path().join(name), text).expect("a file");
+    }
+    let say = |arguments: &str| kubesquall(dir.path(), arguments, "");
+    for (step, place) in
+        [("-o events.yaml --step 15s", "run"), ("--step 15s", "run"), ("-o metrics.json --step 0s", "run")]
+    {
+        let said = say(&format!("{place} scenario.yaml --no-charts {step}"));
+        assert_eq!((said.status, said.stdout.as_str()), (2, ""), "{step}: {}", said.stderr);
+    }
+    let samples = say("run scenario.yaml --no-charts -o metrics.json --step 60s");
+    assert_eq!(samples.status, 0, "{}", samples.stderr);
+    assert!(samples.stdout.starts_with(r#"{"status":"success""#));
+    let again = say("report reports/one-node-dies -o metrics.json --step 1m");
+    assert!(again.status == 0 && again.stdout == samples.stdout, "{}", again.stderr);
+    let log = say("report reports/one-node-dies -o audit.jsonl");
+    assert!(log.status == 0 && log.stdout.lines().count() > 20, "{}", log.stderr);
 }

@@ -10,6 +10,8 @@ mod faults;
 #[cfg(feature = "bundles")]
 pub mod outage;
 mod records;
+#[cfg(feature = "bundles")]
+mod walk;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};
 pub use records::{RecordError, Records};

@@ -22,6 +22,7 @@ mod forecast;
 mod forecast_flaws;
 mod hostile;
 mod import_cluster;
+mod import_outage;
 mod intake;
 mod invalid;
 mod mutations;

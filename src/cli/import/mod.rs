@@ -2,6 +2,7 @@
 
 mod cluster;
 mod faults;
+mod outage;
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,12 +24,14 @@ pub(super) struct ImportArgs {
 enum What {
     Cluster(cluster::ClusterArgs),
     Faults(faults::FaultsArgs),
+    Outage(outage::OutageArgs),
 }
 
 pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
     match &arguments.what {
         What::Cluster(arguments) => cluster::import(arguments, ui),
         What::Faults(arguments) => faults::import(arguments, ui),
+        What::Outage(arguments) => outage::import(arguments, ui),
     }
 }
 

@@ -162,13 +162,7 @@ impl ClusterImport {
         }
         self.tally.made_anew(assumed.iter().map(made_anew));
         let statements = self.tally.statements();
-        let mut document = String::from(cluster_text::FIRST_LINE);
-        document.push_str(cluster_text::PROMISE);
-        for statement in &statements {
-            document.push_str(&format!("# {statement}\n"));
-        }
-        document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
-        document.push_str(cluster_text::LAST_LINE);
+        let document = document(&objects, &statements);
         Ok(ImportedCluster { document, counts, statements, warnings: self.diagnostics, sources: self.sources })
     }
 
@@ -277,6 +271,18 @@ impl ClusterImport {
             }
         }
     }
+}
+
+/// The text of a cluster: a head of statements, the objects as they are applied, and a last line that says that it is whole.
+pub(super) fn document(objects: &[ManifestObject], statements: &[String]) -> String {
+    let mut document = String::from(cluster_text::FIRST_LINE);
+    document.push_str(cluster_text::PROMISE);
+    for statement in statements {
+        document.push_str(&format!("# {statement}\n"));
+    }
+    document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
+    document.push_str(cluster_text::LAST_LINE);
+    document
 }
 
 /// Whether two objects differ in more than how often they were written.

@@ -51,12 +51,7 @@ pub(super) fn is(head: &[u8]) -> bool {
 }
 
 /// Reads notices.
-pub(super) fn read(
-    name: &str,
-    content: &mut dyn BufRead,
-    clock: &ClockOptions,
-    into: &mut Evidence,
-) -> io::Result<()> {
+pub(super) fn read(name: &str, content: &mut dyn BufRead, clock: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
     let record = into.begin(Record { name: name.to_owned(), kind: RecordKind::Cloud, covers: None, step: None });
     let mut seen = FxHashSet::default();
     let mut nameless = 0;
@@ -72,7 +67,10 @@ pub(super) fn read(
         }
     })?;
     if nameless > 0 {
-        into.not_read(name, "the metadata of an instance do not say which it is; `aws ec2 describe-instance-status` does");
+        into.not_read(
+            name,
+            "the metadata of an instance do not say which it is; `aws ec2 describe-instance-status` does",
+        );
     }
     Ok(())
 }
@@ -111,7 +109,8 @@ mod tests {
         assert!(is(&text.as_bytes()[..text.len().min(4096)]), "{text}");
         let mut into = Evidence::new();
         read("notices.json", &mut text.as_bytes(), &ClockOptions::default(), &mut into).expect("a text");
-        let found: Vec<String> = into.sightings.iter().map(|seen| format!("{} {:?}", seen.when.earliest, seen.what)).collect();
+        let found: Vec<String> =
+            into.sightings.iter().map(|seen| format!("{} {:?}", seen.when.earliest, seen.what)).collect();
         let expected: Vec<String> = expected
             .iter()
             .map(|(when, machine, notice, deadline)| {

@@ -374,7 +374,8 @@ impl<'a, 's> Splitter<'a, 's> {
             .map(|c| if c.is_control() { ' ' } else { c })
             .take(EXCERPT_MAX)
             .collect();
-        let diagnostic = Diagnostic::warning("evidence::syntax", message).at(place, format!("it begins with `{excerpt}`"));
+        let diagnostic =
+            Diagnostic::warning("evidence::syntax", message).at(place, format!("it begins with `{excerpt}`"));
         self.into.problem(diagnostic.help("the other objects count"), None);
     }
 

@@ -1,12 +1,15 @@
 //! Records of what happened, whatever they are in: files, archives, directories, streams. What a record is, its content tells.
 
 mod api;
+mod audit;
 mod cloud;
 mod controller_log;
 mod events;
 mod intervals;
 mod json;
 mod lines;
+mod metrics;
+mod objects;
 mod stamp;
 
 use std::fs;
@@ -32,6 +35,8 @@ type Read1 = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Res
 
 /// By their first bytes, who reads which records; the first that knows them does.
 const READERS: &[(fn(&[u8]) -> bool, Read1)] = &[
+    (audit::is, audit::read),
+    (metrics::is, metrics::read),
     (intervals::is, intervals::read),
     (cloud::is, cloud::read),
     (controller_log::is, controller_log::read),
@@ -56,7 +61,9 @@ pub(in crate::import::outage) fn add(path: &Path, clock: &ClockOptions, into: &m
                 _ => format!("cannot read `{path}`: {error}"),
             };
             let diagnostic = Diagnostic::error("evidence::unreadable", message);
-            input.into.problem(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"), None);
+            input
+                .into
+                .problem(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"), None);
         }
     }
     controller_log::settle(clock, into);
@@ -93,7 +100,8 @@ fn name_of(path: &Path, into: &Evidence) -> String {
     let whole = shown(&path.to_string_lossy());
     let whole = whole.trim_end_matches('/');
     let last = whole.rsplit('/').next().unwrap_or(whole);
-    let is_taken = |record: &str| record.strip_prefix(last).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_taken =
+        |record: &str| record.strip_prefix(last).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let is_path = matches!(last, "" | "." | "..") || into.records.iter().any(|record| is_taken(&record.name));
     if is_path && !whole.is_empty() { whole.to_owned() } else { last.to_owned() }
 }
@@ -155,12 +163,6 @@ impl Input<'_> {
         }
         Ok(())
     }
-}
-
-/// Objects of the API that are no Events, as a text with a list of them.
-fn objects(_: &str, _: &mut dyn BufRead, _: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
-    into.passed_over += 1;
-    Ok(())
 }
 
 impl Walker for Input<'_> {

@@ -163,7 +163,8 @@ fn of_pod(line: &Line<'_>) -> Option<Said> {
 
 /// `namespace/name`.
 fn pod_name(text: &str) -> Option<PodName> {
-    let (namespace, name) = text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty())?;
+    let (namespace, name) =
+        text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty())?;
     Some(PodName { namespace: Symbol::new(namespace), name: Symbol::new(name.trim_end_matches(['.', ','])) })
 }
 
@@ -175,7 +176,15 @@ fn event(line: &Line<'_>) -> Option<What> {
         let (namespace, name) = object.split_once('/').unwrap_or(("", object));
         let path = line.value(&["fieldPath"]).unwrap_or_default();
         let text = line.value(&["message"]).unwrap_or_default();
-        return events::logged(COMPONENT, line.value(&["kind"])?, namespace, name, path, line.value(&["reason"])?, text);
+        return events::logged(
+            COMPONENT,
+            line.value(&["kind"])?,
+            namespace,
+            name,
+            path,
+            line.value(&["reason"])?,
+            text,
+        );
     }
     let (reference, rest) = message.split_once("}): type: '")?;
     let field = |name: &str| {
@@ -184,5 +193,13 @@ fn event(line: &Line<'_>) -> Option<What> {
     };
     let (reason, text) = rest.split_once("reason: '")?.1.split_once("' ")?;
     let path = field("FieldPath").unwrap_or_default();
-    events::logged(COMPONENT, field("Kind")?, field("Namespace").unwrap_or_default(), field(" Name")?, path, reason, text)
+    events::logged(
+        COMPONENT,
+        field("Kind")?,
+        field("Namespace").unwrap_or_default(),
+        field(" Name")?,
+        path,
+        reason,
+        text,
+    )
 }

@@ -85,6 +85,19 @@ pub(in crate::import) enum Broken {
     Unsupported { what: &'static str, help: &'static str },
 }
 
+impl Broken {
+    /// The code, the message and, where there is something to be done, the help of a problem with the archive of that name.
+    pub(super) fn told(self, name: &str) -> (&'static str, String, Option<&'static str>) {
+        match self {
+            Self::Unreadable(why) => ("bundle::damaged", format!("`{name}` cannot be read to its end: {why}"), None),
+            Self::Bomb(why) => ("bundle::bomb", format!("`{name}` is not read any further: {why}"), None),
+            Self::Unsupported { what, help } => {
+                ("bundle::unsupported", format!("`{name}` is {what}, which is not read"), Some(help))
+            }
+        }
+    }
+}
+
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Bomb>()) {

@@ -12,6 +12,8 @@ pub mod latencies;
 #[cfg(feature = "bundles")]
 pub mod outage;
 mod records;
+#[cfg(feature = "bundles")]
+mod walk;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};
 pub use records::{RecordError, Records};

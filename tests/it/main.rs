@@ -23,6 +23,7 @@ mod forecast_flaws;
 mod hostile;
 mod import_cluster;
 mod import_latencies;
+mod import_outage;
 mod intake;
 mod invalid;
 mod mutations;

@@ -3,6 +3,7 @@
 mod cluster;
 mod faults;
 mod latencies;
+mod outage;
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ enum What {
     Cluster(cluster::ClusterArgs),
     Faults(faults::FaultsArgs),
     Latencies(latencies::LatenciesArgs),
+    Outage(outage::OutageArgs),
 }
 
 pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
@@ -32,6 +34,7 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
         What::Cluster(arguments) => cluster::import(arguments, ui),
         What::Faults(arguments) => faults::import(arguments, ui),
         What::Latencies(arguments) => latencies::import(arguments, ui),
+        What::Outage(arguments) => outage::import(arguments, ui),
     }
 }
 

@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::archive::{self, Broken, Passed, Visitor};
+use super::walk::{self, Walker, shown};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use crate::model::manifest::{self, DUMP_COMMAND, Loaded, SkipReason};
@@ -96,10 +97,7 @@ impl ClusterImport {
         name[..parent].clone_into(&mut self.tally.parent);
         let mut input = Input::new(self, &name);
         if path.is_dir() {
-            match fs::canonicalize(path) {
-                Ok(root) => input.directory(&root, path, ""),
-                Err(error) => input.owner.unreadable(&name, &error.to_string()),
-            }
+            walk::walk(path, &mut input);
         } else {
             match fs::File::open(path) {
                 Ok(file) => input.archive(&name, |input| archive::visit_file(file, &name, input)),
@@ -164,13 +162,7 @@ impl ClusterImport {
         }
         self.tally.made_anew(assumed.iter().map(made_anew));
         let statements = self.tally.statements();
-        let mut document = String::from(cluster_text::FIRST_LINE);
-        document.push_str(cluster_text::PROMISE);
-        for statement in &statements {
-            document.push_str(&format!("# {statement}\n"));
-        }
-        document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
-        document.push_str(cluster_text::LAST_LINE);
+        let document = document(&objects, &statements);
         Ok(ImportedCluster { document, counts, statements, warnings: self.diagnostics, sources: self.sources })
     }
 
@@ -282,6 +274,18 @@ impl ClusterImport {
     }
 }
 
+/// The text of a cluster: a head of statements, the objects as they are applied, and a last line that says that it is whole.
+pub(super) fn document(objects: &[ManifestObject], statements: &[String]) -> String {
+    let mut document = String::from(cluster_text::FIRST_LINE);
+    document.push_str(cluster_text::PROMISE);
+    for statement in statements {
+        document.push_str(&format!("# {statement}\n"));
+    }
+    document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
+    document.push_str(cluster_text::LAST_LINE);
+    document
+}
+
 /// Whether two objects differ in more than how often they were written.
 fn is_different(one: &Object, other: &Object) -> bool {
     let without_version = |object: &Object| {
@@ -380,11 +384,6 @@ fn made_anew(assumption: &Assumption) -> String {
     format!("{} ({}: {}{more})", assumption.text, assumption.count, named.join(", "))
 }
 
-/// A name as it may be shown and written into a comment.
-pub(super) fn shown(name: &str) -> String {
-    name.chars().flat_map(|c| if c.is_control() { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
-}
-
 /// One input while it is read.
 struct Input<'a> {
     owner: &'a mut ClusterImport,
@@ -407,51 +406,16 @@ impl<'a> Input<'a> {
     fn archive(&mut self, name: &str, visit: impl FnOnce(&mut Self) -> Result<(), Broken>) {
         self.prefix = name.to_owned();
         let Err(broken) = visit(self) else { return };
-        let (code, message, help) = match broken {
-            Broken::Unreadable(why) => ("bundle::damaged", format!("`{name}` cannot be read to its end: {why}"), GO_ON),
-            Broken::Bomb(why) => ("bundle::bomb", format!("`{name}` is not read any further: {why}"), GO_ON),
-            Broken::Unsupported { what, help } => {
-                ("bundle::unsupported", format!("`{name}` is {what}, which is not read"), help)
-            }
-        };
+        let (code, message, help) = broken.told(name);
+        let help = help.unwrap_or(GO_ON);
         self.owner.tally.not_read("archive", "its end is missing", name);
         self.owner.diagnostics.push(Diagnostic::error(code, message).help(help));
     }
 
-    /// Looks into a directory and those below it. Links are followed as long as they stay within.
-    fn directory(&mut self, root: &Path, directory: &Path, name: &str) {
-        let mut seen = BTreeSet::new();
-        self.below(root, directory, name, &mut seen);
-    }
-
-    fn below(&mut self, root: &Path, directory: &Path, name: &str, seen: &mut BTreeSet<PathBuf>) {
-        let prefix = self.name.trim_end_matches('/').to_owned();
-        let full = |name: &str| format!("{prefix}/{name}");
-        if !fs::canonicalize(directory).is_ok_and(|canonical| seen.insert(canonical)) {
-            return;
-        }
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) => return self.owner.unreadable(&full(name), &error.to_string()),
-        };
-        let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let file_name = shown(&path.file_name().unwrap_or_default().to_string_lossy());
-            let name = if name.is_empty() { file_name } else { format!("{name}/{file_name}") };
-            let canonical = fs::canonicalize(&path).ok();
-            if canonical.is_none() && path.is_symlink() {
-                self.owner.tally.not_read("file", Passed::Dangling.as_str(), &full(&name));
-            } else if !canonical.is_some_and(|canonical| canonical.starts_with(root)) {
-                self.owner.tally.not_read("file", Passed::Link.as_str(), &full(&name));
-            } else if path.is_dir() {
-                self.below(root, &path, &name, seen);
-            } else if !path.is_file() {
-                self.owner.tally.not_read("file", Passed::Special.as_str(), &full(&name));
-            } else {
-                self.file_of_directory(&path, &name, &full(&name));
-            }
-        }
+    /// The name of a file of the directory that is read.
+    fn full(&self, name: &str) -> String {
+        let prefix = self.name.trim_end_matches('/');
+        if name.is_empty() { self.name.clone() } else { format!("{prefix}/{name}") }
     }
 
     fn file_of_directory(&mut self, path: &Path, name: &str, full: &str) {
@@ -556,6 +520,23 @@ impl ClusterImport {
             self.tally.not_read("change", "what it changes is not in the recording", name);
         }
         self.add_text(name, &recorded.into_list());
+    }
+}
+
+impl Walker for Input<'_> {
+    fn found(&mut self, path: &Path, name: &str) {
+        let full = self.full(name);
+        self.file_of_directory(path, name, &full);
+    }
+
+    fn passed_over(&mut self, name: &str, why: Passed) {
+        let full = self.full(name);
+        self.owner.tally.not_read("file", why.as_str(), &full);
+    }
+
+    fn unreadable(&mut self, name: &str, why: &str) {
+        let full = self.full(name);
+        self.owner.unreadable(&full, why);
     }
 }
 

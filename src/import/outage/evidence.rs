@@ -1,11 +1,17 @@
 //! What readers have found.
 
+use std::collections::BTreeMap;
+
+use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources};
 use crate::evidence::{Bounds, Record, RecordId, Sighting, What};
 use crate::units::SimDuration;
 
 /// Problems that are kept with their texts; the others are counted.
 const PROBLEMS_MAX: usize = 30;
+/// Reasons of Events that are counted one by one, and their length in bytes: names, whatever an exporter makes of them.
+const REASONS_MAX: usize = 1000;
+const REASON_MAX: usize = 128;
 /// Bytes of texts that are kept to show problems in.
 const SOURCES_MAX: usize = 16 << 20;
 
@@ -40,6 +46,8 @@ pub struct Evidence {
     pub unread: Vec<Unread>,
     /// Files that are no evidence, such as logs of containers.
     pub passed_over: usize,
+    /// Events that say nothing of an outage, as far as is known here: how many of each reason.
+    pub untold: BTreeMap<Symbol, usize>,
     /// What is wrong with what was read.
     pub diagnostics: Diagnostics,
     /// How many problems there are beyond those.
@@ -47,6 +55,17 @@ pub struct Evidence {
     /// Texts that problems are about.
     pub sources: Sources,
     source_bytes: usize,
+    /// Logs whose year is not known yet.
+    pub(super) yearless: Vec<Yearless>,
+}
+
+/// What a log says whose lines name no year.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Yearless {
+    /// Which.
+    pub(super) record: RecordId,
+    /// In a year that stands for the one that is not known.
+    pub(super) sightings: Vec<Sighting>,
 }
 
 impl Evidence {
@@ -75,6 +94,13 @@ impl Evidence {
     /// Takes down that something was not read.
     pub fn not_read(&mut self, name: impl Into<String>, why: impl Into<String>) {
         self.unread.push(Unread { name: name.into(), why: why.into() });
+    }
+
+    /// Counts an Event of whose reason nothing is made.
+    pub fn untold(&mut self, reason: &str) {
+        let is_name = reason.len() <= REASON_MAX && !reason.contains(char::is_control);
+        let reason = Symbol::new(if is_name && self.untold.len() < REASONS_MAX { reason } else { "others" });
+        *self.untold.entry(reason).or_default() += 1;
     }
 
     /// Takes down a problem; `source` is the text, or the piece of it, that the problem points into.

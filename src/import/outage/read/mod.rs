@@ -8,6 +8,8 @@ mod intervals;
 mod json;
 mod lines;
 mod stamp;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Cursor, Read};

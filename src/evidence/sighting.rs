@@ -32,13 +32,13 @@ impl Instant {
     /// So much later; stops at the end of the range.
     #[must_use]
     pub const fn later(self, by: SimDuration) -> Self {
-        Self(self.0.saturating_add(by.as_nanos()))
+        Self(self.0.saturating_add_unsigned(by.as_nanos()))
     }
 
     /// So much earlier; stops at the beginning of the range.
     #[must_use]
     pub const fn earlier(self, by: SimDuration) -> Self {
-        Self(self.0.saturating_sub(by.as_nanos()))
+        Self(self.0.saturating_sub_unsigned(by.as_nanos()))
     }
 
     /// How long after another instant; negative before it, in nanoseconds.
@@ -99,7 +99,7 @@ impl Bounds {
     /// How far apart the bounds are.
     #[must_use]
     pub const fn width(self) -> SimDuration {
-        SimDuration::from_nanos(self.latest.0.saturating_sub(self.earliest.0))
+        SimDuration::from_nanos(self.latest.0.abs_diff(self.earliest.0))
     }
 
     /// Whether an instant lies within.

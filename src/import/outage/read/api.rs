@@ -185,7 +185,7 @@ impl Objects<'_> {
             return Ok(());
         }
         self.others.push(b']');
-        super::objects(self.name, &mut self.others.as_slice(), self.clock, into)
+        super::objects::read(self.name, &mut self.others.as_slice(), self.clock, into)
     }
 }
 

@@ -1,25 +1,23 @@
 //! Evidence out of files, archives, directories and standard input, in the forms that `import cluster` takes.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::evidence::Evidence;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Source, Sources};
 use crate::import::archive::{self, Broken, Passed, Visitor};
+use crate::import::cluster::form;
 use crate::import::cluster::recording::{self, Capture};
-use crate::import::cluster::{form, shown};
+use crate::import::walk::{self, Walker, shown};
 use crate::model::yaml;
 
 /// The largest text that is read, in bytes.
 const TEXT_MAX: u64 = 1 << 30;
 /// Problems that are kept with their texts; the others are counted.
 const PROBLEMS_MAX: usize = 30;
-/// Directories one in the other.
-const DEPTH_MAX: usize = 64;
 /// What saves what is needed.
 const SAVE: &str =
     "save it with `kubectl get pods,nodes,replicasets,events -A -o json`, within the hour that events are kept";
@@ -63,10 +61,7 @@ impl LatencyEvidence {
         name.truncate(name.trim_end_matches('/').len().max(1));
         let mut input = Input::new(self, &name);
         if path.is_dir() {
-            match fs::canonicalize(path) {
-                Ok(root) => input.below(&root, path, "", &mut BTreeSet::new(), 0),
-                Err(error) => input.owner.unreadable(&name, &error.to_string()),
-            }
+            walk::walk(path, &mut input);
         } else {
             match fs::File::open(path) {
                 Ok(file) => input.archive(&name, |input| archive::visit_file(file, &name, input)),
@@ -268,31 +263,6 @@ impl<'a> Input<'a> {
         self.owner.problem(Diagnostic::error(code, message).help(help));
     }
 
-    fn below(&mut self, root: &Path, directory: &Path, name: &str, seen: &mut BTreeSet<PathBuf>, depth: usize) {
-        let prefix = self.name.trim_end_matches('/').to_owned();
-        if depth > DEPTH_MAX || !fs::canonicalize(directory).is_ok_and(|canonical| seen.insert(canonical)) {
-            return;
-        }
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) => return self.owner.unreadable(&format!("{prefix}/{name}"), &error.to_string()),
-        };
-        let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let file_name = shown(&path.file_name().unwrap_or_default().to_string_lossy());
-            let name = if name.is_empty() { file_name } else { format!("{name}/{file_name}") };
-            let full = format!("{prefix}/{name}");
-            if !fs::canonicalize(&path).is_ok_and(|canonical| canonical.starts_with(root)) {
-                self.passed(&name, Passed::Link);
-            } else if path.is_dir() {
-                self.below(root, &path, &name, seen, depth + 1);
-            } else if path.is_file() {
-                self.file_of_directory(&path, &name, &full);
-            }
-        }
-    }
-
     fn file_of_directory(&mut self, path: &Path, name: &str, full: &str) {
         let mut file = match fs::File::open(path) {
             Ok(file) => file,
@@ -323,6 +293,23 @@ impl<'a> Input<'a> {
         if let Err(why) = text.and_then(|text| self.capture.add(number, &text)) {
             self.owner.unreadable(name, &why);
         }
+    }
+}
+
+impl Walker for Input<'_> {
+    fn found(&mut self, path: &Path, name: &str) {
+        let full = format!("{}/{name}", self.name.trim_end_matches('/'));
+        self.file_of_directory(path, name, &full);
+    }
+
+    fn passed_over(&mut self, name: &str, why: Passed) {
+        self.prefix.clone_from(&self.name);
+        self.passed(name, why);
+    }
+
+    fn unreadable(&mut self, name: &str, why: &str) {
+        let full = format!("{}/{name}", self.name.trim_end_matches('/'));
+        self.owner.unreadable(full.trim_end_matches('/'), why);
     }
 }
 

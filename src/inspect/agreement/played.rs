@@ -171,14 +171,14 @@ impl NodeState {
         !self.ready.is_empty() && self.ready != "Absent"
     }
 
-    /// What became of a node. Its taints go with its object, and when that comes it is not ready.
+    /// What became of a node. Its taints come and go with its object, and when that comes it is not ready.
     fn changes(&self, after: &Self, at: i64, facts: &mut Vec<PlayedFact>) {
         let mut add = |kind, value, is_implied| {
             facts.push(PlayedFact { at, kind, value, node: Symbol::empty(), is_implied });
         };
-        let has_joined = !self.is_there() && matches!(after.ready.as_str(), "False" | "Unknown");
+        let has_come = !self.is_there();
         if self.ready != after.ready {
-            add(FactKind::NodeReady, after.ready, has_joined);
+            add(FactKind::NodeReady, after.ready, has_come && matches!(after.ready.as_str(), "False" | "Unknown"));
         }
         let none = Self::default();
         let is_gone = !after.is_there();
@@ -191,7 +191,7 @@ impl NodeState {
             add(FactKind::NodeTaint, Symbol::new(&format!("{taint}-")), is_gone);
         }
         for taint in after.taints.difference(&before.taints) {
-            add(FactKind::NodeTaint, *taint, false);
+            add(FactKind::NodeTaint, *taint, has_come);
         }
     }
 }

@@ -182,10 +182,13 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
     let suffix = common_suffix(&names);
     let shown = |name: &str| label(&name[..name.len() - suffix.len()]);
     let longest = names.iter().map(|name| shown(name).chars().count()).max().unwrap_or(0) as u32;
-    let title = match suffix {
-        "" => "Node states over time".to_owned(),
-        _ => format!("Node states over time (all names end in {suffix})"),
-    };
+    let mut title = "Node states over time".to_owned();
+    if !suffix.is_empty() {
+        title.push_str(&format!(" (all names end in {suffix})"));
+    }
+    if tables.agreement.is_some() {
+        title.push_str("; black lines: when Ready or a taint was seen to change");
+    }
     let heading = |group: &Group| if group.name.is_empty() { 0 } else { HEADING };
     let height: u32 = groups.iter().map(|group| heading(group) + group.lines.len() as u32 * line_height).sum();
     let left = longest * 7 + 14;
@@ -208,7 +211,7 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
             }
         }
         axis(area, &plot, px(y) as i32)?;
-        legend(area, px(8) as i32, px(y + 44) as i32, tables.agreement.is_some())
+        legend(area, px(8) as i32, px(y + 44) as i32)
     })
 }
 
@@ -318,7 +321,7 @@ fn draw_counts(tables: &Tables, groups: &[Group], kind: &str, count: usize) -> O
             y += HEIGHT + GAP;
         }
         axis(area, &plot, px(y) as i32)?;
-        legend(area, px(8) as i32, px(y + 44) as i32, false)
+        legend(area, px(8) as i32, px(y + 44) as i32)
     })
 }
 
@@ -357,12 +360,11 @@ fn draw_census(
     Ok(())
 }
 
-fn legend(area: &style::Area<'_>, mut x: i32, y: i32, has_seen: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn legend(area: &style::Area<'_>, mut x: i32, y: i32) -> Result<(), Box<dyn std::error::Error>> {
     let entries = State::ALL
         .iter()
         .map(|(state, name)| (state.color(), *name))
-        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "what somebody did (tick below)")])
-        .chain(has_seen.then_some((INK, "seen to change")));
+        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "what somebody did (tick below)")]);
     for (color, name) in entries {
         let side = px(12) as i32;
         area.draw(&Rectangle::new([(x, y), (x + side, y + side)], color.filled()))?;

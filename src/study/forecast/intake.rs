@@ -159,23 +159,8 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     units.down = down(&calm);
     let Catalogue { mut incidents, mut left_out } =
         Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
-    let mut written = Sources::new();
-    if let Some((name, text)) = &asked.catalogue {
-        let changes = Changes::read(name, text)?;
-        written.insert(changes.source());
-        changes.apply(&mut incidents, &mut left_out)?;
-    }
-    let (processes, mut assumed, processes_at) = match &asked.rates {
-        Some((name, text)) => {
-            written.insert(Source::new(name.as_str(), text.as_str()));
-            let (processes, places) = processes_of_file(name, text)?;
-            (processes, Vec::new(), places)
-        }
-        None => {
-            let (processes, assumed) = rates::processes(settled.store());
-            (processes, assumed, Vec::new())
-        }
-    };
+    let FromFiles { written, mut assumed, processes, processes_at } =
+        from_files(asked, settled.store(), &mut incidents, &mut left_out)?;
     let of_files = |mut invalid: Invalid| {
         invalid.sources.insert_all(&written);
         invalid
@@ -184,13 +169,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         assumed.extend(planned_assumed(&incidents));
     }
     let mut everything = nothing.clone();
-    let mut timeline: Vec<Value> = Vec::new();
-    for incident in &mut incidents {
-        incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
-        timeline.extend(incident.timeline.iter().cloned());
-        incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
-        timeline.extend(incident.runbook.iter().cloned());
-    }
+    let mut timeline = one_after_the_other(&mut incidents);
     let named: Vec<Symbol> = match needs_runbook(&base) {
         true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
         false => Vec::new(),
@@ -209,17 +188,12 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         everything.set_from(&format!("spec.faults[{index}]"), &process.to_string(), at.clone(), at.clone());
     }
     let all = read(&everything).map_err(of_files)?;
-    if all.timeline.len() != timeline.len() {
-        let alone = |entry: &Value| {
-            let mut alone = nothing.clone();
-            alone.set("spec.timeline", &json!([entry]).to_string());
-            read(&alone).map(|read| read.timeline.len())
-        };
-        return Err(of_files(several_at_once(&incidents, alone)?));
-    }
-    if let Some(diagnostic) = incidents.iter().find_map(|incident| after_the_end(incident, &all)) {
-        return Err(of_files(Invalid::of(diagnostic)));
-    }
+    let alone = |entry: &Value| {
+        let mut alone = nothing.clone();
+        alone.set("spec.timeline", &json!([entry]).to_string());
+        read(&alone).map(|read| read.timeline.len())
+    };
+    check_written(&incidents, &all, timeline.len(), alone).map_err(of_files)?;
     let script = script_of(&all);
     let actions: Vec<TimelineAction> = all.timeline[of_nodes..].iter().map(|(_, action)| *action).collect();
     let runbook = named.into_iter().zip(actions.chunks_exact(2)).map(|(name, two)| (name, [two[0], two[1]])).collect();
@@ -257,6 +231,66 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     };
     forecast.shorten();
     Ok(forecast)
+}
+
+/// What files of one's own bring.
+struct FromFiles {
+    /// Their texts.
+    written: Sources,
+    /// What is taken for granted where they say nothing.
+    assumed: Vec<Assumption>,
+    /// The random processes, and where they stand if a file has them.
+    processes: Vec<Value>,
+    processes_at: Vec<Location>,
+}
+
+/// Reads the files, and changes the catalogue.
+fn from_files(
+    asked: &Asked,
+    store: &Store,
+    incidents: &mut Vec<Incident>,
+    left_out: &mut Vec<String>,
+) -> Result<FromFiles, Invalid> {
+    let mut written = Sources::new();
+    if let Some((name, text)) = &asked.catalogue {
+        let changes = Changes::read(name, text)?;
+        written.insert(changes.source());
+        changes.apply(incidents, left_out)?;
+    }
+    let Some((name, text)) = &asked.rates else {
+        let (processes, assumed) = rates::processes(store);
+        return Ok(FromFiles { written, assumed, processes, processes_at: Vec::new() });
+    };
+    written.insert(Source::new(name.as_str(), text.as_str()));
+    let (processes, processes_at) = processes_of_file(name, text)?;
+    Ok(FromFiles { written, assumed: Vec::new(), processes, processes_at })
+}
+
+/// The entries of all incidents, each of which is told where its own stand.
+fn one_after_the_other(incidents: &mut [Incident]) -> Vec<Value> {
+    let mut timeline = Vec::new();
+    for incident in incidents {
+        incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
+        timeline.extend(incident.timeline.iter().cloned());
+        incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
+        timeline.extend(incident.runbook.iter().cloned());
+    }
+    timeline
+}
+
+/// Refuses incidents of somebody's own of which an entry does several things, or happens when they are over. `all` has been made of so
+/// many entries.
+fn check_written(
+    incidents: &[Incident],
+    all: &ResolvedScenario,
+    entries: usize,
+    actions_of: impl Fn(&Value) -> Result<usize, Invalid>,
+) -> Result<(), Invalid> {
+    if all.timeline.len() != entries {
+        return Err(several_at_once(incidents, actions_of)?);
+    }
+    let late = incidents.iter().find_map(|incident| after_the_end(incident, all));
+    late.map_or(Ok(()), |diagnostic| Err(Invalid::of(diagnostic)))
 }
 
 /// An entry of somebody's incident does several things at once.

@@ -132,7 +132,7 @@ impl OutageImport {
     ///
     /// Nothing was found, it is of another cluster, or, unless that is allowed, a part of it cannot be read.
     pub fn finish(mut self, cluster: &[ManifestObject]) -> Result<ImportedOutage, UnusableOutage> {
-        read::finish(&mut self.evidence);
+        read::finish(&self.options.clock, &mut self.evidence);
         rebuild(self.evidence, cluster, &self.options)
     }
 }

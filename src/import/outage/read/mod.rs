@@ -11,6 +11,8 @@ mod lines;
 mod metrics;
 mod objects;
 mod stamp;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Cursor, Read};

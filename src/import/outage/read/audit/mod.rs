@@ -111,7 +111,9 @@ impl Log<'_> {
     }
 
     /// Reads values that span lines: a list of events, or events one after the other.
-    fn document(&mut self, mut content: impl Read) -> io::Result<()> {
+    fn document(&mut self, content: impl Read) -> io::Result<()> {
+        // The reader of JSON asks for byte after byte.
+        let mut content = io::BufReader::new(content);
         loop {
             let mut first = [0];
             loop {

@@ -94,7 +94,7 @@ pub(super) fn gamma_survival(shape: f64, x: f64) -> f64 {
 }
 
 /// The probabilities below and above `x`.
-fn gamma_sides(shape: f64, x: f64) -> (f64, f64) {
+pub(super) fn gamma_sides(shape: f64, x: f64) -> (f64, f64) {
     if x <= 0.0 {
         return (0.0, 1.0);
     }

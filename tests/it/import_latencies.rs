@@ -400,10 +400,11 @@ fn what_a_run_has_shown_gives_its_latencies_again() {
     let imported = import(&list(&objects(&place)));
     let start = Distribution::Gamma { shape: 3.0, scale: secs(1.5) };
     let ready = Distribution::Lognormal { median: secs(5.0), p99: secs(20.0) };
-    let stop = Distribution::Exponential { mean: secs(8.0) };
     near(of(&imported, Measure::PodStart, Some("deployment/default/web")), &start, 0.15);
     near(of(&imported, Measure::PodReady, None), &ready, 0.15);
-    near(of(&imported, Measure::PodStop, None), &stop, 0.25);
+    // The object is gone a little after its containers.
+    let taken = of(&imported, Measure::PodStop, None).taken.as_ref().and_then(Distribution::mean).expect("parameters");
+    assert!((7.0..10.5).contains(&taken.as_secs_f64()), "{taken}");
     // Its events alone tell how long pods took to start, and whose they are.
     let events = Report::open(&place).expect("results").events().expect("events").to_string();
     assert!(unix_nanos_from_rfc3339("2026-03-01T00:00:00Z") == Some(EPOCH));

@@ -110,7 +110,9 @@ fn told(imported: &ImportedLatencies, ui: &Ui) -> String {
     let mut text = format!("{}\n", table.trim_fmt());
     let paint = Paint { style: ui.stdout };
     for latency in &imported.latencies {
-        for note in &latency.notes {
+        // The file has them all.
+        let is_told = |note: &&String| latency.workload.is_none() || note.starts_with("warning");
+        for note in latency.notes.iter().filter(is_told) {
             let of = latency.workload.as_ref().map_or_else(String::new, |workload| format!(" of {workload}"));
             let line = format!("{}{of}: {note}", latency.measure.field());
             let _ = writeln!(text, "{}", if note.starts_with("warning") { paint.bad(&line) } else { line });

@@ -7,7 +7,7 @@
 
 use super::super::distribution::Distribution;
 use super::super::random::{Stream, Streams};
-use super::super::special::{gamma_cdf, gamma_survival};
+use super::super::special::{gamma_cdf, gamma_sides};
 use super::{Ascent, Candidate, Family, climb, readable};
 use crate::units::SimDuration;
 
@@ -66,8 +66,8 @@ pub struct Goodness {
     /// Kolmogorov's distance of probability integral transforms, each spread over what its bounds leave: Czado, Gneiting and Held,
     /// Predictive model assessment for count data, Biometrics 65 (2009).
     pub distance: f64,
-    /// The share of samples drawn from the fit, and fitted anew, that are as far from their fits; none if there are too many
-    /// different bounds for that.
+    /// The share of samples drawn from the fit, and fitted anew, that are as far from their fits; none if that was not asked for, or
+    /// if there are too many different bounds for it.
     ///
     /// # Source
     ///
@@ -122,13 +122,17 @@ impl Candidate {
             }
             Family::Weibull => {
                 let (mean, power) = (b * libm::tgamma(1.0 + 1.0 / a), libm::exp(a * (libm::log(x) - self.second)));
-                (mean * gamma_cdf(1.0 + 1.0 / a, power), mean * gamma_survival(1.0 + 1.0 / a, power))
+                let (below, above) = gamma_sides(1.0 + 1.0 / a, power);
+                (mean * below, mean * above)
             }
             Family::Lognormal => {
                 let (mean, z) = (libm::exp(self.first + 0.5 * b * b), (libm::log(x) - self.first) / b);
                 (mean * normal_below(z - b), mean * normal_below(b - z))
             }
-            Family::Gamma => (a * b * gamma_cdf(a + 1.0, x / b), a * b * gamma_survival(a + 1.0, x / b)),
+            Family::Gamma => {
+                let (below, above) = gamma_sides(a + 1.0, x / b);
+                (a * b * below, a * b * above)
+            }
         }
     }
 
@@ -313,12 +317,13 @@ fn climbed(family: Family, start: (f64, f64), ascent: Ascent, bounds: &Weighted)
     candidate(climb(start, ascent, height))
 }
 
-/// How well a fit goes with bounds. Chance comes from a stream of that name, so that the same bounds give the same p-value.
+/// How well a fit goes with bounds. Chance comes from a stream of that name, so that the same bounds give the same p-value; where the
+/// distance is no more than `near` there is none, as it takes its time.
 #[must_use]
-pub fn goodness(fit: &IntervalFit, bounds: &[Bounds], name: &str) -> Goodness {
+pub fn goodness(fit: &IntervalFit, bounds: &[Bounds], name: &str, near: f64) -> Goodness {
     let observed = weighted(bounds);
     let distance = distance(&fit.model, &observed);
-    if observed.len() > DISTINCT_MAX {
+    if observed.len() > DISTINCT_MAX || distance <= near {
         return Goodness { distance, p_value: None };
     }
     let mut stream = Streams::new(0).stream("goodness", name);
@@ -454,7 +459,7 @@ mod tests {
                 let at = |distribution: &Distribution| distribution.quantile(p).as_secs_f64();
                 near(at(&best.distribution), at(&truth), 0.12);
             }
-            let goodness = goodness(best, &bounds, "test");
+            let goodness = goodness(best, &bounds, "test", -1.0);
             assert!(goodness.distance < 0.04 && goodness.p_value.is_some_and(|p| p > 0.02), "{truth:?} {goodness:?}");
         }
     }
@@ -471,7 +476,7 @@ mod tests {
     fn what_goes_with_no_family_is_far_from_all_and_its_quantiles_are_told() {
         let at = |low_s: f64| Bounds { low_s, high_s: low_s + 1.0, slack_s: 1.0 };
         let bounds: Vec<Bounds> = (0..60).map(|index| at(if index % 2 == 0 { 1.0 } else { 90.0 })).collect();
-        let found = goodness(&fit_intervals(&bounds)[0], &bounds, "test");
+        let found = goodness(&fit_intervals(&bounds)[0], &bounds, "test", -1.0);
         assert!(found.distance > 0.1 && found.p_value == Some(0.01), "{found:?}");
         let lengths = super::super::quantiles(&bounds, 10);
         assert!(lengths[4] < SimDuration::from_secs(2) && lengths[5] > SimDuration::from_secs(89), "{lengths:?}");

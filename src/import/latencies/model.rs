@@ -140,7 +140,9 @@ fn latency(
         return (found, None);
     };
     let name = format!("{}/{}", measure.field(), workload.unwrap_or_default());
-    let goodness = goodness(best, bounds, &name);
+    // Of workloads there may be hundreds: theirs is found where it decides something.
+    let near = if workload.is_none() { -1.0 } else { DISTANCE_MAX };
+    let goodness = goodness(best, bounds, &name, near);
     found.goodness = Some(goodness);
     found.taken = Some(best.distribution.clone());
     if let Some(second) = found.fits.get(1).filter(|second| second.aicc - best.aicc < LEAD_MIN) {

@@ -72,7 +72,7 @@ impl Objects<'_> {
             self.events.add(&value, place, self.clock, into);
         } else if kind_of(list, &value) == "Table" {
             self.tables += 1;
-        } else if value.get("metadata").is_some_and(Value::is_object) {
+        } else if is_told_of(kind_of(list, &value)) && value.get("metadata").is_some_and(Value::is_object) {
             self.keep(list, value);
         }
     }
@@ -184,8 +184,13 @@ impl Objects<'_> {
             return Ok(());
         }
         self.others.push(b']');
-        super::objects(self.name, &mut self.others.as_slice(), self.clock, into)
+        super::objects::read(self.name, &mut self.others.as_slice(), self.clock, into)
     }
+}
+
+/// Whether objects of that kind say something of an outage. Lists of old dumps say no kind.
+fn is_told_of(kind: &str) -> bool {
+    matches!(kind, "Node" | "Pod" | "Lease" | "")
 }
 
 /// What a list says of its items before they begin.

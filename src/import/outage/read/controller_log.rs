@@ -7,6 +7,8 @@
 
 mod line;
 mod messages;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, BufRead};
 

@@ -76,12 +76,12 @@ impl Interval {
     fn of(value: &Value, clock: &ClockOptions) -> Option<Self> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let time = |name: &str| stamp::bounds(value.get(name)?.as_str()?, clock);
-        let (keys, is_older) = match value.get("locator")? {
-            Value::String(locator) => (words(locator), true),
-            locator => (texts(locator.get("keys")), false),
+        let keys = match value.get("locator")? {
+            Value::String(locator) => words(locator),
+            locator => texts(locator.get("keys")),
         };
         let (reason, notes, message) = match value.get("message")? {
-            Value::String(message) if is_older || !message.is_empty() => {
+            Value::String(message) => {
                 let notes = words(message);
                 let is_note =
                     |word: &&str| word.contains('/') && notes.iter().any(|(name, _)| word.starts_with(name.as_str()));

@@ -400,3 +400,119 @@ impl<'a, 's> Splitter<'a, 's> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The objects of a text, given in pieces of that length, and what was wrong with it.
+    fn objects_in_pieces(text: &[u8], length: usize) -> (Vec<(String, Value)>, Evidence) {
+        let mut into = Evidence::new();
+        let mut found = Vec::new();
+        let mut content = io::BufReader::with_capacity(length, text);
+        read("x.json", &mut content, &["items"], &mut into, &mut |_, list, place, value| {
+            assert_eq!(place as usize, found.len() + 1);
+            found.push((list.kind.clone(), value));
+        })
+        .expect("a text");
+        (found, into)
+    }
+
+    fn objects(text: &str) -> (Vec<(String, Value)>, Evidence) {
+        let (found, into) = objects_in_pieces(text.as_bytes(), 1 << 16);
+        let (by_bytes, _) = objects_in_pieces(text.as_bytes(), 1);
+        assert_eq!(found, by_bytes, "{text}");
+        (found, into)
+    }
+
+    fn check(text: &str, kind: &str, expected: &[Value]) {
+        let (found, into) = objects(text);
+        let expected: Vec<(String, Value)> = expected.iter().map(|value| (kind.to_owned(), value.clone())).collect();
+        assert_eq!(found, expected, "{text}");
+        assert!(into.diagnostics.is_empty() && into.unread.is_empty(), "{text}: {:?}", into.diagnostics);
+    }
+
+    #[test]
+    fn objects_are_found_in_every_form() {
+        let (a, b) = (serde_json::json!({"a": [1, {"items": [2]}]}), serde_json::json!({"b": "}]\\\"{"}));
+        let both = [a.clone(), b.clone()];
+        check(&format!("{a}\n{b}\n"), "", &both);
+        check(&format!("{a}{b}"), "", &both);
+        check(&format!("\u{1e}{a}\n\u{1e}{b}\n"), "", &both);
+        check(&format!("[{a},\n{b}]"), "", &both);
+        check(&format!("[\n{a},\n{b}\n]\n"), "", &both);
+        check(&format!("{{\"kind\":\"EventList\",\"items\":[{a},{b}]}}"), "EventList", &both);
+        check(&format!("{{\"items\":[{a},{b}],\"kind\":\"EventList\"}}"), "", &both);
+        let pretty = serde_json::json!({"kind": "AList", "items": both, "metadata": {"items": 1}});
+        check(&serde_json::to_string_pretty(&pretty).expect("a text"), "", &both);
+        check("{\"items\":[]}", "", &[]);
+        check("", "", &[]);
+        check("{\n\"a\": [\n{\n\"x\": 1\n}\n]\n}", "", &[serde_json::json!({"a": [{"x": 1}]})]);
+        check("[1, \"a,]\", null]", "", &[1.into(), "a,]".into(), Value::Null]);
+        check("{\"a\":1,\"a\":2}", "", &[serde_json::json!({"a": 2})]);
+    }
+
+    #[test]
+    fn damage_costs_the_object_that_it_is_in() {
+        for (text, expected) in [
+            ("{\"a\":1}\n{\"a\":\n{\"a\":3}\n", 2),
+            ("{\"a\":1}\n{\"a\":\"cut\n{\"a\":3}\n", 2),
+            ("{\"a\":1}\n{\"a\":nope}\n{\"a\":3}\n", 2),
+            ("{\"a\":1}\nnope\n{\"a\":3}\n", 2),
+            ("{\"items\":[\n {\"a\":1},\n {\"a\":nope},\n {\"a\":3}\n]}", 2),
+            ("[{\"a\":1},{\"a\":\"\u{0}\"},{\"a\":3}]", 2),
+        ] {
+            let (found, into) = objects(text);
+            assert_eq!(found.len(), expected, "{text}");
+            let told: Vec<&str> = into.diagnostics.iter().map(|problem| problem.code).collect();
+            assert_eq!(told, ["evidence::syntax"], "{text}");
+        }
+        let (_, into) = objects("{\"a\":1}\n{\"a\":\n nope}\n");
+        let place = into.diagnostics.iter().next().and_then(|problem| problem.location().cloned()).expect("a place");
+        assert_eq!(place.line, 3);
+    }
+
+    #[test]
+    fn what_ends_in_the_middle_counts_as_far_as_it_goes() {
+        let whole = "{\"kind\":\"AList\",\"items\":[{\"a\":1},{\"a\":[2,\"x\"]},{\"a\":3}]}";
+        for end in 1..whole.len() {
+            let (found, into) = objects(&whole[..end]);
+            let expected = [32, 46, 54].iter().filter(|item| end >= **item).count();
+            assert_eq!(found.len(), expected, "{}", &whole[..end]);
+            assert_eq!(into.unread.len(), 1, "{}", &whole[..end]);
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_no_more_than_problems() {
+        let deep = "[".repeat(100_000);
+        let (_, into) = objects(&format!("{{\"a\":{deep}"));
+        assert_eq!(into.unread.len(), 1);
+        let (found, into) = objects(&format!("{{\"a\":{deep}{}}}\n{{\"a\":1}}", "]".repeat(100_000)));
+        assert_eq!((found.len(), into.diagnostics.len()), (1, 1));
+        for text in ["]", "}", "[]]", "{}}}", "\0\0\0", "\"", "{\"items\":[}", "[[[", "{\"items\":]", "\u{feff}{}"] {
+            objects(text);
+        }
+        let (found, _) = objects_in_pieces(b"[\"\xff\xfe\",{\"a\":1}]", 3);
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn an_object_without_end_does_not_fill_the_memory() {
+        let mut text = b"{\"a\":\"".to_vec();
+        text.resize(OBJECT_MAX + 100, b'x');
+        text.extend(b"\"}\n{\"a\":1}\n");
+        let (found, into) = objects_in_pieces(&text, 1 << 16);
+        assert_eq!(found.len(), 1);
+        assert_eq!(into.diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn logs_within_a_dump_are_passed_over() {
+        let text = "{\"kind\":\"EventList\",\"items\":[{\"a\":1}]}\n==== START logs for container a of pod b/c ====\n\
+                    [INFO] x\n{\"a\":\n==== END logs for container a of pod b/c ====\n{\"a\":2}\n";
+        let (found, into) = objects(text);
+        assert_eq!(found.len(), 2);
+        assert!(into.diagnostics.is_empty());
+    }
+}

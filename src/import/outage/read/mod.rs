@@ -1,13 +1,18 @@
 //! Records of what happened, whatever they are in: files, archives, directories, streams. What a record is, its content tells.
 
 mod api;
+mod audit;
 mod cloud;
 mod controller_log;
 mod events;
 mod intervals;
 mod json;
 mod lines;
+mod metrics;
+mod objects;
 mod stamp;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -32,6 +37,8 @@ type Read1 = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Res
 
 /// By their first bytes, who reads which records; the first that knows them does.
 const READERS: &[(fn(&[u8]) -> bool, Read1)] = &[
+    (audit::is, audit::read),
+    (metrics::is, metrics::read),
     (intervals::is, intervals::read),
     (cloud::is, cloud::read),
     (controller_log::is, controller_log::read),
@@ -158,12 +165,6 @@ impl Input<'_> {
         }
         Ok(())
     }
-}
-
-/// Objects of the API that are no Events, as a text with a list of them.
-fn objects(_: &str, _: &mut dyn BufRead, _: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
-    into.passed_over += 1;
-    Ok(())
 }
 
 impl Walker for Input<'_> {

@@ -1,6 +1,8 @@
 //! Events of the API, of either version and by whoever saved them.
 
 mod reasons;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

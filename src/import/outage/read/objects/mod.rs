@@ -24,12 +24,6 @@ use fields::{LeaseSpec, Metadata, NodeSpec, NodeStatus, PodSpec, PodStatus, Text
 /// The largest text that is read, in bytes.
 const TEXT_MAX: u64 = 1 << 30;
 
-/// Whether a text may be objects of the API, in JSON or YAML.
-pub(in crate::import::outage) fn is(head: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(head);
-    ["apiVersion", "\"metadata\"", "\"items\"", "kind:", "items:"].iter().any(|key| head.contains(key))
-}
-
 /// Reads nodes, pods and node leases; other kinds are passed over.
 pub(in crate::import::outage) fn read(
     name: &str,

@@ -40,12 +40,7 @@ fn is_table(text: &str) -> bool {
 }
 
 /// Reads API objects.
-pub(super) fn read(
-    name: &str,
-    content: &mut dyn BufRead,
-    clock: &ClockOptions,
-    into: &mut Evidence,
-) -> io::Result<()> {
+pub(super) fn read(name: &str, content: &mut dyn BufRead, clock: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
     let mut objects = Objects { name, clock, events: Events::new(name), others: Vec::new(), left: 0, tables: 0 };
     let first = content.fill_buf()?.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     if matches!(first, Some(b'{' | b'[')) {
@@ -157,10 +152,14 @@ impl Objects<'_> {
             Err(error) => {
                 let line = error.location().map_or(1, |location| location.line() as usize) + line_offset;
                 let message = error.to_string();
-                let message = format!("an object of `{}` cannot be read: {}", self.name, message.lines().next().unwrap_or(""));
+                let message =
+                    format!("an object of `{}` cannot be read: {}", self.name, message.lines().next().unwrap_or(""));
                 let line = u32::try_from(line).unwrap_or(u32::MAX);
                 let diagnostic = Diagnostic::warning("evidence::syntax", message);
-                into.problem(diagnostic.at(Location::new(self.name, line, 1, 1), "").help("the other objects count"), None);
+                into.problem(
+                    diagnostic.at(Location::new(self.name, line, 1, 1), "").help("the other objects count"),
+                    None,
+                );
             }
         }
     }

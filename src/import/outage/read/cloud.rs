@@ -22,8 +22,8 @@ use crate::import::outage::{ClockOptions, Evidence};
 /// Fields in which clouds keep lists of what they have to say.
 const LISTS: [&str; 6] = ["Records", "Messages", "Events", "InstanceStatuses", "value", "entries"];
 /// Texts by which notices are told from other JSON.
-const MARKS: [&str; 9] = [
-    "\"detail-type\"",
+const MARKS: [&str; 8] = [
+    "detail-type",
     "\"InstanceStatuses\"",
     "\"DocumentIncarnation\"",
     "\"CloudTrailEvent\"",
@@ -31,7 +31,6 @@ const MARKS: [&str; 9] = [
     "\"currentHealthStatus\"",
     "Microsoft.Compute/virtualMachine",
     "compute.instances.",
-    "detail-type\\\"",
 ];
 
 /// What a cloud says of one machine.
@@ -51,12 +50,7 @@ pub(super) fn is(head: &[u8]) -> bool {
 }
 
 /// Reads notices.
-pub(super) fn read(
-    name: &str,
-    content: &mut dyn BufRead,
-    clock: &ClockOptions,
-    into: &mut Evidence,
-) -> io::Result<()> {
+pub(super) fn read(name: &str, content: &mut dyn BufRead, clock: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
     let record = into.begin(Record { name: name.to_owned(), kind: RecordKind::Cloud, covers: None, step: None });
     let mut seen = FxHashSet::default();
     let mut nameless = 0;
@@ -72,7 +66,10 @@ pub(super) fn read(
         }
     })?;
     if nameless > 0 {
-        into.not_read(name, "the metadata of an instance do not say which it is; `aws ec2 describe-instance-status` does");
+        into.not_read(
+            name,
+            "the metadata of an instance do not say which it is; `aws ec2 describe-instance-status` does",
+        );
     }
     Ok(())
 }
@@ -111,7 +108,8 @@ mod tests {
         assert!(is(&text.as_bytes()[..text.len().min(4096)]), "{text}");
         let mut into = Evidence::new();
         read("notices.json", &mut text.as_bytes(), &ClockOptions::default(), &mut into).expect("a text");
-        let found: Vec<String> = into.sightings.iter().map(|seen| format!("{} {:?}", seen.when.earliest, seen.what)).collect();
+        let found: Vec<String> =
+            into.sightings.iter().map(|seen| format!("{} {:?}", seen.when.earliest, seen.what)).collect();
         let expected: Vec<String> = expected
             .iter()
             .map(|(when, machine, notice, deadline)| {

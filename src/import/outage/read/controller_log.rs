@@ -44,12 +44,7 @@ pub(super) fn is(head: &[u8]) -> bool {
 }
 
 /// Reads a log. What other components have logged says nothing here.
-pub(super) fn read(
-    name: &str,
-    content: &mut dyn BufRead,
-    clock: &ClockOptions,
-    into: &mut Evidence,
-) -> io::Result<()> {
+pub(super) fn read(name: &str, content: &mut dyn BufRead, clock: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
     let mut log = Log::new(name, clock);
     let mut bytes = Vec::new();
     let mut number = 0_u32;
@@ -210,10 +205,8 @@ fn moved(instant: Instant, years: i16) -> Option<Instant> {
 /// for more evidence.
 pub(super) fn settle(clock: &ClockOptions, into: &mut Evidence) {
     let seen = into.sightings.iter().map(|sighting| sighting.when);
-    let around = seen.reduce(|all, when| Bounds {
-        earliest: all.earliest.min(when.earliest),
-        latest: all.latest.max(when.latest),
-    });
+    let around = seen
+        .reduce(|all, when| Bounds { earliest: all.earliest.min(when.earliest), latest: all.latest.max(when.latest) });
     for log in std::mem::take(&mut into.yearless) {
         let covers = into.records[log.record.0 as usize].covers;
         let year = clock.year.or_else(|| year_near(covers?, around?));
@@ -221,9 +214,8 @@ pub(super) fn settle(clock: &ClockOptions, into: &mut Evidence) {
             into.yearless.push(log);
             continue;
         };
-        let in_its_year = |when: Bounds| {
-            Some(Bounds { earliest: moved(when.earliest, years)?, latest: moved(when.latest, years)? })
-        };
+        let in_its_year =
+            |when: Bounds| Some(Bounds { earliest: moved(when.earliest, years)?, latest: moved(when.latest, years)? });
         into.records[log.record.0 as usize].covers = covers.and_then(in_its_year);
         for sighting in log.sightings {
             into.sightings.extend(in_its_year(sighting.when).map(|when| Sighting { when, ..sighting }));

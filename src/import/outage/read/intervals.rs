@@ -24,14 +24,8 @@ pub(super) fn is(head: &[u8]) -> bool {
 }
 
 /// Reads intervals.
-pub(super) fn read(
-    name: &str,
-    content: &mut dyn BufRead,
-    clock: &ClockOptions,
-    into: &mut Evidence,
-) -> io::Result<()> {
-    let record =
-        into.begin(Record { name: name.to_owned(), kind: RecordKind::Intervals, covers: None, step: None });
+pub(super) fn read(name: &str, content: &mut dyn BufRead, clock: &ClockOptions, into: &mut Evidence) -> io::Result<()> {
+    let record = into.begin(Record { name: name.to_owned(), kind: RecordKind::Intervals, covers: None, step: None });
     let mut covers: Option<Bounds> = None;
     // What the monitor has seen is often there again as a part of what was made of it.
     let mut seen = FxHashSet::default();
@@ -89,12 +83,15 @@ impl Interval {
         let (reason, notes, message) = match value.get("message")? {
             Value::String(message) => {
                 let notes = words(message);
-                let is_note = |word: &&str| word.contains('/') && notes.iter().any(|(name, _)| word.starts_with(name.as_str()));
+                let is_note =
+                    |word: &&str| word.contains('/') && notes.iter().any(|(name, _)| word.starts_with(name.as_str()));
                 let rest: Vec<&str> = message.split(' ').skip_while(is_note).collect();
                 let reason = notes.iter().find(|(name, _)| name == "reason").map(|(_, reason)| reason.clone());
                 (reason.unwrap_or_default(), notes.clone(), rest.join(" "))
             }
-            message => (text(message.get("reason")), texts(message.get("annotations")), text(message.get("humanMessage"))),
+            message => {
+                (text(message.get("reason")), texts(message.get("annotations")), text(message.get("humanMessage")))
+            }
         };
         // What has not ended has no end, or the first instant that Go knows.
         let from = time("from")?;
@@ -118,14 +115,19 @@ impl Interval {
             "NodeState" | "NodeMonitor" | "NodeUnexpectedNotReady" | "NodeUnreachable" => self.node(),
             "PodState" | "PodMonitor" => self.pod(),
             // Older ones do not say where they are from.
-            "" => [Self::pod, Self::node, Self::event].iter().map(|of| of(self)).find(|said| !said.is_empty()).unwrap_or_default(),
+            "" => [Self::pod, Self::node, Self::event]
+                .iter()
+                .map(|of| of(self))
+                .find(|said| !said.is_empty())
+                .unwrap_or_default(),
             _ => Vec::new(),
         }
     }
 
     /// What was an Event of the API.
     fn event(&self) -> Vec<(Bounds, What)> {
-        let kinds = [("Pod", "pod"), ("Deployment", "deployment"), ("StatefulSet", "statefulset"), ("DaemonSet", "daemonset")];
+        let kinds =
+            [("Pod", "pod"), ("Deployment", "deployment"), ("StatefulSet", "statefulset"), ("DaemonSet", "daemonset")];
         let about = kinds.iter().chain(&[("Node", "node")]).find_map(|(kind, key)| Some((*kind, self.key(&[key])?)));
         let Some((kind, name)) = about else { return Vec::new() };
         let namespace = self.key(&["namespace", "ns"]).unwrap_or_default();
@@ -162,7 +164,8 @@ impl Interval {
     /// What became of a pod or a container.
     fn pod(&self) -> Vec<(Bounds, What)> {
         let names = self.key(&["namespace", "ns"]).zip(self.key(&["pod"]));
-        let Some(pod) = names.map(|(namespace, name)| PodName { namespace: namespace.into(), name: name.into() }) else {
+        let Some(pod) = names.map(|(namespace, name)| PodName { namespace: namespace.into(), name: name.into() })
+        else {
             return Vec::new();
         };
         let node = self.note("node").or_else(|| self.key(&["node"])).map(Symbol::new);
@@ -217,7 +220,10 @@ mod tests {
         let into = read_text(&sample);
         assert!(into.diagnostics.is_empty() && into.sightings.is_empty());
         let covers = into.records[0].covers.expect("intervals");
-        assert_eq!((covers.earliest, covers.latest), (at("2023-07-17T22:58:52Z").earliest, at("2023-07-17T23:00:24Z").latest));
+        assert_eq!(
+            (covers.earliest, covers.latest),
+            (at("2023-07-17T22:58:52Z").earliest, at("2023-07-17T23:00:24Z").latest)
+        );
         let untold: Vec<(&str, usize)> = into.untold.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
         assert_eq!(untold, [("Drain", 1), ("OSUpdateStarted", 1)]);
     }
@@ -237,7 +243,10 @@ mod tests {
         let expected = [
             (at("2023-07-17T23:00:00Z"), ready(ConditionStatus::False)),
             (at("2023-07-17T23:02:00Z"), ready(ConditionStatus::True)),
-            (at("2023-07-17T23:01:00Z"), What::PodDeletion { pod: pod("web-1"), by: DeletedBy::Unknown, node: Some(n1) }),
+            (
+                at("2023-07-17T23:01:00Z"),
+                What::PodDeletion { pod: pod("web-1"), by: DeletedBy::Unknown, node: Some(n1) },
+            ),
             (
                 at("2023-07-17T23:01:05Z"),
                 What::ContainerEnded { pod: pod("web-2"), container: "web".into(), by: EndedBy::OutOfMemory },

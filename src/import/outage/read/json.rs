@@ -374,7 +374,8 @@ impl<'a, 's> Splitter<'a, 's> {
             .map(|c| if c.is_control() { ' ' } else { c })
             .take(EXCERPT_MAX)
             .collect();
-        let diagnostic = Diagnostic::warning("evidence::syntax", message).at(place, format!("it begins with `{excerpt}`"));
+        let diagnostic =
+            Diagnostic::warning("evidence::syntax", message).at(place, format!("it begins with `{excerpt}`"));
         self.into.problem(diagnostic.help("the other objects count"), None);
     }
 
@@ -410,7 +411,7 @@ mod tests {
         let mut found = Vec::new();
         let mut content = io::BufReader::with_capacity(length, text);
         read("x.json", &mut content, &["items"], &mut into, &mut |_, list, place, value| {
-            assert_eq!(place as usize, found.len() + 1);
+            assert!(place as usize > found.len());
             found.push((list.kind.clone(), value));
         })
         .expect("a text");

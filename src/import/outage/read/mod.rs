@@ -63,7 +63,9 @@ pub(in crate::import::outage) fn add(path: &Path, clock: &ClockOptions, into: &m
                 _ => format!("cannot read `{path}`: {error}"),
             };
             let diagnostic = Diagnostic::error("evidence::unreadable", message);
-            input.into.problem(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"), None);
+            input
+                .into
+                .problem(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"), None);
         }
     }
     controller_log::settle(clock, into);
@@ -100,7 +102,8 @@ fn name_of(path: &Path, into: &Evidence) -> String {
     let whole = shown(&path.to_string_lossy());
     let whole = whole.trim_end_matches('/');
     let last = whole.rsplit('/').next().unwrap_or(whole);
-    let is_taken = |record: &str| record.strip_prefix(last).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_taken =
+        |record: &str| record.strip_prefix(last).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let is_path = matches!(last, "" | "." | "..") || into.records.iter().any(|record| is_taken(&record.name));
     if is_path && !whole.is_empty() { whole.to_owned() } else { last.to_owned() }
 }

@@ -51,7 +51,9 @@ fn of_event(event: &Value, clock: &ClockOptions) -> Vec<Told> {
             "stopped" | "terminated" => one(instance, Notice::Stopped),
             _ => Vec::new(),
         },
-        "EC2 Instance-terminate Lifecycle Action" => one(text(event, &["detail", "EC2InstanceId"]), Notice::Termination),
+        "EC2 Instance-terminate Lifecycle Action" => {
+            one(text(event, &["detail", "EC2InstanceId"]), Notice::Termination)
+        }
         "EC2 Instance Terminate Successful" => one(text(event, &["detail", "EC2InstanceId"]), Notice::Stopped),
         "AWS Health Event" => of_health(event, when, clock),
         _ => Vec::new(),
@@ -94,7 +96,8 @@ fn of_trail(event: &Value, clock: &ClockOptions) -> Vec<Told> {
     };
     let when = time(text(event, &["eventTime"]), clock).filter(|_| event.get("errorCode").is_none_or(Value::is_null));
     let Some(when) = when else { return Vec::new() };
-    let asked = items(event, &["requestParameters", "instancesSet", "items"]).iter().map(|item| text(item, &["instanceId"]));
+    let asked =
+        items(event, &["requestParameters", "instancesSet", "items"]).iter().map(|item| text(item, &["instanceId"]));
     let evicted = items(event, &["serviceEventDetails", "instanceIdSet"]).iter().filter_map(Value::as_str);
     let machines = asked.chain(evicted);
     machines.map(|machine| Told { machine: machine.to_owned(), notice, when, deadline: None }).collect()

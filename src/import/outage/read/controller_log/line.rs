@@ -122,7 +122,8 @@ impl<'a> Header<'a> {
         let small = |from, to| number(from, to).and_then(|number| i8::try_from(number).ok());
         let nanos = number(15, 21)? * 1000;
         let time =
-            DateTime::new(NO_YEAR, small(1, 3)?, small(3, 5)?, small(6, 8)?, small(9, 11)?, small(12, 14)?, nanos).ok()?;
+            DateTime::new(NO_YEAR, small(1, 3)?, small(3, 5)?, small(6, 8)?, small(9, 11)?, small(12, 14)?, nanos)
+                .ok()?;
         let (process, rest) = text.get(21..)?.trim_start().split_once(' ')?;
         let (caller, rest) = rest.split_once(']')?;
         let is_caller = caller.contains(".go:") && !caller.contains(' ') && process.bytes().all(|b| b.is_ascii_digit());
@@ -200,10 +201,7 @@ mod tests {
         for (prefix, expected) in [
             ("", Time::Yearless(time)),
             ("Mar 08 14:05:50 cp-1 kube-controller-manager[812]: ", Time::Yearless(time)),
-            (
-                "2023-03-08T13:05:50.5Z ",
-                Time::Known(Instant::parse("2023-03-08T13:05:50.5Z").expect("a time")),
-            ),
+            ("2023-03-08T13:05:50.5Z ", Time::Known(Instant::parse("2023-03-08T13:05:50.5Z").expect("a time"))),
             (
                 "2023-03-08T14:05:50.5+01:00 stderr F ",
                 Time::Known(Instant::parse("2023-03-08T13:05:50.5Z").expect("a time")),
@@ -215,7 +213,8 @@ mod tests {
             assert_eq!((&*line.file, &*line.message), ("node_lifecycle_controller.go", "Node is unresponsive"));
             assert_eq!((line.value(&["node"]), line.value(&["m", "n"])), (Some("worker-1"), Some("3")));
         }
-        let docker = serde_json::json!({"log": format!("{bare}\n"), "stream": "stderr", "time": "2023-03-08T13:05:50Z"});
+        let docker =
+            serde_json::json!({"log": format!("{bare}\n"), "stream": "stderr", "time": "2023-03-08T13:05:50Z"});
         let line = Line::parse(&docker.to_string()).map(|line| (line.time, line.message.into_owned()));
         let time = Instant::parse("2023-03-08T13:05:50Z").expect("a time");
         assert_eq!(line, Some((Time::Known(time), "Node is unresponsive".to_owned())));
@@ -223,7 +222,8 @@ mod tests {
 
     #[test]
     fn structured_lines_are_read_in_both_formats() {
-        let text = r#"I0229 00:00:00.000000 1 a/b.go:1] "it \"said\" \x00" zone="r:\x00:z" pod="shop/web" object={a b} x=1"#;
+        let text =
+            r#"I0229 00:00:00.000000 1 a/b.go:1] "it \"said\" \x00" zone="r:\x00:z" pod="shop/web" object={a b} x=1"#;
         let line = Line::parse(text).expect("a line");
         assert_eq!(line.message, "it \"said\" \0");
         assert_eq!(line.value(&["zone"]), Some("r:\0:z"));

@@ -85,7 +85,7 @@ fn of_node(line: &Line<'_>) -> Option<Said> {
         Some(Symbol::new(name.trim_start_matches('/'))).filter(|name| !name.is_empty())
     };
     let ready = |node: Symbol, status: ConditionStatus, by: Reporter| What::NodeReady { node, status, by };
-    let word_before = |end: &str| message.split(end).next().and_then(|text| text.rsplit(' ').next());
+    let word_before = |end: &str| message.split_once(end).and_then(|(text, _)| text.rsplit(' ').next());
     if message.contains("Adding it to the Taint queue") {
         let is_silent = message.contains("is unresponsive");
         let node = node(word_before(" is unresponsive").or_else(|| word_before(" is NotReady")))?;
@@ -163,7 +163,8 @@ fn of_pod(line: &Line<'_>) -> Option<Said> {
 
 /// `namespace/name`.
 fn pod_name(text: &str) -> Option<PodName> {
-    let (namespace, name) = text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty())?;
+    let (namespace, name) =
+        text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty())?;
     Some(PodName { namespace: Symbol::new(namespace), name: Symbol::new(name.trim_end_matches(['.', ','])) })
 }
 
@@ -175,7 +176,15 @@ fn event(line: &Line<'_>) -> Option<What> {
         let (namespace, name) = object.split_once('/').unwrap_or(("", object));
         let path = line.value(&["fieldPath"]).unwrap_or_default();
         let text = line.value(&["message"]).unwrap_or_default();
-        return events::logged(COMPONENT, line.value(&["kind"])?, namespace, name, path, line.value(&["reason"])?, text);
+        return events::logged(
+            COMPONENT,
+            line.value(&["kind"])?,
+            namespace,
+            name,
+            path,
+            line.value(&["reason"])?,
+            text,
+        );
     }
     let (reference, rest) = message.split_once("}): type: '")?;
     let field = |name: &str| {
@@ -184,5 +193,13 @@ fn event(line: &Line<'_>) -> Option<What> {
     };
     let (reason, text) = rest.split_once("reason: '")?.1.split_once("' ")?;
     let path = field("FieldPath").unwrap_or_default();
-    events::logged(COMPONENT, field("Kind")?, field("Namespace").unwrap_or_default(), field(" Name")?, path, reason, text)
+    events::logged(
+        COMPONENT,
+        field("Kind")?,
+        field("Namespace").unwrap_or_default(),
+        field(" Name")?,
+        path,
+        reason,
+        text,
+    )
 }

@@ -173,7 +173,6 @@ impl Event {
     fn host(&self) -> Option<Symbol> {
         (!self.host.is_empty()).then(|| Symbol::new(&self.host))
     }
-
 }
 
 /// What an Event says of which others have kept the component that says it, what it is about, its reason and its message.
@@ -274,24 +273,23 @@ impl<'a> Events<'a> {
             (false, false) => &[first, last],
         };
         for when in times {
-            let when = Bounds {
-                earliest: when.earliest.earlier(said.before),
-                latest: when.latest.later(said.after),
-            };
+            let when = Bounds { earliest: when.earliest.earlier(said.before), latest: when.latest.later(said.after) };
             self.say(&event, &said, when, place, into);
         }
     }
 
     fn record(&mut self, into: &mut Evidence) -> RecordId {
         let name = self.name.to_owned();
-        *self.record.get_or_insert_with(|| {
-            into.begin(Record { name, kind: RecordKind::Events, covers: None, step: None })
-        })
+        *self
+            .record
+            .get_or_insert_with(|| into.begin(Record { name, kind: RecordKind::Events, covers: None, step: None }))
     }
 
     /// What a kubelet has sent proves that it was heard when the API server had it.
     fn heartbeat(&mut self, event: &Event, place: u32, into: &mut Evidence) {
-        let Some((node, heard)) = event.host().filter(|_| event.component == "kubelet").zip(event.heard) else { return };
+        let Some((node, heard)) = event.host().filter(|_| event.component == "kubelet").zip(event.heard) else {
+            return;
+        };
         if self.is_new(node.stable_hash(), heard, "heartbeat") {
             let record = self.record(into);
             into.see(record, place, heard, What::Heartbeat { node });
@@ -338,7 +336,8 @@ impl<'a> Events<'a> {
             let events = counted(self.without_time, "event", "events");
             let message = format!("{events} of `{}` have no time and say nothing", self.name);
             let diagnostic = Diagnostic::warning("evidence::no_time", message).at(Location::file(self.name), "");
-            let help = format!("the first is number {}; save them with `{}`", self.first_without_time, api::EVENTS_COMMAND);
+            let help =
+                format!("the first is number {}; save them with `{}`", self.first_without_time, api::EVENTS_COMMAND);
             into.problem(diagnostic.help(help), None);
         }
         let Some(record) = self.record else { return };

@@ -219,7 +219,9 @@ fn of_pod(event: &Event, pod: PodName) -> Option<Said> {
             Some(at_once(What::ContainerStarted { pod, container }))
         }
         "BackOff" | "Failed" | "ErrImageNeverPull" => image_or_crash(event, pod),
-        UNHEALTHY if message.starts_with("Readiness probe") => Some(at_once(What::PodReady { pod, is_ready: false }).once()),
+        UNHEALTHY if message.starts_with("Readiness probe") => {
+            Some(at_once(What::PodReady { pod, is_ready: false }).once())
+        }
         reason if is_rejection(reason) && event.component == "kubelet" => {
             Some(at_once(What::PodFinished { pod, is_success: false, reason: Symbol::new(reason) }).once())
         }
@@ -319,7 +321,8 @@ fn autoscaler_status(event: &Event) -> Option<Said> {
 fn scaled(event: &Event) -> Option<Said> {
     let rest = event.message.strip_prefix("Scaled ").filter(|_| event.reason == "ScalingReplicaSet")?;
     let words: Vec<&str> = rest.split_once(" replica set ")?.1.split(' ').collect();
-    let after = |word: &str| words.iter().position(|found| *found == word).and_then(|at| words.get(at + 1)?.parse().ok());
+    let after =
+        |word: &str| words.iter().position(|found| *found == word).and_then(|at| words.get(at + 1)?.parse().ok());
     let (kind, name) = (Symbol::new("ReplicaSet"), Symbol::new(words.first().filter(|name| !name.is_empty())?));
     let namespace = namespace(event)?;
     Some(at_once(What::Scaled { kind, namespace, name, from: after("from"), to: after("to")? }))

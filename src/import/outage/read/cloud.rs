@@ -22,8 +22,8 @@ use crate::import::outage::{ClockOptions, Evidence};
 /// Fields in which clouds keep lists of what they have to say.
 const LISTS: [&str; 6] = ["Records", "Messages", "Events", "InstanceStatuses", "value", "entries"];
 /// Texts by which notices are told from other JSON.
-const MARKS: [&str; 9] = [
-    "\"detail-type\"",
+const MARKS: [&str; 8] = [
+    "detail-type",
     "\"InstanceStatuses\"",
     "\"DocumentIncarnation\"",
     "\"CloudTrailEvent\"",
@@ -31,7 +31,6 @@ const MARKS: [&str; 9] = [
     "\"currentHealthStatus\"",
     "Microsoft.Compute/virtualMachine",
     "compute.instances.",
-    "detail-type\\\"",
 ];
 
 /// What a cloud says of one machine.

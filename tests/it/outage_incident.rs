@@ -23,7 +23,7 @@ pub(crate) fn incident(seed: u64) -> Incident {
     let zones = &["a", "b", "c"][..zones as usize];
     let apps = apps(&mut dice, nodes);
     let faults = dice.between(1, 3);
-    let mut timeline = format!("  - {{at: 0s, kubectl: {SNAPSHOT}}}\n");
+    let mut timeline = format!("  - {{at: 0s, kubectl: '{SNAPSHOT}'}}\n");
     let mut at = 0;
     for number in 0..faults {
         at = 150 + number * APART_S + dice.between(0, 60);
@@ -33,7 +33,7 @@ pub(crate) fn incident(seed: u64) -> Incident {
     let end = at + APART_S;
     if dice.percent(50) {
         let (line, at) = (operator(&mut dice, nodes), dice.between(60, 120));
-        let _ = writeln!(timeline, "  - {{at: {at}s, kubectl: {line}}}");
+        let _ = writeln!(timeline, "  - {{at: {at}s, kubectl: '{line}'}}");
     }
     let scenario = format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: incident-{seed}}}\nspec:\n  duration: {end}s\n  \

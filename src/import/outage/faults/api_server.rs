@@ -2,14 +2,13 @@
 //! their kubelets, which were well, say at once that they are Ready.
 
 use super::control_plane::is_sign;
+use super::silence::ANSWER_MAX;
 use super::{Confidence, Extra, Fault, Found, Hit};
 use crate::evidence::Bounds;
 use crate::import::outage::timeline::Timeline;
 use crate::model::ConditionStatus;
 use crate::units::{SimDuration, counted};
 
-/// A kubelet that is well posts its status so soon after it has seen that it was missed: its period, and what calls take.
-const ANSWER_MAX: SimDuration = SimDuration::from_secs(12);
 /// Nodes are missed together if within a period of renewals and a pass.
 const TOGETHER: SimDuration = SimDuration::from_secs(13);
 

@@ -24,6 +24,8 @@ const SLACK: SimDuration = SimDuration::from_millis(500);
 const RECONNECT_MAX: SimDuration = SimDuration::from_secs(75);
 /// Machines are not back sooner than so long after they lost power, as a rule.
 const BOOT_MIN: SimDuration = SimDuration::from_secs(55);
+/// A kubelet that is well posts its status so soon after it has seen that it was missed: its period, and what calls take.
+pub(super) const ANSWER_MAX: SimDuration = SimDuration::from_secs(12);
 /// Traces of a boot are looked for so long before and after the node was Ready again.
 const TRACES_BEFORE: SimDuration = SimDuration::from_secs(90);
 const TRACES_AFTER: SimDuration = SimDuration::from_secs(120);
@@ -93,12 +95,12 @@ struct Traces {
 impl Silence<'_> {
     /// Whether the API server was away instead: it came back just before, and the node was soon heard again.
     fn is_of_api_server(&self, found: &mut Found) -> bool {
-        let outages: Vec<(usize, Instant)> = found
+        let outages: Vec<(usize, Bounds)> = found
             .faults
             .iter()
             .enumerate()
             .filter(|(_, fault)| fault.hit == Hit::Process("kube-apiserver"))
-            .filter_map(|(at, fault)| Some((at, fault.end?.earliest)))
+            .filter_map(|(at, fault)| Some((at, fault.end?)))
             .collect();
         let detected = self.turn.when;
         let is_blip =
@@ -108,8 +110,8 @@ impl Silence<'_> {
             Some(false) => Instant::from_unix_nanos(i64::MIN),
             None => ended.later(AFTERMATH),
         };
-        let is_after = |ended: Instant| detected.latest >= ended && detected.earliest <= until(ended);
-        let Some((at, _)) = outages.into_iter().rev().find(|(_, ended)| is_after(*ended)) else { return false };
+        let is_after = |end: Bounds| detected.latest >= end.earliest && detected.earliest <= until(end.latest);
+        let Some((at, _)) = outages.into_iter().rev().find(|(_, end)| is_after(*end)) else { return false };
         let seen = [Some(self.turn.seen), self.back.map(|back| back.seen)].into_iter().flatten();
         found.explained.extend(seen.clone());
         found.faults[at].evidence.extend(seen);
@@ -147,7 +149,7 @@ impl Silence<'_> {
             evidence,
         };
         if matches!(kind, "Crash" | "GracefulShutdown")
-            && let Some(back) = fault.end
+            && let Some(back) = self.back.map(|back| back.when)
         {
             // What the machine was off, and what it took to boot, cannot be told apart unless the cloud says when it was on again.
             let mut boot = SimDuration::ZERO;
@@ -331,6 +333,11 @@ impl Silence<'_> {
         if by_kubelet {
             let reason = "it came back without a start of its kubelet or of a container".to_owned();
             return ("Partition", Likely, reason, vec!["KubeletStop"]);
+        }
+        let answered = self.back.map(|back| back.when.earliest.nanos_since(self.turn.when.latest));
+        if answered.is_some_and(|took| took <= ANSWER_MAX.as_nanos().cast_signed()) {
+            let reason = "its kubelet said that it was well as soon as it was missed".to_owned();
+            return ("Partition", Guess, reason, vec!["ControlPlaneOutage", "KubeletStop", "Crash"]);
         }
         let lasted = end.map(|end| end.latest.nanos_since(begin.middle()));
         if let Some(lasted) = lasted.filter(|lasted| *lasted < BOOT_MIN.as_nanos().cast_signed()) {

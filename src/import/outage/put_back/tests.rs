@@ -162,13 +162,13 @@ fn replicas_and_templates_are_as_before_they_were_changed() {
             match &mut object.object {
                 Object::Deployment(deployment) => {
                     deployment.spec.replicas = Some(5);
-                    deployment.spec.template.spec.containers[0].image = sym("reg/app:2");
+                    std::sync::Arc::make_mut(&mut deployment.spec.template).spec.containers[0].image = sym("reg/app:2");
                 }
                 Object::ReplicaSet(set) => {
                     let mut new = set.clone();
                     new.metadata.name = sym("web-2");
                     new.metadata.creation_timestamp = stamp(200.0);
-                    new.spec.template.spec.containers[0].image = sym("reg/app:2");
+                    std::sync::Arc::make_mut(&mut new.spec.template).spec.containers[0].image = sym("reg/app:2");
                     later = Some(ManifestObject { object: Object::ReplicaSet(new), ..object.clone() });
                 }
                 _ => {}

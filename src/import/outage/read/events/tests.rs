@@ -73,43 +73,253 @@ fn reasons_say_what_came_about() {
     };
     use ConditionStatus::{False, True, Unknown};
     for (kind, name, component, reason, message, expected) in [
-        ("Node", "w-1", "node-controller", "NodeNotReady", "Node w-1 status is now: NodeNotReady", ready(Unknown, Reporter::Controller)),
-        ("Node", "w-1", "controllermanager", "NodeNotReady", "Node w-1 status is now: NodeNotReady", ready(Unknown, Reporter::Controller)),
-        ("Node", "w-1", "kubelet", "NodeNotReady", "Node w-1 status is now: NodeNotReady", ready(False, Reporter::Kubelet)),
+        (
+            "Node",
+            "w-1",
+            "node-controller",
+            "NodeNotReady",
+            "Node w-1 status is now: NodeNotReady",
+            ready(Unknown, Reporter::Controller),
+        ),
+        (
+            "Node",
+            "w-1",
+            "controllermanager",
+            "NodeNotReady",
+            "Node w-1 status is now: NodeNotReady",
+            ready(Unknown, Reporter::Controller),
+        ),
+        (
+            "Node",
+            "w-1",
+            "kubelet",
+            "NodeNotReady",
+            "Node w-1 status is now: NodeNotReady",
+            ready(False, Reporter::Kubelet),
+        ),
         ("Node", "w-1", "kubelet", "NodeReady", "Node w-1 status is now: NodeReady", ready(True, Reporter::Kubelet)),
         ("Node", "w-1", "", "NodeNotReady", "Node w-1 status is now: NodeNotReady", ready(False, Reporter::Unknown)),
-        ("Node", "w-1", "node-controller", "RegisteredNode", "Node w-1 event: Registered Node w-1 in Controller", What::NodePresent { node, is_present: true }),
-        ("Node", "w-1", "node-controller", "RemovingNode", "Node w-1 event: Removing Node w-1 from Controller", What::NodePresent { node, is_present: false }),
-        ("Node", "w-1", "cloud-node-lifecycle-controller", "DeletingNode", "Deleting node w-1 because it does not exist in the cloud provider", What::InstanceGone { node }),
+        (
+            "Node",
+            "w-1",
+            "node-controller",
+            "RegisteredNode",
+            "Node w-1 event: Registered Node w-1 in Controller",
+            What::NodePresent { node, is_present: true },
+        ),
+        (
+            "Node",
+            "w-1",
+            "node-controller",
+            "RemovingNode",
+            "Node w-1 event: Removing Node w-1 from Controller",
+            What::NodePresent { node, is_present: false },
+        ),
+        (
+            "Node",
+            "w-1",
+            "cloud-node-lifecycle-controller",
+            "DeletingNode",
+            "Deleting node w-1 because it does not exist in the cloud provider",
+            What::InstanceGone { node },
+        ),
         ("Node", "w-1", "kubelet", "Starting", "Starting kubelet.", What::KubeletStarted { node }),
         ("Node", "w-1", "kubelet", "Rebooted", "Node w-1 has been rebooted, boot id: 1", What::Rebooted { node }),
-        ("Node", "w-1", "kubelet", "NodeHasInsufficientMemory", "Node w-1 status is now: NodeHasInsufficientMemory", condition("MemoryPressure", True)),
-        ("Node", "w-1", "kubelet", "NodeHasNoDiskPressure", "Node w-1 status is now: NodeHasNoDiskPressure", condition("DiskPressure", False)),
-        ("Node", "w-1", "kernel-monitor", "DockerHung", "Node condition KernelDeadlock is now: True, reason: DockerHung", condition("KernelDeadlock", True)),
+        (
+            "Node",
+            "w-1",
+            "kubelet",
+            "NodeHasInsufficientMemory",
+            "Node w-1 status is now: NodeHasInsufficientMemory",
+            condition("MemoryPressure", True),
+        ),
+        (
+            "Node",
+            "w-1",
+            "kubelet",
+            "NodeHasNoDiskPressure",
+            "Node w-1 status is now: NodeHasNoDiskPressure",
+            condition("DiskPressure", False),
+        ),
+        (
+            "Node",
+            "w-1",
+            "kernel-monitor",
+            "DockerHung",
+            "Node condition KernelDeadlock is now: True, reason: DockerHung",
+            condition("KernelDeadlock", True),
+        ),
         ("Node", "w-1", "kubelet", "Shutdown", "Shutdown manager detected shutdown event", notice(Notice::Stopping)),
-        ("Node", "w-1", "karpenter", "SpotInterrupted", "Spot interruption warning was triggered", notice(Notice::SpotInterruption)),
+        (
+            "Node",
+            "w-1",
+            "karpenter",
+            "SpotInterrupted",
+            "Spot interruption warning was triggered",
+            notice(Notice::SpotInterruption),
+        ),
         ("Node", "w-1", "karpenter", "InstanceTerminating", "Instance is terminating", notice(Notice::Termination)),
-        ("Node", "w-1", "cluster-autoscaler", "ScaleDown", "node removed by cluster autoscaler", notice(Notice::Termination)),
-        ("Pod", "web-1", "node-controller", "NodeNotReady", "Node is not ready", What::PodReady { pod: web, is_ready: false }),
-        ("Pod", "web-1", "taint-eviction-controller", "TaintManagerEviction", "Marking for deletion Pod shop/web-1", deletion(DeletedBy::TaintManager, None)),
-        ("Pod", "web-1", "taint-controller", "TaintManagerEviction", "Cancelling deletion of Pod shop/web-1", What::DeletionCancelled { pod: web }),
-        ("Pod", "web-1", "default-scheduler", "Scheduled", "Successfully assigned shop/web-1 to w-1", What::PodScheduled { pod: web, node }),
-        ("Pod", "web-1", "default-scheduler", "Preempted", "Preempted by pod 12-34 on node w-1", deletion(DeletedBy::Preemption, node_in)),
-        ("Pod", "web-1", "kubelet", "Evicted", "The node was low on resource: memory. ", deletion(DeletedBy::Kubelet, node_in)),
+        (
+            "Node",
+            "w-1",
+            "cluster-autoscaler",
+            "ScaleDown",
+            "node removed by cluster autoscaler",
+            notice(Notice::Termination),
+        ),
+        (
+            "Pod",
+            "web-1",
+            "node-controller",
+            "NodeNotReady",
+            "Node is not ready",
+            What::PodReady { pod: web, is_ready: false },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "taint-eviction-controller",
+            "TaintManagerEviction",
+            "Marking for deletion Pod shop/web-1",
+            deletion(DeletedBy::TaintManager, None),
+        ),
+        (
+            "Pod",
+            "web-1",
+            "taint-controller",
+            "TaintManagerEviction",
+            "Cancelling deletion of Pod shop/web-1",
+            What::DeletionCancelled { pod: web },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "default-scheduler",
+            "Scheduled",
+            "Successfully assigned shop/web-1 to w-1",
+            What::PodScheduled { pod: web, node },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "default-scheduler",
+            "Preempted",
+            "Preempted by pod 12-34 on node w-1",
+            deletion(DeletedBy::Preemption, node_in),
+        ),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "Evicted",
+            "The node was low on resource: memory. ",
+            deletion(DeletedBy::Kubelet, node_in),
+        ),
         ("Pod", "web-1", "karpenter", "Evicted", "Evicted pod", deletion(DeletedBy::Eviction, None)),
-        ("Pod", "web-1", "kubelet", "OutOfcpu", "Node didn't have enough resource: cpu", What::PodFinished { pod: web, is_success: false, reason: Symbol::new("OutOfcpu") }),
-        ("Pod", "web-1", "kubelet", "Failed", "Failed to pull image \"nginx:x\": not found", What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") }),
-        ("Pod", "web-1", "kubelet", "BackOff", "Back-off pulling image \"nginx:x\"", What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") }),
-        ("Pod", "web-1", "kubelet", "Started", "Started container web", What::ContainerStarted { pod: web, container: Symbol::new("web") }),
-        ("Pod", "web-1", "kubelet", "Killing", "Container web failed liveness probe, will be restarted", What::ContainerEnded { pod: web, container: Symbol::new("web"), by: EndedBy::Unknown }),
-        ("ReplicaSet", "web-7", "replicaset-controller", "SuccessfulCreate", "Created pod: web-1", What::PodCreated { pod: web, owner: owner("ReplicaSet", "web-7") }),
-        ("StatefulSet", "web", "statefulset-controller", "SuccessfulCreate", "create Pod web-1 in StatefulSet web successful", What::PodCreated { pod: web, owner: owner("StatefulSet", "web") }),
-        ("StatefulSet", "web", "statefulset-controller", "SuccessfulDelete", "Delete Pod web-1 in StatefulSet web successful", deletion(DeletedBy::Workload, None)),
-        ("DaemonSet", "d", "daemonset-controller", "FailedDaemonPod", "Found failed daemon pod shop/web-1 on node w-1, will try to kill it", deletion(DeletedBy::Workload, node_in)),
-        ("Deployment", "web", "deployment-controller", "ScalingReplicaSet", "Scaled up replica set web-7 from 2 to 3", scaled(Some(2))),
-        ("Deployment", "web", "deployment-controller", "ScalingReplicaSet", "Scaled up replica set web-7 to 3 from 2", scaled(Some(2))),
-        ("Deployment", "web", "deployment-controller", "ScalingReplicaSet", "Scaled down replica set web-7 to 3", scaled(None)),
-        ("Lease", "kube-scheduler", "default-scheduler", "LeaderElection", "cp-1_8c became leader", What::ComponentStarted { component: Symbol::new("kube-scheduler") }),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "OutOfcpu",
+            "Node didn't have enough resource: cpu",
+            What::PodFinished { pod: web, is_success: false, reason: Symbol::new("OutOfcpu") },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "Failed",
+            "Failed to pull image \"nginx:x\": not found",
+            What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "BackOff",
+            "Back-off pulling image \"nginx:x\"",
+            What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "Started",
+            "Started container web",
+            What::ContainerStarted { pod: web, container: Symbol::new("web") },
+        ),
+        (
+            "Pod",
+            "web-1",
+            "kubelet",
+            "Killing",
+            "Container web failed liveness probe, will be restarted",
+            What::ContainerEnded { pod: web, container: Symbol::new("web"), by: EndedBy::Unknown },
+        ),
+        (
+            "ReplicaSet",
+            "web-7",
+            "replicaset-controller",
+            "SuccessfulCreate",
+            "Created pod: web-1",
+            What::PodCreated { pod: web, owner: owner("ReplicaSet", "web-7") },
+        ),
+        (
+            "StatefulSet",
+            "web",
+            "statefulset-controller",
+            "SuccessfulCreate",
+            "create Pod web-1 in StatefulSet web successful",
+            What::PodCreated { pod: web, owner: owner("StatefulSet", "web") },
+        ),
+        (
+            "StatefulSet",
+            "web",
+            "statefulset-controller",
+            "SuccessfulDelete",
+            "Delete Pod web-1 in StatefulSet web successful",
+            deletion(DeletedBy::Workload, None),
+        ),
+        (
+            "DaemonSet",
+            "d",
+            "daemonset-controller",
+            "FailedDaemonPod",
+            "Found failed daemon pod shop/web-1 on node w-1, will try to kill it",
+            deletion(DeletedBy::Workload, node_in),
+        ),
+        (
+            "Deployment",
+            "web",
+            "deployment-controller",
+            "ScalingReplicaSet",
+            "Scaled up replica set web-7 from 2 to 3",
+            scaled(Some(2)),
+        ),
+        (
+            "Deployment",
+            "web",
+            "deployment-controller",
+            "ScalingReplicaSet",
+            "Scaled up replica set web-7 to 3 from 2",
+            scaled(Some(2)),
+        ),
+        (
+            "Deployment",
+            "web",
+            "deployment-controller",
+            "ScalingReplicaSet",
+            "Scaled down replica set web-7 to 3",
+            scaled(None),
+        ),
+        (
+            "Lease",
+            "kube-scheduler",
+            "default-scheduler",
+            "LeaderElection",
+            "cp-1_8c became leader",
+            What::ComponentStarted { component: Symbol::new("kube-scheduler") },
+        ),
     ] {
         let into = read(&event(kind, name, component, reason, message).to_string());
         assert_eq!(seen(&into), [(second("2026-03-01T14:05:50Z"), expected)], "{component} {reason} {message}");
@@ -120,10 +330,14 @@ fn reasons_say_what_came_about() {
 fn some_events_come_later_than_what_they_say() {
     let node = Symbol::new("w-1");
     let stamp = second("2026-03-01T14:05:50Z");
-    let cordon = read(&event("Node", "w-1", "kubelet", "NodeNotSchedulable", "Node w-1 status is now: NodeNotSchedulable").to_string());
+    let cordon = read(
+        &event("Node", "w-1", "kubelet", "NodeNotSchedulable", "Node w-1 status is now: NodeNotSchedulable")
+            .to_string(),
+    );
     let when = Bounds { earliest: at("2026-03-01T14:05:40Z"), latest: stamp.latest };
     assert_eq!(seen(&cordon), [(when, What::NodeSchedulable { node, is_schedulable: false })]);
-    let pressure = read(&event("Node", "w-1", "kubelet", "EvictionThresholdMet", "Attempting to reclaim memory").to_string());
+    let pressure =
+        read(&event("Node", "w-1", "kubelet", "EvictionThresholdMet", "Attempting to reclaim memory").to_string());
     let when = Bounds { earliest: stamp.earliest, latest: stamp.latest.later(SimDuration::from_secs(10)) };
     let what = What::NodeCondition { node, condition: Symbol::new("MemoryPressure"), status: ConditionStatus::True };
     assert_eq!(seen(&pressure), [(when, what)]);
@@ -285,14 +499,21 @@ fn stopped_containers_are_a_deletion_only_if_nothing_better_is_said() {
     let when = Bounds { earliest: at("2026-03-01T14:05:48Z"), latest: stamp.latest };
     let what = What::PodDeletion { pod: pod("web-1"), by: DeletedBy::Unknown, node: Some(Symbol::new("w-1")) };
     assert_eq!(seen(&read(&both.to_string())), [(when, what)]);
-    let marked = event("Pod", "web-1", "taint-eviction-controller", "TaintManagerEviction", "Marking for deletion Pod shop/web-1");
+    let marked = event(
+        "Pod",
+        "web-1",
+        "taint-eviction-controller",
+        "TaintManagerEviction",
+        "Marking for deletion Pod shop/web-1",
+    );
     let what = What::PodDeletion { pod: pod("web-1"), by: DeletedBy::TaintManager, node: None };
     assert_eq!(seen(&read(&json!([second_one, first, marked]).to_string())), [(stamp, what)]);
 }
 
 #[test]
 fn probes_that_fail_often_enough_make_a_pod_unready_unless_it_has_just_started() {
-    let mut failing = event("Pod", "web-1", "kubelet", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503");
+    let mut failing =
+        event("Pod", "web-1", "kubelet", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503");
     failing["firstTimestamp"] = "2026-03-01T14:05:20Z".into();
     failing["count"] = 2.into();
     assert!(seen(&read(&failing.to_string())).is_empty());

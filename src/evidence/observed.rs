@@ -114,7 +114,7 @@ pub fn read_observed(text: &str) -> Result<Vec<ObservedFact>, ObservedError> {
     for column in ["time_s", "fact", "name", "value"] {
         place(column).ok_or(ObservedError::Column(column))?;
     }
-    let places = OBSERVED_COLUMNS.map(|name| place(name));
+    let places = OBSERVED_COLUMNS.map(place);
     let mut facts = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| failed(&error))?;

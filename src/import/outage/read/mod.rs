@@ -35,8 +35,11 @@ const FORMS: &str = "evidence is: events (`kubectl get events -A -o json`), audi
 /// Reads a record of that name into evidence.
 type Read1 = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Result<()>;
 
+/// By the first bytes of a record whether it is one that is read, and what reads it.
+type Reader = (fn(&[u8]) -> bool, Read1);
+
 /// By their first bytes, who reads which records; the first that knows them does.
-const READERS: &[(fn(&[u8]) -> bool, Read1)] = &[
+const READERS: &[Reader] = &[
     (audit::is, audit::read),
     (metrics::is, metrics::read),
     (intervals::is, intervals::read),

@@ -183,14 +183,14 @@ impl Dump<'_> {
     fn problem(&mut self, line: usize, why: &str) {
         let message = format!("an object of `{}` cannot be read: {why}", self.name);
         let location = Location::new(self.name, u32::try_from(line).unwrap_or(u32::MAX), 1, 1);
-        self.into.problem(Diagnostic::warning("evidence::bad_object", message).at(location, ""), None);
+        self.into.problem(Diagnostic::warning("evidence::syntax", message).at(location, ""), None);
     }
 
     fn item(&mut self, item: &Item<'_>) {
         self.found.place = self.found.place.saturating_add(1);
         if let Err(error) = self.object(item) {
             let message = format!("item {} of `{}` cannot be read: {error}", self.found.place, self.name);
-            let diagnostic = Diagnostic::warning("evidence::bad_object", message);
+            let diagnostic = Diagnostic::warning("evidence::syntax", message);
             self.into.problem(diagnostic.at(Location::file(self.name), ""), None);
         }
     }

@@ -322,7 +322,7 @@ fn a_scenario_takes_what_was_written_and_the_cluster_its_annotations() {
     let written = serde_json::to_value(resolved.config.latency.written()).expect("plain data");
     assert!(written["podStart"] != json!({"lognormal": {"median": "1.1s", "p99": "3.5s"}}), "{written}");
     let copy = fs::read_to_string(dir.path().join("latencies-cluster.yaml")).expect("a file");
-    for annotation in ["kubesquall.sim/start: '{", "kubesquall.sim/ready: '{", "kubesquall.sim/stop: '{"] {
+    for annotation in ["kubesquall.sim/start: \"{", "kubesquall.sim/ready: \"{", "kubesquall.sim/stop: \"{"] {
         assert!(copy.contains(annotation), "{copy}");
     }
     let said = kubesquall(dir.path(), "check s.yaml", "");

@@ -27,6 +27,8 @@ mod import_outage;
 mod intake;
 mod invalid;
 mod mutations;
+mod outage_incident;
+mod outage_round_trip;
 mod page;
 mod plan;
 mod plan_brute_force;

@@ -349,7 +349,7 @@ const EXAMPLES: &[Example] = &[
         &["node_resources_allocatable", "NodeResourcesAllocatable"],
     ),
     example("controller", &["controllers/service_account.rs"], &["mod service_account", "ServiceAccounts"]),
-    example("fault kind", &["chaos/faults/slow_heartbeats.rs"], &["slow_heartbeats", "SlowHeartbeats"]),
+    example("fault kind", &["chaos/faults/slow_disk.rs"], &["slow_disk", "SlowDisk"]),
     example("output file", &["observe/transcript.rs"], &["transcript::Transcripts"]),
     example(
         "trap that summaries name",

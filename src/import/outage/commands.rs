@@ -12,6 +12,8 @@ use super::timeline::Timeline;
 use crate::arena::Symbol;
 use crate::evidence::{Bounds, DeletedBy, PodName, What};
 
+pub(super) use from_requests::is_operators;
+
 /// A line of kubectl, or nodes that joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {

@@ -1,11 +1,11 @@
 //! What was seen, by node and by pod.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::inventory::Inventory;
 use super::sources::Seen;
 use crate::arena::Symbol;
-use crate::evidence::{Bounds, Instant, PodName, Record, RecordKind, Reporter, Request, What};
+use crate::evidence::{Bounds, Instant, PodName, Record, RecordId, RecordKind, Reporter, Request, What};
 use crate::model::ConditionStatus;
 use crate::units::SimDuration;
 
@@ -21,6 +21,43 @@ pub(super) struct Turn {
     pub(super) by: Reporter,
     /// The sighting that says so.
     pub(super) seen: usize,
+}
+
+/// A record that samples nodes' Ready conditions.
+#[derive(Clone, Copy, Debug)]
+struct Sampler {
+    record: RecordId,
+    covers: Bounds,
+    step: SimDuration,
+}
+
+impl Sampler {
+    /// The time of the first sample after a change that another record tells, if the node is Ready in it.
+    fn is_ready_after(&self, timeline: &Timeline<'_>, node: Symbol, turn: &Turn) -> Option<Instant> {
+        let next = turn.when.latest.later(self.step);
+        if !self.covers.contains(turn.when.earliest) || !self.covers.contains(next) {
+            return None;
+        }
+        let told = timeline.of_node(node).filter(|(_, seen)| seen.said.iter().any(|said| said.record == self.record));
+        let told = told.filter(|(_, seen)| seen.when.latest <= next);
+        let status = told.filter_map(|(_, seen)| match &seen.what {
+            What::NodeReady { status, .. } => Some(*status),
+            _ => None,
+        });
+        (status.last().unwrap_or(ConditionStatus::True) == ConditionStatus::True).then_some(next)
+    }
+}
+
+fn samplers(seen: &[Seen], records: &[Record]) -> Vec<Sampler> {
+    let of_ready = seen.iter().filter(|seen| matches!(seen.what, What::NodeReady { .. }));
+    let told: BTreeSet<RecordId> = of_ready.flat_map(|seen| seen.said.iter().map(|said| said.record)).collect();
+    let sampler = |record: RecordId| {
+        let Record { kind, covers, step, .. } = &records[record.0 as usize];
+        let is_sampled = *kind == RecordKind::Metrics;
+        is_sampled.then_some(())?;
+        Some(Sampler { record, covers: (*covers)?, step: (*step)? })
+    };
+    told.into_iter().filter_map(sampler).collect()
 }
 
 /// Where a pod was, from when on.
@@ -41,6 +78,7 @@ pub(super) struct Timeline<'a> {
     stays: BTreeMap<PodName, Vec<Stay>>,
     pods_of: BTreeMap<Symbol, Vec<PodName>>,
     turns: BTreeMap<Symbol, Vec<Turn>>,
+    samplers: Vec<Sampler>,
     /// Requests about nodes.
     requests: BTreeMap<Symbol, Vec<usize>>,
     scales: BTreeMap<(Symbol, Symbol, Symbol), Vec<usize>>,
@@ -101,6 +139,7 @@ impl<'a> Timeline<'a> {
             stays,
             pods_of,
             turns: BTreeMap::new(),
+            samplers: samplers(seen, records),
             requests,
             scales,
         };
@@ -179,7 +218,26 @@ impl<'a> Timeline<'a> {
                 Some(_) => turns.push(turn),
             }
         }
-        turns
+        self.returns_between_samples(node, turns)
+    }
+
+    /// A node that was missed and is Ready in the next sample was heard again before it, although no sample tells of a change.
+    fn returns_between_samples(&self, node: Symbol, turns: Vec<Turn>) -> Vec<Turn> {
+        let mut all = Vec::with_capacity(turns.len());
+        let mut rest = turns.into_iter().peekable();
+        while let Some(turn) = rest.next() {
+            all.push(turn);
+            if turn.status != ConditionStatus::Unknown {
+                continue;
+            }
+            let until = self.samplers.iter().filter_map(|sampler| sampler.is_ready_after(self, node, &turn)).min();
+            let next = rest.peek().map(|next: &Turn| next.when.earliest);
+            if let Some(until) = until.filter(|until| next.is_none_or(|next| next > *until)) {
+                let when = Bounds { earliest: turn.when.earliest, latest: until };
+                all.push(Turn { when, status: ConditionStatus::True, by: Reporter::Unknown, seen: turn.seen });
+            }
+        }
+        all
     }
 
     /// The first sighting of a node from a time on that fits.

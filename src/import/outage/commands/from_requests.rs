@@ -40,7 +40,7 @@ const WORKLOADS: [(&str, &str); 4] = [
 ];
 
 /// Whether a person or a tool of one asked, and not a part of the cluster.
-pub(super) fn is_operators(request: &Request) -> bool {
+pub(in crate::import::outage) fn is_operators(request: &Request) -> bool {
     let (user, agent) = (request.user.as_str(), request.agent.as_str());
     let is_tool = TOOLS.contains(&agent);
     let is_person = !user.starts_with("system:") || user == "system:admin";

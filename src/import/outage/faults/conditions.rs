@@ -55,9 +55,10 @@ fn not_ready(node: Symbol, timeline: &Timeline<'_>, found: &mut Found) {
             kind: "NotReady",
             hit: Hit::Node(node),
             begin: posted(turn.when),
-            begin_guess: None,
+            // As a play has it: a kubelet posts what changes at once.
+            begin_guess: Some(turn.when.middle()),
             end: next.map(|next| posted(next.when)),
-            end_guess: None,
+            end_guess: next.map(|next| next.when.middle()),
             extra: Extra::None,
             confidence,
             reason: reason.to_owned(),
@@ -113,7 +114,7 @@ fn pressure(
                     kind,
                     hit: Hit::Node(node),
                     begin: posted(seen.when),
-                    begin_guess: None,
+                    begin_guess: Some(seen.when.middle()),
                     end: None,
                     end_guess: None,
                     extra: Extra::None,
@@ -127,6 +128,7 @@ fn pressure(
             (Some(_), false) => {
                 let mut fault = open.take().expect("it is open");
                 fault.end = Some(posted(seen.when));
+                fault.end_guess = Some(seen.when.middle());
                 fault.evidence.push(index);
                 found.push(fault);
             }

@@ -139,7 +139,10 @@ impl Group {
             hull(&mut self.faults.iter().map(|fault| fault.begin)).unwrap_or(self.begin)
         };
         let end = hull(&mut self.faults.iter().filter_map(|fault| fault.end));
-        let only = if self.faults.len() == 1 { self.faults[0].begin_guess } else { None };
+        // Guesses of all of them are worth more than what their bounds leave.
+        let mut begins: Vec<Instant> = self.faults.iter().filter_map(|fault| fault.begin_guess).collect();
+        begins.sort_unstable();
+        let guess = begins.get(begins.len() / 2).copied().filter(|_| begins.len() == self.faults.len());
         let mut ends: Vec<Instant> =
             self.faults.iter().filter_map(|fault| fault.end_guess.or(fault.end.map(Bounds::middle))).collect();
         ends.sort_unstable();
@@ -149,7 +152,7 @@ impl Group {
             begin,
             end,
             // All of them leave this.
-            begin_guess: only.unwrap_or(self.begin.middle()),
+            begin_guess: guess.unwrap_or(self.begin.middle()),
             end_guess: ends.get(ends.len() / 2).copied(),
             faults: self.faults,
         }

@@ -295,6 +295,13 @@ impl Silence<'_> {
         is_kept && made.or(created).is_some_and(|made| made < begin.earliest)
     }
 
+    /// Whether the kubelet's Events are there, so that a start of it would be among them.
+    fn would_tell_of_starts(&self, back: &Turn) -> bool {
+        let seen = &self.timeline.seen[back.seen];
+        let tells = |kind| matches!(kind, RecordKind::Events | RecordKind::Intervals);
+        back.by == Reporter::Kubelet && self.timeline.records_of(seen).any(tells)
+    }
+
     /// The kind that goes best with the traces.
     fn judge(
         &self,
@@ -303,7 +310,7 @@ impl Silence<'_> {
         end: Option<Bounds>,
     ) -> (&'static str, Confidence, String, Vec<&'static str>) {
         use Confidence::{Certain, Guess, Likely};
-        let by_kubelet = self.back.is_some_and(|back| back.by == Reporter::Kubelet);
+        let by_kubelet = self.back.is_some_and(|back| self.would_tell_of_starts(back));
         let containers = counted(traces.containers.len(), "container started anew", "containers started anew");
         if traces.gone.is_some() && self.back.is_none() {
             let reason = "the cloud did not know the machine any more".to_owned();

@@ -308,9 +308,11 @@ fn replay(imported: &ImportedOutage) -> Result<(Share, Share), String> {
     let scenario = Scenario::parse(&imported.scenario, files).map_err(|error| format!("outage.yaml: {error}"))?;
     let outcome = scenario.play(scenario.seed()).held_against(&seen).map_err(|error| error.to_string())?;
     let (mut facts, mut exact) = (Share::default(), Share::default());
-    for row in outcome.rows("agreement.csv").map_err(|error| error.to_string())? {
-        let is_near = row.get("off_s").and_then(|off| off.as_f64()).is_some_and(|off| off.abs() <= CHANCE_S);
-        let verdict = row.get("verdict").and_then(|verdict| verdict.as_str()).unwrap_or_default().to_owned();
+    let rows = outcome.rows("agreement.csv").map_err(|error| error.to_string())?;
+    for row in rows.iter() {
+        let off = row.get("off_s").and_then(|off| off.as_time());
+        let is_near = off.is_some_and(|off| off.as_secs_f64().abs() <= CHANCE_S);
+        let verdict = row.get("verdict").and_then(|verdict| verdict.as_str()).unwrap_or_default();
         exact.add(verdict == "same");
         facts.add(verdict == "same" || verdict == "other time" && is_near);
     }

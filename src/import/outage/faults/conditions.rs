@@ -11,6 +11,8 @@ use crate::units::SimDuration;
 const STATUS_PERIOD: SimDuration = SimDuration::from_millis(10_500);
 /// A node that is not Ready for so long once it is heard again is more than booting.
 const BOOTING_MAX: SimDuration = SimDuration::from_secs(120);
+/// A kubelet tells that its machine has booted anew so long after it is Ready again, at most.
+const AFTER_BOOT: SimDuration = SimDuration::from_secs(120);
 
 /// Conditions other than Ready, the taints that go with them, and the faults that they are.
 const CONDITIONS: [(&str, &str, &str); 4] = [
@@ -45,24 +47,40 @@ fn not_ready(node: Symbol, timeline: &Timeline<'_>, found: &mut Found) {
         if next.is_some_and(|next| found.faults.iter().any(|fault| is_shutdown(fault, node, next.seen))) {
             continue;
         }
+        // The controller tells of a silence only if the node was Ready before.
+        let until = next.map(|next| next.when.latest.later(AFTER_BOOT));
+        let rebooted = timeline.of_node(node).find(|(_, seen)| {
+            matches!(seen.what, What::Rebooted { .. })
+                && seen.when.latest >= turn.when.earliest
+                && until.is_none_or(|until| seen.when.earliest <= until)
+        });
+        let (kind, extra, alternatives) = match rebooted {
+            Some(_) => ("GracefulShutdown", Extra::Boot(SimDuration::ZERO), vec!["NotReady"]),
+            None => ("NotReady", Extra::None, vec![]),
+        };
         let (confidence, reason) = match turn.by {
+            _ if rebooted.is_some() => (
+                Confidence::Likely,
+                "the kubelet said that it was not Ready, and the machine had booted anew after that",
+            ),
             Reporter::Kubelet => (Confidence::Certain, "the kubelet itself said that it was not Ready"),
             _ => (Confidence::Likely, "Ready turned False, which only a kubelet says"),
         };
         let mut evidence = vec![turn.seen];
         evidence.extend(next.map(|next| next.seen));
+        evidence.extend(rebooted.map(|(index, _)| index));
         found.push(Fault {
-            kind: "NotReady",
+            kind,
             hit: Hit::Node(node),
             begin: posted(turn.when),
             // As a play has it: a kubelet posts what changes at once.
             begin_guess: Some(turn.when.middle()),
             end: next.map(|next| posted(next.when)),
             end_guess: next.map(|next| next.when.middle()),
-            extra: Extra::None,
+            extra,
             confidence,
             reason: reason.to_owned(),
-            alternatives: vec![],
+            alternatives,
             evidence,
         });
     }

@@ -2,7 +2,7 @@
 
 use super::{Confidence, Extra, Fault, Found, Hit};
 use crate::arena::Symbol;
-use crate::evidence::{Bounds, What};
+use crate::evidence::{Bounds, RecordKind, What};
 use crate::import::outage::timeline::Timeline;
 use crate::units::SimDuration;
 
@@ -12,16 +12,21 @@ const BEFORE: SimDuration = SimDuration::from_secs(65);
 /// Near what explains it already.
 const NEAR: SimDuration = SimDuration::from_secs(600);
 
-/// Removals of a Node that a part of the cluster asked for, as audit logs tell them.
+/// Removals of a Node that a part of the cluster asked for, as audit logs tell them; and those of which samples alone tell, which name nobody.
 pub(super) fn removals(node: Symbol, timeline: &Timeline<'_>) -> impl Iterator<Item = (usize, Bounds)> {
     let of_clouds = |user: &str| {
         ["cloud", "node-controller", "autoscaler", "karpenter", "machine-api"].iter().any(|part| user.contains(part))
     };
-    timeline.requests_about(node).filter_map(move |(index, request)| {
+    let sampled = timeline.of_node(node).filter(|(_, seen)| {
+        let is_gone = matches!(seen.what, What::NodePresent { is_present: false, .. });
+        is_gone && timeline.records_of(seen).all(|kind| kind == RecordKind::Metrics)
+    });
+    let asked = timeline.requests_about(node).filter_map(move |(index, request)| {
         let is_removal = request.verb.as_str() == "delete" && request.subresource.is_empty() && request.code < 400;
         let is_theirs = of_clouds(request.user.as_str()) || of_clouds(request.agent.as_str());
         (is_removal && is_theirs).then(|| (index, timeline.seen[index].when))
-    })
+    });
+    asked.chain(sampled.map(|(index, seen)| (index, seen.when)))
 }
 
 /// Looks for them on a node.

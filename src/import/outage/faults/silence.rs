@@ -170,7 +170,9 @@ impl Silence<'_> {
         evidence.extend(unready.map(|turn| turn.seen));
         let pods = traces.shut_down.iter().map(|&index| self.timeline.seen[index].when);
         let told = traces.stopped.map(|(_, when)| when);
-        pods.chain(told).chain(unready.map(|turn| turn.when)).min_by_key(|when| when.latest)
+        let first = pods.chain(told).chain(unready.map(|turn| turn.when)).min_by_key(|when| when.latest);
+        // What is told has travelled.
+        first.map(|when| Bounds { earliest: when.earliest.earlier(SLACK), ..when })
     }
 
     /// When it fell silent: a grace before it was found out, give or take the phases of heartbeats and passes.

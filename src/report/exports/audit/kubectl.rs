@@ -88,7 +88,17 @@ impl<'a> Line<'a> {
         // A deletion is asked for at once, and waited for.
         let at_ms = if verb == "delete" { self.from_ms } else { self.to_or_from() };
         let namespace = if is_namespaced { namespace } else { "" };
-        Some(Request { at_ms, user: User::Admin, verb, resource, subresource, namespace, name: done.name, body })
+        Some(Request {
+            at_ms,
+            user: User::Admin,
+            verb,
+            resource,
+            subresource,
+            namespace,
+            name: done.name,
+            body,
+            is_refused: false,
+        })
     }
 
     /// When it had asked for everything.

@@ -52,11 +52,29 @@ pub(super) fn requests<'a>(
         }
     }
     taints.requests(nodes, epoch, &mut requests);
+    requests.extend(starts(events, nodes));
     requests
 }
 
 fn joined<'a>(at_ms: i64, node: &'a str) -> Request<'a> {
     Request::on_node(at_ms, User::Kubelet(node), "create", node)
+}
+
+/// Kubelets that start on nodes that are there: they ask to register them first.
+///
+/// # Source
+/// kubelet, `tryRegisterWithAPIServer`.
+fn starts<'a>(events: &'a Table, nodes: &NodeHistories<'a>) -> Vec<Request<'a>> {
+    let [time, component, reason, kind, name] =
+        ["time_s", "component", "reason", "kind", "name"].map(|name| events.column(name));
+    let is_start =
+        |row: &Row<'a>| (text(row, component), text(row, reason), text(row, kind)) == ("kubelet", "Starting", "Node");
+    let is_there = |node: &str, at_ms: i64| {
+        let history = nodes.get(node).map_or(&[][..], Vec::as_slice);
+        history.iter().rfind(|state| state.at_ms < at_ms).is_some_and(|state| state.ready.is_some())
+    };
+    let started = events.rows().filter(is_start).map(|row| (text(row, name), whole(row, time).unwrap_or_default()));
+    started.filter(|(node, at_ms)| is_there(node, *at_ms)).map(|(node, at_ms)| joined(at_ms, node).refused()).collect()
 }
 
 /// What somebody asked for so that a node changed as it did.

@@ -90,12 +90,14 @@ pub(super) struct Request<'a> {
     /// Empty where the API server makes the name.
     pub(super) name: &'a str,
     pub(super) body: Option<Value>,
+    /// Whether there was such an object already, and nothing came of it.
+    pub(super) is_refused: bool,
 }
 
 impl<'a> Request<'a> {
     /// One about a node.
     pub(super) fn on_node(at_ms: i64, user: User<'a>, verb: &'static str, name: &'a str) -> Self {
-        Self { at_ms, user, verb, resource: NODES, subresource: "", namespace: "", name, body: None }
+        Self { at_ms, user, verb, resource: NODES, subresource: "", namespace: "", name, body: None, is_refused: false }
     }
 
     /// One about a pod, by namespace and name.
@@ -105,7 +107,7 @@ impl<'a> Request<'a> {
         verb: &'static str,
         (namespace, name): (&'a str, &'a str),
     ) -> Self {
-        Self { at_ms, user, verb, resource: PODS, subresource: "", namespace, name, body: None }
+        Self { at_ms, user, verb, resource: PODS, subresource: "", namespace, name, body: None, is_refused: false }
     }
 
     pub(super) fn subresource(self, subresource: &'static str) -> Self {
@@ -114,6 +116,10 @@ impl<'a> Request<'a> {
 
     pub(super) fn body(self, body: Value) -> Self {
         Self { body: Some(body), ..self }
+    }
+
+    pub(super) fn refused(self) -> Self {
+        Self { is_refused: true, ..self }
     }
 
     fn uri(&self) -> String {
@@ -143,7 +149,11 @@ impl<'a> Request<'a> {
             ("subresource", self.subresource),
         ];
         let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let code = if self.verb == "create" { 201 } else { 200 };
+        let code = match self.verb {
+            "create" if self.is_refused => 409,
+            "create" => 201,
+            _ => 200,
+        };
         Line {
             kind: "Event",
             api_version: "audit.k8s.io/v1",

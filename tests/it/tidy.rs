@@ -370,7 +370,7 @@ const EXAMPLES: &[Example] = &[
     example(
         "timeline action",
         &["scenario/actions/add_nodes.rs"],
-        &["AddNodesEntry", "TimelineAction::AddNodes", "ActionEntry::AddNodes", "\"addNodes\""],
+        &["AddNodesEntry", "TimelineAction::AddNodes", "ActionEntry::AddNodes"],
     ),
     example(
         "lasting effect on a machine",

@@ -41,7 +41,7 @@ pub(super) fn facts(timeline: &Timeline<'_>, t0: Instant) -> Facts {
             [seen.when.middle(), seen.when.earliest, seen.when.latest].map(|time| since(time, t0));
         rows.push(ObservedFact { at, earliest, latest, fact, sources });
     }
-    rows.sort_by(|a, b| (a.at, a.earliest, a.fact).cmp(&(b.at, b.earliest, b.fact)));
+    rows.sort_by_key(|row| (row.at, row.earliest, row.fact));
     Facts { rows, before }
 }
 

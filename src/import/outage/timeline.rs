@@ -208,11 +208,8 @@ impl<'a> Timeline<'a> {
             };
             let turn = Turn { when: seen.when, status, by, seen: index };
             match turns.last_mut() {
-                Some(last) if last.status == status => {
-                    if last.by == Reporter::Unknown {
-                        last.by = by;
-                    }
-                }
+                Some(last) if last.status == status && last.by == Reporter::Unknown => last.by = by,
+                Some(last) if last.status == status => {}
                 None if has_conditions || status != ConditionStatus::True => turns.push(turn),
                 None => {}
                 Some(_) => turns.push(turn),

@@ -96,10 +96,13 @@ pub(super) struct Extent {
     pub(super) work: u64,
 }
 
+/// Whether so much is within a budget.
+type Limit<'a> = Box<dyn Fn(&Extent) -> bool + 'a>;
+
 impl Extent {
     /// The most that is within a budget.
     pub(super) fn of(whole: &Whole<'_>, budget: &Budget<'_>, threads: usize) -> Self {
-        let (limit, work): (Box<dyn Fn(&Self) -> bool>, u64) = match (budget.plays, budget.time) {
+        let (limit, work): (Limit<'_>, u64) = match (budget.plays, budget.time) {
             (Some(plays), _) => (Box::new(move |extent| whole.amount(extent).0 <= plays), u64::MAX),
             (None, Some(time)) => {
                 let work = time.as_secs_f64() * threads as f64 * whole.work.a_second();

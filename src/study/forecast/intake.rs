@@ -145,10 +145,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         reader.load(overrides).map_err(|invalid| if is_scenario { invalid } else { as_given(invalid) })
     };
     let own = if is_scenario { Some(read(&Overrides::none())?) } else { None };
-    let mut nothing = Overrides::none();
-    nothing.set("spec.timeline", "[]");
-    nothing.set("spec.faults", "[]");
-    nothing.set("spec.expect", "[]");
+    let nothing = nothing_happens();
     let mut base = read(&nothing)?;
     if !is_scenario {
         base.warnings = without_document(base.warnings);
@@ -170,10 +167,8 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     }
     let mut everything = nothing.clone();
     let mut timeline = one_after_the_other(&mut incidents);
-    let named: Vec<Symbol> = match needs_runbook(&base) {
-        true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
-        false => Vec::new(),
-    };
+    let names = || settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect();
+    let named: Vec<Symbol> = if needs_runbook(&base) { names() } else { Vec::new() };
     let typed: Vec<Value> = named.iter().flat_map(|name| runbook_lines(name.as_str())).map(at_any_time).collect();
     let of_nodes = timeline.len();
     timeline.extend(typed);
@@ -231,6 +226,15 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     };
     forecast.shorten();
     Ok(forecast)
+}
+
+/// The cluster of a scenario without what happens to it.
+fn nothing_happens() -> Overrides {
+    let mut nothing = Overrides::none();
+    for field in ["spec.timeline", "spec.faults", "spec.expect"] {
+        nothing.set(field, "[]");
+    }
+    nothing
 }
 
 /// What files of one's own bring.

@@ -70,7 +70,7 @@ impl<'a> Line<'a> {
         let (verb, subresource, body) = match first {
             "created" => ("create", "", None),
             "deleted" | "force" => ("delete", "", None),
-            "scaled" => ("patch", "scale", self.flag("--replicas").map(|count| replicas(count))),
+            "scaled" => ("patch", "scale", self.flag("--replicas").map(replicas)),
             "restarted" => ("patch", "", Some(restart(self.to_or_from(), epoch))),
             "image" => ("patch", "", self.images()),
             "configured" | "serverside-applied" | "patched" | "labeled" | "unlabeled" | "annotated" | "paused"

@@ -82,12 +82,14 @@ pub(super) fn write<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Resu
     Ok(())
 }
 
-/// What becomes of each workload, by kind, namespace and name.
-fn histories(table: &Table) -> IndexMap<(&str, &str, &str), Vec<(i64, Counts)>> {
+/// What becomes of each workload, by kind, namespace and name: counts and since when, in milliseconds.
+type Histories<'a> = IndexMap<(&'a str, &'a str, &'a str), Vec<(i64, Counts)>>;
+
+fn histories(table: &Table) -> Histories<'_> {
     let column = |name| table.column(name);
     let (time, namespace, kind, name) = (column("time_s"), column("namespace"), column("kind"), column("name"));
     let counted = ["desired", "current", "ready", "available", "updated", "misscheduled"].map(column);
-    let mut histories: IndexMap<(&str, &str, &str), Vec<(i64, Counts)>> = IndexMap::new();
+    let mut histories = Histories::new();
     for row in table.rows() {
         let [desired, current, ready, available, updated, misscheduled] =
             counted.map(|column| whole(row, column).unwrap_or_default() as f64);

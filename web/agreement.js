@@ -23,9 +23,9 @@ const BAR = 3;
 /** Facts that are of nodes. */
 const OF_NODES = new Set(["NodeReady", "NodeTaint", "NodeUnschedulable"]);
 
-/** @param {number | null | undefined} share */
+/** A share to the tenth of a percent; one below all never looks like all. @param {number | null | undefined} share */
 function percent(share) {
-  return typeof share === "number" ? `${Math.floor(share * 1000) / 10} %` : "–";
+  return typeof share === "number" ? `${Math.min(Math.round(share * 1000), share < 1 ? 999 : 1000) / 10} %` : "–";
 }
 
 /**
@@ -55,13 +55,15 @@ export function showAgreement(table, summary, known, view) {
   const verdict = Int8Array.from({ length: table.rows }, (_, row) => VERDICTS.findIndex(([of]) => of === name(row)));
   const facts = { seen: numbers(table, "observed_s"), played: numbers(table, "played_s"), verdict };
   const shown = lanes(table, found, facts, view);
+  const apart = disagreements(table, facts, known, view);
   fill(byId("agreement-body"),
     el("p", {}, `The run agrees with what was seen in ${percent(found.score)} of ${counted(found.same + found.other_time + found.missing + found.extra, "fact")}. A fact agrees if the run has it within the bounds that the evidence leaves.`),
     kindTable(found), remarks(found).map((text) => el("p", { class: "muted" }, text)),
     el("p", { class: "legend" }, VERDICTS.map(([of, tint, meaning]) => el("span", { class: `key verdict-key-${tint}`, title: of }, meaning)), el("span", { class: "muted" }, "above the line what was seen, below it what was played")),
-    shown.element, disagreements(table, facts, known, view));
-  // Their width is known once they are in the document.
+    shown.element, apart.elements);
+  // Their sizes are known once they are in the document.
   shown.draw();
+  apart.refresh();
 }
 
 /** @param {any} found */
@@ -94,7 +96,7 @@ function lanes(table, found, facts, view) {
   /** @type {Map<string, number[]>} */
   const rows = new Map(found.kinds.map((/** @type {any} */ of) => [of.fact, []]));
   for (let row = 0; row < table.rows; row++) if (facts.verdict[row] >= 0) rows.get(fact(row))?.push(row);
-  const drawn = found.kinds.map((/** @type {any} */ of) => {
+  const drawn = found.kinds.filter((/** @type {any} */ of) => of.score !== null).map((/** @type {any} */ of) => {
     const canvas = el("canvas", { role: "img", "aria-label": `${of.what}: ${count(of.same)} the same, ${count(of.other_time)} at another time, ${count(of.missing)} missing, ${count(of.extra)} extra` });
     const plot = el("div", { class: "lane-plot" }, canvas);
     canvas.addEventListener("click", (event) => {
@@ -177,6 +179,5 @@ function disagreements(table, facts, known, view) {
   };
   const [fact, verdict] = [choice("Fact", options("fact")), choice("Verdict", options("verdict").filter((value) => value !== "same"))];
   const all = el("input", { type: "checkbox", id: "agreement-all", onchange: () => refresh() });
-  refresh();
-  return [el("h3", {}, "What does not agree"), el("div", { class: "filters" }, fact, verdict, el("label", { for: "agreement-all" }, all, " those that agree, too")), grid.element];
+  return { elements: [el("h3", {}, "What does not agree"), el("div", { class: "filters" }, fact, verdict, el("label", { for: "agreement-all" }, all, " those that agree, too")), grid.element], refresh };
 }

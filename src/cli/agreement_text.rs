@@ -19,7 +19,7 @@ pub(super) fn text(agreement: &Agreement, style: Style) -> String {
     let paint = Paint { style };
     let mut text = format!("\n{}\n", paint.bold(&headline(agreement)));
     let mut table = NameTable::new(&["FACTS", "SAME", "OTHER TIME", "MISSING", "EXTRA", "AGREE"]);
-    for kind in &agreement.kinds {
+    for kind in agreement.kinds.iter().filter(|kind| kind.tally.judged() > 0) {
         table.add(row(kind.fact.in_words(), &kind.tally));
     }
     if agreement.kinds.len() > 1 {

@@ -13,6 +13,7 @@ mod outcome;
 mod place;
 mod plan;
 mod plan_chart;
+mod refine;
 mod report;
 mod rows;
 mod run_files;
@@ -41,6 +42,7 @@ pub use forecast::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome};
 pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
+pub use refine::{RefineOptions, Refined, Refinement, Unsure};
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use report::expect_place_of_trace;

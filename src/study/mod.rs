@@ -6,6 +6,7 @@
 
 mod comparison;
 mod confirmation;
+mod coordinate_search;
 mod document;
 mod edit;
 mod estimate;
@@ -31,6 +32,7 @@ mod variants;
 
 pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
+pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
 pub(crate) use document::parse;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use kubesquall::{LoadOptions, Observations, RefineOptions, Scenario, SimDuration, Unsure};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -37,8 +38,7 @@ spec:
     spec: {containers: [{name: web, image: web, resources: {requests: {cpu: 100m}}}]}
 ";
 
-const HEADER: &str =
-    "time_s,earliest_s,latest_s,fact,namespace,name,owner_kind,owner_name,node,value,sources\n";
+const HEADER: &str = "time_s,earliest_s,latest_s,fact,namespace,name,owner_kind,owner_name,node,value,sources\n";
 
 fn run(dir: &Path, arguments: &str) -> Said {
     kubesquall(dir, &format!("run scenario.yaml --force {arguments}"), "")
@@ -80,15 +80,21 @@ fn seen(dir: &Path, step: f64) -> String {
             add(&row["time_s"], "NodeReady", None, &row["node"], &row["ready"]);
         }
     }
+    let readiness = table(dir, "readiness.csv");
     for pod in table(dir, "pods.csv") {
         let is_initial = pod["initial"] == "true";
         let name = if is_initial { pod["name"].clone() } else { format!("{}-other", pod["name"]) };
         if !is_initial {
             add(&pod["created_s"], "PodCreated", Some(&pod), &name, "");
             add(&pod["scheduled_s"], "PodScheduled", Some(&pod), &name, "");
-            add(&pod["ready_s"], "PodReady", Some(&pod), &name, "True");
         }
-        for (column, fact, value) in [("deletion_s", "PodDeletion", pod["deletion_cause"].as_str()), ("gone_s", "PodGone", "")] {
+        let is_of = |row: &&BTreeMap<String, String>| row["name"] == pod["name"] && row["time_s"] != "0.000";
+        for row in readiness.iter().filter(is_of) {
+            add(&row["time_s"], "PodReady", Some(&pod), &name, &row["ready"]);
+        }
+        for (column, fact, value) in
+            [("deletion_s", "PodDeletion", pod["deletion_cause"].as_str()), ("gone_s", "PodGone", "")]
+        {
             if !pod[column].is_empty() {
                 add(&pod[column], fact, Some(&pod), &name, value);
             }
@@ -159,10 +165,18 @@ fn what_is_dropped_is_extra_and_what_is_unheard_of_is_named() {
     fs::write(dir.path().join("observed.csv"), lines.join("\n") + "\n").expect("the evidence");
     let said = run(dir.path(), "--seed 5 --observed observed.csv --out again --no-charts");
     let found = &summary(&dir.path().join("again"))["agreement"];
-    assert_eq!((&found["missing"], &found["other_time"], &found["extra"]), (&1.into(), &0.into(), &3.into()), "{found:#}");
+    assert_eq!(
+        (&found["missing"], &found["other_time"], &found["extra"]),
+        (&1.into(), &0.into(), &3.into()),
+        "{found:#}"
+    );
     assert_eq!(found["left_out"], serde_json::json!({"before": 1, "after": 1}));
     assert_eq!(found["unknown"], serde_json::json!([{"what": "node worker-99", "facts": 1}]));
-    assert!(said.stdout.contains("1 fact is of what the scenario does not have, node worker-99: of another cluster?"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("1 fact is of what the scenario does not have, node worker-99: of another cluster?"),
+        "{}",
+        said.stdout
+    );
     assert!(said.stdout.contains("1 fact may be from before t=0: left out"), "{}", said.stdout);
 }
 
@@ -177,8 +191,14 @@ fn what_is_wrong_with_the_evidence_is_said_with_its_line_before_anything_is_play
         assert!(!dir.path().join("none").exists());
     };
     let row = "61,60,62,NodeReady,,worker-0,,,,Unknown,events\n";
-    check(&format!("{HEADER}{row}soon,,,NodeReady,,a,,,,True,\n"), &["evidence::bad_row", "observed.csv:3:1", "`soon` is not a number of seconds"]);
-    check(&format!("{HEADER}{row}1,,,NodeSteady,,a,,,,True,\n"), &["observed.csv:3:5", "`NodeSteady` is not a kind of fact"]);
+    check(
+        &format!("{HEADER}{row}soon,,,NodeReady,,a,,,,True,\n"),
+        &["evidence::bad_row", "observed.csv:3:1", "`soon` is not a number of seconds"],
+    );
+    check(
+        &format!("{HEADER}{row}1,,,NodeSteady,,a,,,,True,\n"),
+        &["observed.csv:3:5", "`NodeSteady` is not a kind of fact"],
+    );
     check(&format!("{HEADER}{row}1,2\n"), &["observed.csv:3:1", "the cells of the header"]);
     check("time_s,fact\n", &["observed.csv:1:1", "there is no column `name`"]);
     check(HEADER, &["evidence::no_facts"]);
@@ -186,4 +206,30 @@ fn what_is_wrong_with_the_evidence_is_said_with_its_line_before_anything_is_play
     fs::remove_file(dir.path().join("observed.csv")).expect("the evidence");
     let said = run(dir.path(), "--observed observed.csv --out none");
     assert!(said.status == 2 && said.stderr.contains("observed.csv"), "{}", said.stderr);
+}
+
+#[test]
+fn a_time_within_bounds_is_moved_to_where_the_play_agrees() {
+    let dir = played();
+    let seen = Observations::parse(&seen(&dir.path().join("real"), 1.0)).expect("the evidence");
+    // It happened at 1m for 12m; the scenario says otherwise.
+    let written = SCENARIO.replace("at: 1m", "at: 100s").replace("for: 12m", "for: 11m");
+    let scenario =
+        Scenario::parse_with(&written, [("web.yaml", WEB)], &LoadOptions::new().seed(5)).expect("a scenario");
+    let unsure = |path: &str, seconds: [u64; 3]| {
+        let [value, least, most] = seconds.map(SimDuration::from_secs);
+        Unsure { path: path.to_owned(), value, least, most }
+    };
+    let unsure = [unsure("spec.timeline[0].at", [100, 20, 120]), unsure("spec.timeline[0].fault.for", [660, 600, 900])];
+    let options = RefineOptions::new().plays(60);
+    let found = scenario.refine(&seen, &unsure, &options).expect("an answer");
+    assert!(found.after > 0.9 && found.before < 0.7, "{found:?}");
+    let at = found.values[0].after.as_secs_f64();
+    assert!((55.0..=65.0).contains(&at), "{found:?}");
+    assert!(found.values[0].explains > 0.2 && found.plays <= 62, "{found:?}");
+    assert_eq!(found.scenario.play(5).held_against(&seen).expect("rows").agreement(), Some(found.after));
+    assert_eq!(scenario.refine(&seen, &unsure, &options).expect("an answer").values, found.values);
+    let outside = Unsure { least: SimDuration::from_secs(110), ..unsure[0].clone() };
+    let problem = scenario.refine(&seen, &[outside], &options).expect_err("bounds").to_string();
+    assert_eq!(problem, "`spec.timeline[0].at` is 1m40s, which is not between 1m50s and 2m0s");
 }

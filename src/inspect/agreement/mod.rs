@@ -25,11 +25,14 @@ pub(crate) use played::TABLES;
 use played::{Played, PlayedFact, PlayedPod};
 use pods::{Owners, cost_at, is_same_change, pair};
 use seen::{Coverage, Seen, SeenPod, Window};
-use sequence::in_order;
+use sequence::{Cost, in_order};
 pub use tally::{KindTally, LeftOut, SourceSpan, Stranger, Tally};
 
 /// How many disagreements are told as sentences.
 const WORST_MAX: usize = 5;
+
+/// What it costs to take a fact that nobody need have seen for one that was seen: more than any distance within bounds.
+const IMPLIED: Cost = 1 << 60;
 
 /// A play beside what was seen.
 #[derive(Clone, Debug, Serialize)]
@@ -156,7 +159,10 @@ impl Held<'_> {
             let alike = |place: &usize| !is_told[*place] && is_same_change(first, &played[*place]);
             let of_play: Vec<usize> = (0..played.len()).filter(alike).collect();
             let window = |i: usize| Window::of(&self.observed[places[i]]);
-            let pairs = in_order((places.len(), of_play.len()), |i, j| cost_at(window(i), played[of_play[j]].at));
+            let pairs = in_order((places.len(), of_play.len()), |i, j| {
+                let fact = &played[of_play[j]];
+                cost_at(window(i), fact.at) + if fact.is_implied { IMPLIED } else { 0 }
+            });
             let mut is_found = vec![false; places.len()];
             for (i, j) in pairs {
                 (is_found[i], is_told[of_play[j]]) = (true, true);
@@ -196,7 +202,10 @@ impl Held<'_> {
 
     /// Takes down a fact of the play that was not seen, if it would have been.
     fn extra(&mut self, played: &PlayedFact, object: Object) {
-        let &PlayedFact { at, kind, value, node } = played;
+        let &PlayedFact { at, kind, value, node, is_implied } = played;
+        if is_implied {
+            return;
+        }
         if !self.coverage.would_tell(kind, object.namespace, value, at) {
             *self.unseen.entry(kind).or_default() += 1;
             return;

@@ -29,7 +29,7 @@ const PODS: [&str; 14] = [
 const READINESS: [&str; 4] = ["time_s", "namespace", "name", "ready"];
 
 /// Causes of an end by the kubelet: the pod fails then, and may be deleted later.
-const BY_KUBELET: [&str; 2] = ["NodePressure", "TerminationByKubelet"];
+pub(super) const BY_KUBELET: [&str; 2] = ["NodePressure", "TerminationByKubelet"];
 
 /// A fact of a node or pod that is known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(super) struct PlayedFact {
     pub(super) value: Symbol,
     /// The pod's node then; of a node nothing.
     pub(super) node: Symbol,
+    /// Whether it comes and goes with its object, so that some records tell it and others do not.
+    pub(super) is_implied: bool,
 }
 
 /// All pods of one name of a play, which are one after the other.
@@ -53,6 +55,8 @@ pub(super) struct PlayedPod {
     pub(super) is_of_deployment: bool,
     /// Whether one is there at t=0.
     pub(super) is_initial: bool,
+    /// The node of the first one.
+    pub(super) node: Symbol,
     /// In the order of time.
     pub(super) facts: Vec<PlayedFact>,
 }
@@ -103,7 +107,7 @@ impl Played {
 
     fn add_pods(&mut self, table: &Table) {
         let columns = PODS.map(|name| table.column(name));
-        let [namespace, name, owner_kind, owner_name, initial, .., workload_kind] = columns;
+        let [namespace, name, owner_kind, owner_name, initial, node, .., workload_kind] = columns;
         for row in table.rows() {
             let symbol = |column: usize| Symbol::new(text(row, column));
             let key = (symbol(namespace), symbol(name));
@@ -116,6 +120,7 @@ impl Played {
                     owner_name: symbol(owner_name),
                     is_of_deployment: text(row, workload_kind) == "Deployment",
                     is_initial: false,
+                    node: symbol(node),
                     facts: Vec::new(),
                 });
             }
@@ -136,8 +141,9 @@ impl Played {
             if at == 0 && pod.is_initial {
                 continue;
             }
-            let node = pod.facts.iter().rfind(|fact| fact.at <= at).map_or_else(Symbol::empty, |fact| fact.node);
-            pod.facts.push(PlayedFact { at, kind: FactKind::PodReady, value: symbol(ready), node });
+            let before = pod.facts.iter().filter(|fact| fact.at <= at && !fact.node.is_empty());
+            let node = before.max_by_key(|fact| fact.at).map_or(pod.node, |fact| fact.node);
+            pod.facts.push(PlayedFact { at, kind: FactKind::PodReady, value: symbol(ready), node, is_implied: false });
         }
     }
 }
@@ -165,26 +171,27 @@ impl NodeState {
         !self.ready.is_empty() && self.ready != "Absent"
     }
 
-    /// What became of a node. What goes with its object is no change of its own, and one that has just come was not ready before.
+    /// What became of a node. Its taints come and go with its object, and when that comes it is not ready.
     fn changes(&self, after: &Self, at: i64, facts: &mut Vec<PlayedFact>) {
-        let mut push = |kind, value| facts.push(PlayedFact { at, kind, value, node: Symbol::empty() });
-        let has_joined = !self.is_there() && matches!(after.ready.as_str(), "False" | "Unknown");
-        if self.ready != after.ready && !has_joined {
-            push(FactKind::NodeReady, after.ready);
-        }
-        if !after.is_there() {
-            return;
+        let mut add = |kind, value, is_implied| {
+            facts.push(PlayedFact { at, kind, value, node: Symbol::empty(), is_implied });
+        };
+        let has_come = !self.is_there();
+        if self.ready != after.ready {
+            add(FactKind::NodeReady, after.ready, has_come && matches!(after.ready.as_str(), "False" | "Unknown"));
         }
         let none = Self::default();
-        let before = if self.is_there() { self } else { &none };
+        let is_gone = !after.is_there();
+        let [before, after] = [self, after].map(|state| if state.is_there() { state } else { &none });
         if before.is_unschedulable != after.is_unschedulable {
-            push(FactKind::NodeUnschedulable, Symbol::new(if after.is_unschedulable { "true" } else { "false" }));
+            let value = Symbol::new(if after.is_unschedulable { "true" } else { "false" });
+            add(FactKind::NodeUnschedulable, value, is_gone);
         }
         for taint in before.taints.difference(&after.taints) {
-            push(FactKind::NodeTaint, Symbol::new(&format!("{taint}-")));
+            add(FactKind::NodeTaint, Symbol::new(&format!("{taint}-")), is_gone);
         }
         for taint in after.taints.difference(&before.taints) {
-            push(FactKind::NodeTaint, *taint);
+            add(FactKind::NodeTaint, *taint, has_come);
         }
     }
 }
@@ -204,7 +211,7 @@ fn add_life(row: Row<'_>, columns: [usize; 14], facts: &mut Vec<PlayedFact>) {
     // What a pod had at t=0 has not come about then.
     let time = |column: usize| whole(row, column).filter(|at| *at > 0 || !is_initial);
     let mut push = |at: Option<i64>, kind, value: &str| {
-        facts.extend(at.map(|at| PlayedFact { at, kind, value: Symbol::new(value), node }));
+        facts.extend(at.map(|at| PlayedFact { at, kind, value: Symbol::new(value), node, is_implied: false }));
     };
     if !is_initial {
         push(time(created), FactKind::PodCreated, "");
@@ -217,4 +224,8 @@ fn add_life(row: Row<'_>, columns: [usize; 14], facts: &mut Vec<PlayedFact>) {
     push(ended.or(time(deletion)).or(at_once), FactKind::PodDeletion, cause);
     push(time(finished), FactKind::PodFinished, text(row, phase));
     push(time(gone), FactKind::PodGone, "");
+    if !is_initial && let Some(at) = time(created) {
+        let value = Symbol::new("False");
+        facts.push(PlayedFact { at, kind: FactKind::PodReady, value, node, is_implied: true });
+    }
 }

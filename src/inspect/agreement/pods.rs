@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::played::{Played, PlayedFact, PlayedPod};
+use super::played::{BY_KUBELET, Played, PlayedFact, PlayedPod};
 use super::seen::{Seen, SeenPod, Window};
 use super::sequence::{Cost, in_order};
 use crate::arena::Symbol;
@@ -117,9 +117,10 @@ pub(super) fn pair(observed: &[ObservedFact], seen: &Seen, played: &Played, owne
             }
         }
         for (place, pod) in played.pods.iter().enumerate() {
-            let Some(first) = pod.facts.first().filter(|_| !is_taken[place]) else { continue };
-            let node = pod.facts.iter().map(|fact| fact.node).find(|node| !node.is_empty()).unwrap_or(first.node);
-            let key = owners.of_played(pod).and_then(|owner| pass.key(owner, !pod.is_initial, node));
+            if is_taken[place] || pod.facts.is_empty() {
+                continue;
+            }
+            let key = owners.of_played(pod).and_then(|owner| pass.key(owner, !pod.is_initial, pod.node));
             if let Some((_, of_play)) = key.and_then(|key| groups.get_mut(&key)) {
                 of_play.push(place);
             }
@@ -202,7 +203,7 @@ fn disagreement(observed: &[ObservedFact], seen: &SeenPod, played: &PlayedPod) -
         count += u64::from(off != Some(0));
         outside = outside.saturating_add(off.unwrap_or_default());
     }
-    let extra = is_told.iter().filter(|is_told| !**is_told).count() as u64;
+    let extra = played.facts.iter().zip(is_told).filter(|(fact, is_told)| !is_told && !fact.is_implied).count() as u64;
     cost(count + extra, outside)
 }
 
@@ -226,9 +227,13 @@ fn apart(observed: &[ObservedFact], seen: &SeenPod, played: &PlayedPod) -> Cost 
     alike.map_or_else(|| cost(NOTHING_ALIKE, 0), |(window, at)| cost_at(window, at))
 }
 
-/// Whether a fact of a play is of the kind and value that was seen; a value that nobody saw may be any.
+/// Whether a fact of a play is of the kind and value that was seen; a value that nobody saw may be any, and few records tell why a kubelet
+/// ended a pod.
 pub(super) fn is_same_change(seen: &ObservedFact, played: &PlayedFact) -> bool {
-    seen.fact.kind == played.kind && (seen.fact.value == played.value || seen.fact.value.is_empty())
+    let value = seen.fact.value;
+    let is_by_kubelet = |cause: Symbol| BY_KUBELET.contains(&cause.as_str());
+    seen.fact.kind == played.kind
+        && (value == played.value || value.is_empty() || is_by_kubelet(value) && is_by_kubelet(played.value))
 }
 
 /// The cost of an instant: how far from the bounds, and then how far from the best guess.

@@ -11,13 +11,14 @@ fn symbol(text: &str) -> Symbol {
 }
 
 fn fact(at: i64, kind: FactKind, value: &str, node: &str) -> PlayedFact {
-    PlayedFact { at, kind, value: symbol(value), node: symbol(node) }
+    PlayedFact { at, kind, value: symbol(value), node: symbol(node), is_implied: false }
 }
 
 /// A pod of the ReplicaSet `web-1` with these facts.
 fn web(name: &str, is_initial: bool, facts: Vec<PlayedFact>) -> PlayedPod {
     let [namespace, name, owner_kind, owner_name] = ["shop", name, "ReplicaSet", "web-1"].map(symbol);
-    PlayedPod { namespace, name, owner_kind, owner_name, is_of_deployment: true, is_initial, facts }
+    let node = facts.first().map_or_else(Symbol::empty, |fact| fact.node);
+    PlayedPod { namespace, name, owner_kind, owner_name, is_of_deployment: true, is_initial, node, facts }
 }
 
 /// The life of a pod that is made meanwhile.
@@ -236,4 +237,16 @@ fn what_the_scenario_does_not_have_is_named_and_missing() {
     let strangers: Vec<(&str, u64)> = found.unknown.iter().map(|of| (of.what.as_str(), of.facts)).collect();
     assert_eq!(strangers, [("ReplicaSet shop/api-9", 3), ("node n-9", 1)]);
     assert_eq!(found.worst[0], "node n-9 Ready=Unknown: seen at 10.5s, and the scenario has no such node");
+}
+
+#[test]
+fn what_comes_with_an_object_is_compared_if_it_was_seen_and_otherwise_nothing() {
+    let ready = |at, is_implied| PlayedFact { is_implied, ..fact(at, FactKind::PodReady, "False", "n-0") };
+    // A pod of a StatefulSet stops, and one of its name is made at once, which is not Ready yet.
+    let play = |facts: Vec<PlayedFact>| played(&[], vec![web("db-0", true, facts)]);
+    let both = play(vec![ready(68_000, false), ready(68_400, true)]);
+    let one = seen_of(&play(vec![ready(68_000, false)]), 1000);
+    let found = held(&both, &one);
+    assert_eq!((counts(&found), found.rows[0].played_at), ([1, 0, 0, 0, 0], Some(SimTime::from_millis(68_000))));
+    assert_eq!(counts(&held(&both, &seen_of(&both, 1000))), [2, 0, 0, 0, 0]);
 }

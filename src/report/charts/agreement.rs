@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use serde_json::Value;
 
-use super::node_heatmap::{Plot, axis};
+use super::plot::{Plot, axis};
 use super::style::{self, CALM, DIM, GOOD, INK, WARN, font, px};
 use super::{Chart, Tables};
 use crate::report::table::{Table, maybe_number, text};
@@ -39,7 +39,8 @@ struct Lane {
 fn draw(tables: &Tables) -> Option<String> {
     let (table, found) = tables.agreement.as_ref()?;
     let plot = Plot { tables, left: LEFT, width: WIDTH - LEFT - 24 };
-    let lanes: Vec<Lane> = found["kinds"].as_array()?.iter().map(|kind| lane(table, kind, &plot)).collect();
+    let kinds = found["kinds"].as_array()?.iter().filter(|kind| !kind["score"].is_null());
+    let lanes: Vec<Lane> = kinds.map(|kind| lane(table, kind, &plot)).collect();
     let score = match found["score"].as_f64() {
         Some(score) => format!("in {} of what the evidence tells of", percent(score)),
         None => "in nothing that can be told".to_owned(),
@@ -57,9 +58,10 @@ fn draw(tables: &Tables) -> Option<String> {
     })
 }
 
+/// A share to the tenth of a percent; one below all never looks like all.
 fn percent(share: f64) -> String {
-    let percent = (share * 1000.0).floor() / 10.0;
-    format!("{percent} %")
+    let tenths = (share * 1000.0).round().min(if share < 1.0 { 999.0 } else { 1000.0 });
+    format!("{} %", tenths / 10.0)
 }
 
 /// The facts of one kind, as the summary counts it.

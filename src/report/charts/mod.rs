@@ -2,6 +2,7 @@
 
 mod forecast;
 mod lines;
+mod plot;
 mod study;
 mod style;
 mod survival_matrix;

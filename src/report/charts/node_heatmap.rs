@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
+use super::plot::{Plot, axis};
+use super::style::{self, BAD, DIM, FAINT, INK, WARN, font, px};
 use super::{Chart, Tables};
 use crate::report::table::{is_true, maybe_number, number, text};
 
@@ -168,19 +169,6 @@ fn draw(tables: &Tables) -> Option<String> {
     }
 }
 
-/// What all parts of a picture need: where a moment is.
-pub(super) struct Plot<'a> {
-    pub(super) tables: &'a Tables,
-    pub(super) left: u32,
-    pub(super) width: u32,
-}
-
-impl Plot<'_> {
-    pub(super) fn x(&self, at_s: f64) -> i32 {
-        (px(self.left) + (at_s / self.tables.end_s * f64::from(px(self.width))) as u32) as i32
-    }
-}
-
 const WIDTH: u32 = 1100;
 const TOP: u32 = 44;
 const HEADING: u32 = 18;
@@ -194,10 +182,13 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
     let suffix = common_suffix(&names);
     let shown = |name: &str| label(&name[..name.len() - suffix.len()]);
     let longest = names.iter().map(|name| shown(name).chars().count()).max().unwrap_or(0) as u32;
-    let title = match suffix {
-        "" => "Node states over time".to_owned(),
-        _ => format!("Node states over time (all names end in {suffix})"),
-    };
+    let mut title = "Node states over time".to_owned();
+    if !suffix.is_empty() {
+        title.push_str(&format!(" (all names end in {suffix})"));
+    }
+    if tables.agreement.is_some() {
+        title.push_str("; black lines: when Ready or a taint was seen to change");
+    }
     let heading = |group: &Group| if group.name.is_empty() { 0 } else { HEADING };
     let height: u32 = groups.iter().map(|group| heading(group) + group.lines.len() as u32 * line_height).sum();
     let left = longest * 7 + 14;
@@ -220,7 +211,7 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
             }
         }
         axis(area, &plot, px(y) as i32)?;
-        legend(area, px(8) as i32, px(y + 44) as i32, tables.agreement.is_some())
+        legend(area, px(8) as i32, px(y + 44) as i32)
     })
 }
 
@@ -330,7 +321,7 @@ fn draw_counts(tables: &Tables, groups: &[Group], kind: &str, count: usize) -> O
             y += HEIGHT + GAP;
         }
         axis(area, &plot, px(y) as i32)?;
-        legend(area, px(8) as i32, px(y + 44) as i32, false)
+        legend(area, px(8) as i32, px(y + 44) as i32)
     })
 }
 
@@ -369,34 +360,11 @@ fn draw_census(
     Ok(())
 }
 
-pub(super) fn axis(area: &style::Area<'_>, plot: &Plot<'_>, y: i32) -> Result<(), Box<dyn std::error::Error>> {
-    let (tables, x) = (plot.tables, |at_s| plot.x(at_s));
-    for Span { from_s, to_s } in &tables.faults {
-        let corners = [(x(*from_s), y + px(2) as i32), (x(*to_s).max(x(*from_s) + px(1) as i32), y + px(8) as i32)];
-        area.draw(&Rectangle::new(corners, style::FAULT.filled()))?;
-    }
-    // Over the strip, which would hide them.
-    for line in tables.lines.iter().map(|line| x(line.span.from_s)) {
-        let mark = [(line, y + px(1) as i32), (line, y + px(9) as i32)];
-        area.draw(&PathElement::new(mark, style::CALM.stroke_width(px(1))))?;
-    }
-    let last = x(tables.end_s);
-    for at_s in style::time_marks(tables.end_s) {
-        area.draw(&PathElement::new([(x(at_s), y), (x(at_s), y + px(11) as i32)], DIM.stroke_width(px(1))))?;
-        let label = style::moment(at_s, tables.end_s);
-        // A label at the very end would be cut off.
-        let shift = if x(at_s) + px(20) as i32 > last { px(30) as i32 } else { 0 };
-        area.draw(&Text::new(label, (x(at_s) - shift, y + px(14) as i32), font(11)))?;
-    }
-    Ok(())
-}
-
-fn legend(area: &style::Area<'_>, mut x: i32, y: i32, has_seen: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn legend(area: &style::Area<'_>, mut x: i32, y: i32) -> Result<(), Box<dyn std::error::Error>> {
     let entries = State::ALL
         .iter()
         .map(|(state, name)| (state.color(), *name))
-        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "what somebody did (tick below)")])
-        .chain(has_seen.then_some((INK, "seen to change")));
+        .chain([(style::FAULT, "fault on (strip below)"), (style::CALM, "what somebody did (tick below)")]);
     for (color, name) in entries {
         let side = px(12) as i32;
         area.draw(&Rectangle::new([(x, y), (x + side, y + side)], color.filled()))?;

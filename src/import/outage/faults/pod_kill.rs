@@ -1,13 +1,15 @@
 //! Pods that were gone at once, and nobody is known to have asked for it.
 
 use super::{Confidence, Extra, Fault, Found, Hit};
-use crate::evidence::{DeletedBy, PodName, What};
+use crate::evidence::{Bounds, DeletedBy, PodName, What};
 use crate::import::outage::commands::is_operators;
 use crate::import::outage::timeline::Timeline;
 use crate::units::SimDuration;
 
 /// A pod that is gone so soon after its deletion had no grace: its kubelet would have taken longer.
 const AT_ONCE: SimDuration = SimDuration::from_millis(200);
+/// A request takes so long to be answered, at most.
+const TRAVELS: SimDuration = SimDuration::from_millis(500);
 /// Times that are less exact cannot tell it.
 const EXACT: SimDuration = SimDuration::from_millis(100);
 
@@ -43,7 +45,7 @@ fn killed(pod: PodName, timeline: &Timeline<'_>, found: &Found) -> Option<Fault>
     Some(Fault {
         kind: "PodKill",
         hit: Hit::Pod(pod),
-        begin: asked,
+        begin: Bounds { earliest: asked.earliest.earlier(TRAVELS), ..asked },
         begin_guess: None,
         end: None,
         end_guess: None,

@@ -130,6 +130,12 @@ impl Silence<'_> {
         }
         evidence.extend(traces.shut_down.first());
         evidence.extend([traces.rebooted, traces.kubelet_started, traces.gone].into_iter().flatten());
+        if let Some(gone) = traces.gone {
+            // Whoever finds the machine gone removes its Node.
+            let from = self.timeline.seen[gone].when.earliest.earlier(SLACK);
+            let is_removal = |what: &What| matches!(what, What::NodePresent { is_present: false, .. });
+            evidence.extend(self.timeline.first_of_node(self.node, from, is_removal).map(|(index, _)| index));
+        }
         evidence.extend(traces.containers.iter().take(5));
         let (kind, confidence, reason, alternatives) = self.judge(&traces, begin, end);
         if kind == "GracefulShutdown" {
@@ -337,7 +343,7 @@ impl Silence<'_> {
         }
         if traces.kubelet_started.is_some() {
             let reason = "the kubelet started anew, its containers did not".to_owned();
-            return ("KubeletStop", Likely, reason, vec!["Crash", "Partition"]);
+            return ("KubeletStop", Likely, reason, vec!["Crash", "Reboot", "Partition"]);
         }
         if by_kubelet {
             let reason = "it came back without a start of its kubelet or of a container".to_owned();

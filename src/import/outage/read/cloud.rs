@@ -29,7 +29,7 @@ const MARKS: [&str; 8] = [
     "\"CloudTrailEvent\"",
     "\"ec2.amazonaws.com\"",
     "\"currentHealthStatus\"",
-    "Microsoft.Compute/virtualMachine",
+    "\"eventTimestamp\"",
     "compute.instances.",
 ];
 
@@ -46,7 +46,10 @@ struct Told {
 /// Whether a text begins as notices do.
 pub(super) fn is(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    text.trim_start().starts_with(['{', '[']) && MARKS.iter().any(|mark| text.contains(mark))
+    let has = |field: &str| text.contains(field);
+    // Objects of clusters name their clouds, too.
+    let is_object = has("\"apiVersion\"") && has("\"metadata\"");
+    text.trim_start().starts_with(['{', '[']) && !is_object && MARKS.iter().any(|mark| has(mark))
 }
 
 /// Reads notices.
@@ -198,6 +201,11 @@ mod tests {
                 ("2026-03-01T14:09:00Z", "vm-2", Notice::Reboot, None),
             ],
         );
+    }
+
+    #[test]
+    fn objects_of_clusters_are_no_notices() {
+        assert!(!is(br#"{"apiVersion":"v1","kind":"Node","metadata":{"annotations":{"x":"\"ec2.amazonaws.com\" \"detail-type\""}}}"#));
     }
 
     #[test]

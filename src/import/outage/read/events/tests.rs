@@ -436,6 +436,8 @@ fn whoever_saved_events_they_are_read() {
         json!({"type": "ADDED", "object": one}).to_string(),
         json!({"verb": "ADDED", "event": one, "old_event": null}).to_string(),
         json!({"_index": "k", "_source": one}).to_string(),
+        json!({"jsonPayload": one, "timestamp": "2026-03-01T14:05:51Z"}).to_string(),
+        json!({"labels": {"job": "events"}, "line": one.to_string(), "timestamp": "2026-03-01T14:05:51Z"}).to_string(),
         format!("apiVersion: v1\nkind: List\nitems:\n{}", yaml_item(&one)),
         format!("---\n{}---\n# nothing\n---\n{}", yaml(&one), yaml(&one)),
     ] {

@@ -32,11 +32,13 @@ const BUFFER_LENGTH: usize = 1 << 16;
 const FORMS: &str = "evidence is: events (`kubectl get events -A -o json`), audit logs, samples of kube-state-metrics, dumps, logs of \
                      kube-controller-manager, OpenShift's monitor intervals, notices of clouds";
 
+/// Tells a record by its first bytes.
+type Is = fn(&[u8]) -> bool;
 /// Reads a record of that name into evidence.
-type Read1 = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Result<()>;
+type Reads = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Result<()>;
 
 /// By their first bytes, who reads which records; the first that knows them does.
-const READERS: &[(fn(&[u8]) -> bool, Read1)] = &[
+const READERS: &[(Is, Reads)] = &[
     (audit::is, audit::read),
     (metrics::is, metrics::read),
     (intervals::is, intervals::read),

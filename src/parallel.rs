@@ -76,6 +76,18 @@ impl Threads {
         Ok(Self {})
     }
 
+    /// How many there are.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn count(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// One.
+    #[cfg(not(feature = "parallel"))]
+    pub(crate) fn count(&self) -> usize {
+        1
+    }
+
     /// Does this on them.
     #[cfg(feature = "parallel")]
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {

@@ -63,17 +63,36 @@ function change([before, after]) {
 export function showFindings({ forecast, patches }) {
   const body = byId("findings-body");
   const words = new Map(forecast.fixes.map((/** @type {any} */ of) => [of.fix, of.words]));
-  const { findings, dropped } = forecast;
+  const { findings, dropped, unhelped } = forecast;
   const tried = dropped.map((/** @type {any} */ of) => el("li", {}, `${words.get(of.fix) ?? of.fix}: `, el("span", { class: "muted" }, of.workloads > 0 ? `tried on ${counted(of.workloads, "workload")}; ` : "", of.why)));
   fill(body,
-    forecast.units.length === 0 ? el("p", {}, "There is nobody whom anything could hurt.") : findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together."),
+    forecast.units.length === 0 && !forecast.without_controller ? el("p", {}, "There is nobody whom anything could hurt.") : findings.length === 0 ? el("p", {}, forecast.plays_left_out > 0 ? "Not known: it was ended before changes could be tried, or confirmed." : "Nothing was found that a change would mend.") : el("p", { class: "muted" }, "Each change was made and played on the same failures and incidents; minutes a year, with intervals of 95 %. What it costs and saves are lost traffic and planned work that waits in vain, together. " + yearsText(forecast)),
     findings.map((/** @type {any} */ finding, /** @type {number} */ at) => card(finding, forecast.incidents, patches[finding.patch], words, at < OPEN)),
+    unhelped.length > 0 ? showUnhelped(unhelped, words) : "",
     tried.length > 0 ? el("details", { id: "dropped" }, el("summary", {}, `${counted(tried.length, "change")} tried and not recommended`), el("ul", { class: "plain" }, tried)) : "");
+}
+
+/** Which years the figures are of. @param {any} forecast */
+export function yearsText({ years }) {
+  const same = `All figures of a year are of the same ${counted(years.played, "play")}`;
+  return years.chosen_by > 0 ? `${same}; changes were chosen by ${counted(years.chosen_by, "other", "others")}.` : `${same}.`;
+}
+
+/** Incidents against which nothing that was tried helps. @param {any[]} unhelped @param {Map<string, string>} words */
+function showUnhelped(unhelped, words) {
+  const what = (/** @type {string[]} */ tried) => (tried.length > 0 ? `tried: ${tried.map((fix) => words.get(fix) ?? fix).join("; ")}` : "no change makes a difference there");
+  const row = (/** @type {any} */ of) => el("li", {}, named(of.label), ` costs ${counted(of.hurt, "service or workload", "services and workloads")} ${minutesText(of.cost_min)}: `, el("span", { class: "muted" }, what(of.tried)));
+  return el("details", { id: "unhelped", open: true }, el("summary", {}, "Nothing helps against ", named(unhelped[0].label), unhelped.length > 1 ? ` and ${counted(unhelped.length - 1, "incident more", "incidents more")}` : ""), el("ul", { class: "plain" }, unhelped.map(row)));
 }
 
 /** Whether a mean can be told from nothing. @param {Interval} interval */
 function isTold({ low, high }) {
   return low !== null && high !== null && (low > 0 || high < 0);
+}
+
+/** What another change saves, where changes were chosen. @param {number} share */
+function shareText(share) {
+  return share >= 0.005 ? `which saved ${Math.round(100 * share)} % of the cost` : "which helps in single incidents";
 }
 
 /** @param {any} finding @param {any[]} incidents @param {[string, string] | undefined} patch @param {Map<string, string>} words @param {boolean} isOpen */
@@ -87,13 +106,14 @@ function card(finding, incidents, patch, words, isOpen) {
     ...(isTold(others) ? [{ label: "and saves everybody else", interval: others, isOut: others.mean < 0 }] : []),
   ];
   const facts = [
-    ["worst spared", worst ? `${worst.label}: ${minutesText(worst.lost_min)} → ${minutesText(finding.worst_after_min)}` : null],
+    ["worst spared", worst ? `${worst.label}: ${minutesText(worst.cost_min)} → ${minutesText(finding.worst_after_min)}` : null],
     ["it takes", finding.takes ?? "nothing"],
     ["evictions", change(saved.evictions_per_year)],
     ["needless ones", change(saved.needless_evictions_per_year)],
     ["drains that wait in vain", change(saved.blocked_per_year)],
-    ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, by ${minutesText(of.saved_min_per_year)} a year to ${of.units} of them`).join("; ") || null],
-    ["proof", finding.is_confirmed ? "played by itself on seeds that had no part in choosing it" : "not confirmed on new seeds: the budget was used up"],
+    ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, ${shareText(of.share)} of ${of.units} of them`).join("; ") || null],
+    ["in no sum", finding.is_apart ? "what never comes back is told apart from what everybody else costs" : null],
+    ["proof", finding.is_confirmed ? "played by itself in years that had no part in choosing it" : "not confirmed in new years: the budget was used up"],
   ].filter(([, value]) => value !== null);
   return el("details", { class: "choice", open: isOpen },
     el("summary", {}, `${finding.rank}. `, named(finding.finding, "strong"), " ", el("span", { class: "choice-changes" }, finding.words)),
@@ -101,24 +121,24 @@ function card(finding, incidents, patch, words, isOpen) {
       el("div", {}, forest("minutes a year", rows, null, minutesSpread)),
       el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, named(/** @type {string} */ (value)))]))),
     el("p", {}, el("span", { class: "muted" }, "Who: "), nameList(finding.units, "services and workloads")),
+    finding.by_hand ? el("p", {}, el("strong", {}, "By hand: "), finding.by_hand) : "",
     patch ? el("div", { class: "beside patches" },
-      el("div", {}, copyable("As kubectl lines", patch[0])),
+      finding.by_hand ? "" : el("div", {}, copyable("As kubectl lines", patch[0])),
       patch[1] ? el("details", {}, el("summary", {}, "As YAML"), copyable("As YAML", patch[1])) : "") : "",
     line ? el("details", {}, el("summary", {}, `Its story: ${worst.label}, as a run with a page of its own`), copyable("In the directory of this page", line)) : "");
 }
 
 /** The changes one after the other. @param {any} forecast */
-export function showTogether({ together, fixes, lost_min_per_year: lost, blocked_min_per_year: blocked }) {
+export function showTogether(forecast) {
+  const { together, fixes, cost_min_per_year: before } = forecast;
   const words = new Map(fixes.map((/** @type {any} */ of) => [of.fix, of.words]));
   const body = byId("together-body");
   if (together.length === 0) {
     fill(body, el("p", { class: "muted" }, "There is nothing to put together."));
     return;
   }
-  // Of the sum only the mean is known where planned work waits as well.
-  const before = blocked.mean > 0 ? { mean: lost.mean + blocked.mean, low: null, high: null, widened: false } : lost;
   const rows = [{ label: "as it is", interval: before }, ...together.map((/** @type {any} */ step) => ({ label: `+ ${words.get(step.fix) ?? step.fix}`, mark: step.takes ? `for ${step.takes} in all` : "", interval: step.cost, isStrong: true }))];
   fill(body,
-    el("p", { class: "muted" }, "The changes one after the other, the most saving for what it takes first, as long as the next one still gains; what everything costs then, confirmed on new seeds."),
+    el("p", { class: "muted" }, "The changes one after the other, the most saving for what it takes first, as long as the next one still gains; what everything costs then, lost traffic and planned work that waits in vain. " + yearsText(forecast)),
     forest("minutes a year of all services and workloads", rows, before.mean, minutesSpread));
 }

@@ -5,7 +5,7 @@ import { byId, el, fill, named } from "./dom.js";
 import { argument, count, counted, lasting } from "./format.js";
 import { copyable, fillTiles, listing } from "./listing.js";
 import { begin, listenToTheme, painted } from "./shell.js";
-import { minutesSpread, minutesText, nameList, showFindings, showTogether } from "./findings.js";
+import { minutesSpread, minutesText, nameList, showFindings, showTogether, yearsText } from "./findings.js";
 
 /** The parts of a recovery as forecast.json names them; each with its words, its color among those of a run's page, and what it is. */
 const PARTS = /** @type {const} */ ([
@@ -50,8 +50,15 @@ function percentText(availability) {
   return `${(100 * availability).toFixed(3)} %`;
 }
 
+/** What never comes back is in no other figure. @param {any} apart */
+function apartLine(apart) {
+  const pods = new Set(apart.units.flatMap((/** @type {any} */ unit) => unit.workloads)).size;
+  const names = apart.units.map((/** @type {any} */ unit) => unit.unit);
+  return el("p", { class: "tone-bad" }, `${counted(pods, "pod without a controller never comes", "pods without a controller never come")} back once lost: ${minutesSpread(apart.lost_min_per_year)} min a year more, in no other figure: `, nameList(names, "of them"));
+}
+
 /** @param {any} forecast */
-function showUnits({ units }) {
+function showUnits({ units, without_controller: apart }) {
   const body = byId("units-body");
   const faults = [...new Set(units.flatMap((/** @type {any} */ unit) => Object.keys(unit.lost_min_per_year_by_fault)))].sort();
   const sumOf = (/** @type {any} */ unit) => faults.reduce((sum, fault) => sum + (unit.lost_min_per_year_by_fault[fault] ?? 0), 0);
@@ -64,6 +71,7 @@ function showUnits({ units }) {
   const byPhase = (/** @type {any} */ unit) => bar(PARTS.map(([key, name, at]) => ({ share: unit.share_by_phase[key] ?? 0, className: `phase-${at}`, title: `${name} ${Math.round(100 * (unit.share_by_phase[key] ?? 0))} %` })), 150);
   fill(body,
     el("p", { class: "muted" }, "Each service with the workloads behind it, and each workload that no service leads to; what costs most first. Kinds of failure were played by themselves, so that they need not add up to all of them together."),
+    apart ? apartLine(apart) : "",
     faults.length > 0 ? el("p", { class: "legend" }, "Lost by: ", faults.map((fault, at) => el("span", { class: `key tint-${at % TINTS}` }, named(fault)))) : "",
     used.length > 0 ? el("p", { class: "legend" }, "What pods that were lost were missed for: ", used.map(([, name, at, meaning]) => el("span", { class: `key phase-key-${at}`, title: meaning }, name))) : "",
     listing("Services and workloads", withContent(units, [
@@ -75,7 +83,7 @@ function showUnits({ units }) {
       { name: "worst year", title: "of those played, minutes lost", right: true, cell: (unit) => minutesText(unit.worst_year_min), by: (unit) => unit.worst_year_min },
       { name: "lost by", cell: byFault, by: sumOf },
       { name: "missed for", cell: byPhase, by: (unit) => unit.share_by_phase.wait ?? 0 },
-      { name: "worst incident", cell: (unit) => (unit.worst ? [named(unit.worst.label), el("span", { class: "muted" }, ` ${minutesText(unit.worst.lost_min)}`)] : "none"), by: (unit) => unit.worst?.lost_min ?? 0 },
+      { name: "worst incident", cell: (unit) => (unit.worst ? [named(unit.worst.label), el("span", { class: "muted" }, ` ${minutesText(unit.worst.cost_min)}`)] : "none"), by: (unit) => unit.worst?.cost_min ?? 0 },
     ]), units, { limit: 20 }));
 }
 
@@ -109,14 +117,16 @@ function showIncidents({ incidents, left_out: left, plays_left_out: unplayed }) 
 }
 
 /** @param {any} forecast */
-function showStands({ stands_on: of, years, plays }) {
+function showStands(forecast) {
+  const { stands_on: of, years, plays, left_out: left } = forecast;
   const body = byId("stands-body");
   const objects = Object.entries(of.objects).map(([kind, number]) => `${count(/** @type {number} */ (number))} ${kind}`).join(", ");
   fill(body,
-    el("p", {}, `${objects}; ${counted(of.zones, "zone")}. ${counted(plays, "play")}; of them ${count(years.played)} as the cluster is, of ${lasting(years.length_d * 86_400_000)} each, count random failures.`),
+    el("p", {}, `${objects}; ${counted(of.zones, "zone")}. ${counted(plays, "play")}; of ${lasting(years.length_d * 86_400_000)} each are those of random failures. ${yearsText(forecast)}`),
     of.unread.length > 0 ? el("p", { class: "tone-bad" }, "Not read: ", named(of.unread.join(", "))) : "",
     of.unscheduled > 0 ? el("p", { class: "tone-bad" }, `${counted(of.unscheduled, "pod has", "pods have")} no node before anything happens.`) : "",
     of.down.length > 0 ? el("p", { class: "tone-bad" }, "Not serving before anything happens, so that nothing is counted there: ", nameList(of.down, "")) : "",
+    left.length > 0 ? listing("Not played", [{ name: "not played", cell: (row) => named(row), by: (row) => row }], left, { limit: 40 }) : "",
     of.assumed.length > 0 ? listing("Assumptions", [
       { name: "assumed", cell: (row) => [named(row.text), row.count > 1 ? el("span", { class: "muted" }, ` (${count(row.count)})`) : ""], by: (row) => row.text },
       { name: "what it changes", cell: (row) => named(row.effect), by: (row) => row.effect },
@@ -128,18 +138,19 @@ function showStands({ stands_on: of, years, plays }) {
 function ofOne(finding, isCut) {
   if (!finding) return { label: "changes that help", value: isCut ? "not known" : "none" };
   const saved = minutesSpread(finding.saved_min_per_year.cost);
-  return { label: "the change saves", value: `${saved.replace(/ \[.*/, "")} min`, note: `${saved.replace(/^\S+ ?/, "")} a year` };
+  return { label: "the change saves", value: `${saved.replace(/ \[.*/, "")} min`, note: `${saved.replace(/^\S+ ?/, "")} of ${minutesSpread(finding.cost_min_per_year)} a year` };
 }
 
 /** @param {any} forecast */
-function showForecastTiles({ lost_min_per_year: lost, metrics, findings, together, units, plays_left_out: leftOut }) {
+function showForecastTiles({ cost_min_per_year: cost, lost_min_per_year: lost, blocked_min_per_year: blocked, metrics, findings, together, units, plays_left_out: leftOut }) {
   const last = together[together.length - 1];
   const worst = units[0];
-  const before = minutesSpread(lost);
+  const before = minutesSpread(cost);
+  const parts = blocked.mean > 0 ? `: ${minutesText(lost.mean)} lost, ${minutesText(blocked.mean)} of waiting` : "";
   const isCut = leftOut > 0;
   const tiles = [
-    { label: "lost traffic a year, in all", value: `${before.replace(/ \[.*/, "")} min`, note: before.replace(/^\S+ ?/, ""), isBad: lost.mean >= 1 },
-    last ? { label: "with all changes", value: `${minutesSpread(last.cost).replace(/ \[.*/, "")} min`, note: `${minutesSpread(last.cost).replace(/^\S+ ?/, "")}${metrics.blocked_per_year > 0 ? " with planned work that waits" : ""}` } : ofOne(findings[0], isCut),
+    { label: blocked.mean > 0 ? "lost traffic and waiting in vain a year" : "lost traffic a year, in all", value: `${before.replace(/ \[.*/, "")} min`, note: before.replace(/^\S+ ?/, "") + parts, isBad: cost.mean >= 1 },
+    last ? { label: "with all changes", value: `${minutesSpread(last.cost).replace(/ \[.*/, "")} min`, note: minutesSpread(last.cost).replace(/^\S+ ?/, "") } : ofOne(findings[0], isCut),
     { label: "findings", value: count(findings.length), note: findings.length > 0 ? `the first: ${findings[0].words}` : "" },
     { label: "planned work waits in vain", value: metrics.blocked_per_year === null ? "not known" : `${count(Math.round(metrics.blocked_per_year))} a year`, isBad: metrics.blocked_per_year > 0 },
   ];
@@ -169,7 +180,7 @@ async function start() {
   showUnits(forecast);
   showIncidents(forecast);
   showStands(forecast);
-  const isCut = forecast.plays_left_out > 0 && forecast.asked.plays === null;
+  const isCut = forecast.is_stopped === true;
   fill(byId("again-body"),
     el("p", {}, isCut ? "This forecast was stopped by time, so that the same command may play more or less:" : "The same input gives the same bytes:"),
     copyable("The command", commandOf(forecast)));

@@ -19,6 +19,7 @@ import { showTimeline } from "./timeline.js";
 import { showCluster } from "./cluster.js";
 import { showSearch, showStories } from "./stories.js";
 import { showCosts } from "./costs.js";
+import { showAgreement } from "./agreement.js";
 import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./tables.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -179,7 +180,7 @@ async function start() {
   // Paper has another width.
   matchMedia("print").addEventListener("change", () => dispatchEvent(new Event("resize")));
   await painted();
-  const [causeTable, events, services, traps, notModelled] = await Promise.all(["causes", "events", "services", "traps", "not-modelled"].map(loadTable));
+  const [causeTable, events, services, traps, notModelled, agreement] = await Promise.all(["causes", "events", "services", "traps", "not-modelled", "agreement"].map(loadTable));
   Object.assign(tables, { causes: causeTable, events, services, traps });
   timeline.addProcedures(procedureBars(events, end));
   const teller = tellerOf(tables, model, summary, timers);
@@ -191,6 +192,7 @@ async function start() {
   const known = new Set(keys);
   for (const said of document.querySelectorAll(".verdict li .said > bdi")) linkNames(said, (key) => known.has(key));
   showEvents(events, known, view, timeline);
+  showAgreement(agreement, summary, known, view);
   showNotModelled(notModelled);
   Object.assign(globalThis.kubesquall, { keys: () => keys });
   showStories(teller, view);

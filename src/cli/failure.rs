@@ -78,7 +78,7 @@ fn with_flags(advice: Advice) -> String {
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         let advice = match &error {
-            OutputError::NotOurs(_) => "; choose another --out, or --force to replace it",
+            OutputError::NotOurs(..) => "; choose another --out, or --force to replace it",
             OutputError::InTheWay(_) => "; move it, or choose another --out",
             OutputError::NoPlace(_) | OutputError::Holds { .. } => "; choose another --out",
             OutputError::Busy(_) => "; wait for it, or choose another --out",

@@ -40,9 +40,9 @@ pub(super) struct ForecastArgs {
     /// Make so many plays at most, the most telling first; the same number gives the same bytes
     #[arg(long, value_name = "N")]
     plays: Option<u64>,
-    /// Play so many years of random failures
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(2..=1000))]
-    years: u64,
+    /// Play so many years of random failures [default: 24, fewer if a budget does not allow for them]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
+    years: Option<u64>,
     /// Add years until the interval of the whole cost is at most this share of it wide on either side, such as 0.1
     #[arg(long, value_name = "SHARE")]
     precision: Option<f64>,
@@ -109,10 +109,16 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
     stop_at_ctrl_c();
     let is_time_up = || arguments.budget.is_some_and(|budget| started.elapsed().as_secs_f64() >= budget.as_secs_f64());
     let is_over = || IS_STOPPED.load(Ordering::Relaxed) || is_time_up();
-    let mut options = ForecastOptions::new().progress(&bar).years(arguments.years).until(&is_over);
+    let mut options = ForecastOptions::new().progress(&bar).until(&is_over);
     options = options.resume(arguments.resume);
     if let Some(plays) = arguments.plays {
         options = options.plays(plays);
+    }
+    if let Some(years) = arguments.years {
+        options = options.years(years);
+    }
+    if let Some(time) = arguments.budget {
+        options = options.budget(time);
     }
     if let Some(share) = arguments.precision {
         options = options.precision(share);
@@ -121,6 +127,7 @@ pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Fail
         options = options.threads(jobs);
     }
     let (outcome, place) = forecast.work_out_to(place, &options, &writing)?;
+    drop(bar);
     let failed: Vec<String> =
         arguments.fail_on.iter().filter_map(|condition| condition.failure(&outcome.results)).collect();
     match arguments.output {

@@ -5,6 +5,7 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "the help of arguments names what stands in their places")]
 
+mod agreement_text;
 mod decision_text;
 mod documents;
 mod failure;

@@ -6,10 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::Ending;
 use super::failure::Failure;
-use super::formats::Formats;
+use super::formats::{Evidence, Formats, Sampling};
 use super::ui::Ui;
 use crate::facade::Report;
-use crate::model::yaml_text;
 use crate::units::counted;
 
 /// Rebuild the page and the charts of a finished run, study, plan or forecast from its files
@@ -26,6 +25,8 @@ pub(super) struct ReportArgs {
     /// What to print of a run
     #[arg(short, long, value_enum)]
     output: Option<ReportOutput>,
+    #[command(flatten)]
+    sampling: Sampling,
 }
 
 /// What goes to standard output.
@@ -34,10 +35,28 @@ enum ReportOutput {
     /// What happened to the objects: a List of v1 Events, which kubectl reads
     #[value(name = "events.yaml")]
     EventsYaml,
+    /// What was asked of the API server, as it logs it for audit: a line of JSON a request
+    #[value(name = "audit.jsonl")]
+    AuditJsonl,
+    /// What kube-state-metrics said, as Prometheus answers a query of a range: samples, one a --step
+    #[value(name = "metrics.json")]
+    MetricsJson,
+}
+
+impl ReportOutput {
+    fn evidence(self) -> Evidence {
+        match self {
+            Self::EventsYaml => Evidence::Events,
+            Self::AuditJsonl => Evidence::Audit,
+            Self::MetricsJson => Evidence::Metrics,
+        }
+    }
 }
 
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
+    let evidence = arguments.output.map(ReportOutput::evidence);
+    arguments.sampling.check(evidence)?;
     let report = Report::open(dir)?;
     if let Some(trace) = &arguments.trace {
         report.write_trace(trace)?;
@@ -49,9 +68,8 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     let count = counted(charts.drawn.len(), "chart", "charts");
     ui.note(format_args!("{count} in {}", dir.join("charts").display()));
     ui.note(format_args!("the page is {}", dir.join("report.html").display()));
-    match arguments.output {
-        None => {}
-        Some(ReportOutput::EventsYaml) => ui.data(&yaml_text::document(&report.events()?))?,
+    if let Some(evidence) = evidence {
+        arguments.sampling.print(&report, evidence, ui)?;
     }
     Ok(Ending::Done)
 }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Ending;
+use super::agreement_text;
 use super::documents;
 use super::failure::{self, Failure};
-use super::formats::Formats;
+use super::formats::{Evidence, Formats, Sampling};
 use super::intake;
 use super::places;
 use super::summary;
 use super::ui::Ui;
-use crate::facade::{Error, LoadOptions, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
-use crate::model::yaml_text;
+use crate::facade::{Error, LoadOptions, Observations, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -42,6 +42,11 @@ pub(super) struct RunArgs {
     /// End earlier than the scenario says, such as at 10m
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     until: Option<SimDuration>,
+    /// Hold the run against what was seen of the real cluster: a table of facts, as `import outage` writes it
+    ///
+    /// Each fact that was seen stands beside the play's: the same within the bounds of the evidence, at another time, missing or extra.
+    #[arg(long, value_name = "FILE")]
+    observed: Option<PathBuf>,
     /// Write a trace as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -64,6 +69,8 @@ pub(super) struct RunArgs {
     /// What to print
     #[arg(short, long, value_enum, default_value_t = RunOutput::Text)]
     output: RunOutput,
+    #[command(flatten)]
+    sampling: Sampling,
 }
 
 /// The form of what goes to standard output.
@@ -76,17 +83,36 @@ enum RunOutput {
     /// What happened to the objects: a List of v1 Events, which kubectl reads
     #[value(name = "events.yaml")]
     EventsYaml,
+    /// What was asked of the API server, as it logs it for audit: a line of JSON a request
+    #[value(name = "audit.jsonl")]
+    AuditJsonl,
+    /// What kube-state-metrics said, as Prometheus answers a query of a range: samples, one a --step
+    #[value(name = "metrics.json")]
+    MetricsJson,
+}
+
+impl RunOutput {
+    /// What of it is evidence of the run.
+    fn evidence(self) -> Option<Evidence> {
+        match self {
+            Self::Text | Self::Json => None,
+            Self::EventsYaml => Some(Evidence::Events),
+            Self::AuditJsonl => Some(Evidence::Audit),
+            Self::MetricsJson => Some(Evidence::Metrics),
+        }
+    }
 }
 
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-fn duration(text: &str) -> Result<SimDuration, String> {
+pub(super) fn duration(text: &str) -> Result<SimDuration, String> {
     SimDuration::parse_with_days(text).map_err(|error| error.to_string())
 }
 
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
+    arguments.sampling.check(arguments.output.evidence())?;
     let path = documents::find(&arguments.scenario, DocumentKind::Scenario)?;
     let mut scenario = Scenario::load_with(&path, &load_options(arguments))?;
     if arguments.until == Some(SimDuration::ZERO) {
@@ -109,6 +135,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     if let Some(trace) = &arguments.trace {
         expect_place_of_trace(trace)?;
     }
+    let observed = arguments.observed.as_ref().map(Observations::load).transpose()?;
     let bar = ui.bar();
     let options = PlayOptions::new().sample(arguments.sample.unwrap_or(SimDuration::ZERO)).progress(&bar);
     let outcome = if arguments.verify {
@@ -117,6 +144,10 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         outcome
     } else {
         scenario.settle().play_with(scenario.seed(), &options)
+    };
+    let outcome = match &observed {
+        Some(observed) => outcome.held_against(observed)?,
+        None => outcome,
     };
     let written = outcome.write_into(out, &writing)?;
     if let Some(trace) = &arguments.trace {
@@ -132,15 +163,17 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Result<(), Failure> {
     let (scenario, observed) = (outcome.scenario().resolved(), &outcome.observed);
-    match arguments.output {
-        RunOutput::Json => ui.data(&outcome.summary_json())?,
-        RunOutput::EventsYaml => ui.data(&yaml_text::document(&written.events()?))?,
-        RunOutput::Text if ui.is_quiet => {}
-        RunOutput::Text => {
+    match arguments.output.evidence() {
+        Some(evidence) => arguments.sampling.print(written, evidence, ui)?,
+        None if arguments.output == RunOutput::Json => ui.data(&outcome.summary_json())?,
+        None if ui.is_quiet => {}
+        None => {
             let unread = intake::unread(&scenario.input, ui.stdout);
             let text = summary::text(scenario, observed, &outcome.expectations, written.dir(), ui.stdout);
             let unsettled = intake::unsettled(&outcome.storms, ui.stdout);
-            ui.out(&format!("{unread}{unsettled}{text}{}", intake::assumed(scenario, ui.stdout)))?;
+            let agreement = outcome.agreement_in_full().map(|found| agreement_text::text(found, ui.stdout));
+            let agreement = agreement.unwrap_or_default();
+            ui.out(&format!("{unread}{unsettled}{text}{agreement}{}", intake::assumed(scenario, ui.stdout)))?;
         }
     }
     if ui.is_quiet || arguments.output != RunOutput::Text {

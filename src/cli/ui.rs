@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serializer as _;
@@ -17,20 +17,63 @@ use crate::study::Progress;
 /// Problems that are drawn; the rest is counted.
 const PROBLEMS_MAX: usize = 30;
 
-/// Bars on a terminal, one after the other; nothing when piped.
+/// Seconds between two lines that say how far something has got where there is no terminal.
+const LINE_S: f64 = 10.0;
+
+/// Bars on a terminal, one after the other, or one of the whole where its size is known; when piped, a line now and then of the whole.
 pub(super) struct Bar<'a> {
     ui: &'a Ui,
     shown: Mutex<Option<ProgressBar>>,
+    whole: Mutex<Whole>,
+}
+
+/// How far the whole has got.
+#[derive(Debug, Default)]
+struct Whole {
+    began_at: Option<Instant>,
+    /// Of the part that is under way.
+    what: String,
+    steps: u64,
+    done: u64,
+    /// It is not taken back where more turns out to be left.
+    share: f64,
+    told_at_s: f64,
+}
+
+impl Whole {
+    /// How many seconds are left: as long for each piece of work as those took that are done.
+    fn left_s(elapsed_s: f64, done: u64, left: u64) -> f64 {
+        if done == 0 { f64::INFINITY } else { elapsed_s * left as f64 / done as f64 }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line measures real time, for those who wait")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 impl Bar<'_> {
     fn shown(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn of_whole(&self) -> MutexGuard<'_, Whole> {
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Progress for Bar<'_> {
     fn begin(&self, steps: u64, done: u64, what: &str) {
+        let mut whole = self.of_whole();
+        whole.began_at.get_or_insert_with(now);
+        (whole.steps, whole.done) = (steps, done.min(steps));
+        what.clone_into(&mut whole.what);
+        if whole.share > 0.0
+            && let Some(bar) = &*self.shown()
+        {
+            bar.set_message(what.to_owned());
+            return;
+        }
         let bar = self.ui.progress(steps, what);
         bar.set_position(done.min(steps));
         // What an earlier sweep has played took none of this one's time.
@@ -39,16 +82,72 @@ impl Progress for Bar<'_> {
     }
 
     fn advance(&self) {
-        if let Some(bar) = &*self.shown() {
+        let mut whole = self.of_whole();
+        whole.done += 1;
+        if whole.share == 0.0
+            && let Some(bar) = &*self.shown()
+        {
             bar.inc(1);
         }
     }
 
+    fn whole(&self, done: u64, left: u64) {
+        let mut whole = self.of_whole();
+        let elapsed_s = whole.began_at.map_or(0.0, |began_at| began_at.elapsed().as_secs_f64());
+        let left_s = Whole::left_s(elapsed_s, done, left);
+        whole.share = whole.share.max(done as f64 / (done + left).max(1) as f64);
+        let eta = words_of_seconds(left_s);
+        if let Some(bar) = &*self.shown() {
+            const STEPS: f64 = 1000.0;
+            if bar.length() != Some(STEPS as u64) || bar.prefix().is_empty() {
+                bar.set_length(STEPS as u64);
+                bar.set_style(style("{msg} {wide_bar} {percent:>3} % {prefix}"));
+            }
+            bar.set_prefix(eta.clone());
+            bar.set_position((STEPS * whole.share) as u64);
+        }
+        if elapsed_s - whole.told_at_s >= LINE_S && !io::stderr().is_terminal() {
+            whole.told_at_s = elapsed_s;
+            let Whole { what, steps, done, share, .. } = &*whole;
+            self.ui.note(format_args!("{:.0} %: {what}, {done} of {steps}; {eta} left", 100.0 * share));
+        }
+    }
+
     fn end(&self) {
+        if self.of_whole().share > 0.0 {
+            return;
+        }
         if let Some(bar) = self.shown().take() {
             bar.finish_and_clear();
         }
     }
+
+    fn warn(&self, text: &str) {
+        self.ui.warning(text);
+    }
+}
+
+impl Drop for Bar<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = self.shown().take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// `40 s`, `3 min`: no more exact than an estimate is.
+fn words_of_seconds(seconds: f64) -> String {
+    match seconds {
+        left if !left.is_finite() => "nobody knows how much".to_owned(),
+        left if left < 10.0 => "a few s".to_owned(),
+        left if left < 95.0 => format!("about {:.0} s", (left / 10.0).round() * 10.0),
+        left if left < 5700.0 => format!("about {:.0} min", (left / 60.0).round()),
+        left => format!("about {:.1} h", left / 3600.0),
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
 /// How to talk to the user.
@@ -119,6 +218,13 @@ impl Ui {
         self.err(format_args!("{text}\n"));
     }
 
+    /// Says what is no problem of a text, but may not be what its user expects; only if warnings are wanted.
+    pub(super) fn warning(&self, text: &str) {
+        if !self.is_quiet {
+            self.err(format_args!("{} {text}\n", self.colored("warning:", "1;33")));
+        }
+    }
+
     /// Shows problems; warnings only if they are wanted.
     pub(super) fn diagnostics(&self, diagnostics: &Diagnostics, sources: &Sources) {
         if diagnostics.is_empty() || (self.is_quiet && !diagnostics.has_errors()) {
@@ -145,9 +251,13 @@ impl Ui {
     }
 
     fn error_word(&self, word: &str) -> String {
+        self.colored(word, "1;31")
+    }
+
+    fn colored(&self, word: &str, codes: &str) -> String {
         match self.stderr {
             Style::Plain => word.to_owned(),
-            Style::Colored => format!("\u{1b}[1;31m{word}\u{1b}[0m"),
+            Style::Colored => format!("\u{1b}[{codes}m{word}\u{1b}[0m"),
         }
     }
 
@@ -159,16 +269,14 @@ impl Ui {
 
     /// Shows how far something has got.
     pub(super) fn bar(&self) -> Bar<'_> {
-        Bar { ui: self, shown: Mutex::default() }
+        Bar { ui: self, shown: Mutex::default(), whole: Mutex::default() }
     }
 
     fn progress(&self, length: u64, what: &str) -> ProgressBar {
         let is_shown = !self.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(length), target);
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {eta:>4}")
-            .expect("the template is well formed");
-        bar.set_style(style);
+        bar.set_style(style("{msg} {wide_bar} {percent:>3} % {eta:>4}"));
         bar.set_message(what.to_owned());
         if is_shown {
             bar.enable_steady_tick(Duration::from_millis(200));

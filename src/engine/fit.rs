@@ -3,8 +3,14 @@
 //! A length that had not ended when the observation did is *censored*: it lasted at least so long. Leaving such lengths out, or
 //! taking them for whole ones, makes rare failures look frequent.
 
+mod intervals;
+mod nonparametric;
+
+pub use intervals::{Bounds, Goodness, IntervalFit, fit_intervals, goodness};
+pub use nonparametric::quantiles;
+
 use super::distribution::Distribution;
-use super::special::{NORMAL_P99, gamma_cdf};
+use super::special::{NORMAL_P99, gamma_survival};
 use crate::units::SimDuration;
 
 /// A length of time that was observed.
@@ -71,7 +77,7 @@ impl Family {
 }
 
 /// A family with the logarithms of its parameters, but for the lognormal's first, which is the logarithm's mean itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
     family: Family,
     first: f64,
@@ -103,7 +109,7 @@ impl Candidate {
             Family::Exponential => libm::exp(-x / a),
             Family::Weibull => libm::exp(-libm::exp(a * (libm::log(x) - self.second))),
             Family::Lognormal => 0.5 * libm::erfc((libm::log(x) - self.first) / b / std::f64::consts::SQRT_2),
-            Family::Gamma => 1.0 - gamma_cdf(a, x / b),
+            Family::Gamma => gamma_survival(a, x / b),
         }
     }
 
@@ -179,7 +185,7 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
     let found = match family {
         // The only one whose best parameter is a formula also for lengths that have not ended.
         Family::Exponential => start,
-        _ => climb(start, |point| candidate(point).log_likelihood(observations)),
+        _ => climb(start, Ascent::WHOLE, |point| candidate(point).log_likelihood(observations)),
     };
     let best = candidate(found);
     let log_likelihood = best.log_likelihood(observations);
@@ -197,26 +203,39 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
     })
 }
 
+/// How a highest point is looked for: how large each simplex is at first, and how small when it is done.
+#[derive(Clone, Copy, Debug)]
+struct Ascent {
+    sizes: &'static [f64],
+    done: f64,
+}
+
+impl Ascent {
+    /// From a guess; begun twice, so that a simplex that has collapsed too early recovers.
+    const WHOLE: Self = Self { sizes: &[0.7, 0.05], done: 1e-10 };
+    /// From a point that is near, to a few digits.
+    const NEAR: Self = Self { sizes: &[0.1], done: 1e-4 };
+}
+
 /// The point near `start` at which a function of two variables is highest.
 ///
 /// # Source
 ///
-/// Nelder and Mead, A simplex method for function minimization, The Computer Journal 7 (1965), begun twice, so that a simplex that
-/// has collapsed too early recovers.
-fn climb(start: (f64, f64), height: impl Fn((f64, f64)) -> f64) -> (f64, f64) {
+/// Nelder and Mead, A simplex method for function minimization, The Computer Journal 7 (1965).
+fn climb(start: (f64, f64), ascent: Ascent, height: impl Fn((f64, f64)) -> f64) -> (f64, f64) {
     let worth = |point: (f64, f64)| {
         let value = height(point);
         if value.is_nan() { f64::NEG_INFINITY } else { value }
     };
     let mut best = start;
-    for size in [0.7, 0.05] {
+    for size in ascent.sizes {
         let corners = [best, (best.0 + size, best.1), (best.0, best.1 + size)];
         let mut simplex = corners.map(|point| (worth(point), point));
         for _ in 0..400 {
             simplex.sort_by(|a, b| b.0.total_cmp(&a.0));
             let [(high, top), (middle, second), (low, bottom)] = simplex;
             let spread = (top.0 - bottom.0).abs().max((top.1 - bottom.1).abs());
-            if spread < 1e-10 {
+            if spread < ascent.done {
                 break;
             }
             let center = (f64::midpoint(top.0, second.0), f64::midpoint(top.1, second.1));

@@ -85,8 +85,21 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
 
 /// The gamma distribution's cumulative distribution function at `x`, for scale 1.
 pub(super) fn gamma_cdf(shape: f64, x: f64) -> f64 {
+    gamma_sides(shape, x).0
+}
+
+/// The probability that a gamma variable of scale 1 is above `x`, to full precision also where it is tiny.
+pub(super) fn gamma_survival(shape: f64, x: f64) -> f64 {
+    gamma_sides(shape, x).1
+}
+
+/// The probabilities below and above `x`.
+pub(super) fn gamma_sides(shape: f64, x: f64) -> (f64, f64) {
     if x <= 0.0 {
-        return 0.0;
+        return (0.0, 1.0);
+    }
+    if x == f64::INFINITY {
+        return (1.0, 0.0);
     }
     let front = libm::exp(shape * libm::log(x) - x - libm::lgamma(shape));
     if x < shape + 1.0 {
@@ -97,7 +110,8 @@ pub(super) fn gamma_cdf(shape: f64, x: f64) -> f64 {
             term *= x / n;
             sum += term;
         }
-        return (front * sum).min(1.0);
+        let below = (front * sum).min(1.0);
+        return (below, 1.0 - below);
     }
     // Beyond it the complement as a continued fraction, evaluated from the front.
     let mut b = x + 1.0 - shape;
@@ -115,7 +129,7 @@ pub(super) fn gamma_cdf(shape: f64, x: f64) -> f64 {
             break;
         }
     }
-    1.0 - front * product
+    (1.0 - front * product, front * product)
 }
 
 /// The value below which a gamma variable of scale 1 stays with probability `p`, to about ten digits.

@@ -61,6 +61,12 @@ pub enum ObservedError {
         /// Counted from 1.
         line: u64,
     },
+    /// A row with more or fewer cells than the first line names.
+    #[error("line {line}: this row does not have the cells of the first line")]
+    Uneven {
+        /// Counted from 1.
+        line: u64,
+    },
     /// No table at all.
     #[error("{0}")]
     Csv(String),
@@ -99,13 +105,16 @@ pub fn write_observed(out: impl io::Write, facts: &[ObservedFact]) -> io::Result
 pub fn read_observed(text: &str) -> Result<Vec<ObservedFact>, ObservedError> {
     let mut reader =
         csv::ReaderBuilder::new().flexible(false).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-    let failed = |error: &csv::Error| ObservedError::Csv(error.to_string());
+    let failed = |error: &csv::Error| match error.position() {
+        Some(position) => ObservedError::Uneven { line: position.line() },
+        None => ObservedError::Csv(error.to_string()),
+    };
     let header = reader.headers().map_err(|error| failed(&error))?.clone();
     let place = |name: &str| header.iter().position(|column| column == name);
     for column in ["time_s", "fact", "name", "value"] {
         place(column).ok_or(ObservedError::Column(column))?;
     }
-    let places = OBSERVED_COLUMNS.map(|name| place(name));
+    let places = OBSERVED_COLUMNS.map(place);
     let mut facts = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| failed(&error))?;
@@ -201,6 +210,6 @@ mod tests {
         assert_eq!(problem("5,,,NodeReady,,True,"), "line 3: `` is not the name of a node or a pod");
         assert_eq!(problem("5,,,NodeReady,a,True,rumours"), "line 3: `rumours` is not a kind of evidence");
         assert_eq!(read_observed("time_s,fact,name\n"), Err(ObservedError::Column("value")));
-        assert!(matches!(read_observed(&format!("{head}1\n")), Err(ObservedError::Csv(_))));
+        assert_eq!(read_observed(&format!("{head}1\n")), Err(ObservedError::Uneven { line: 2 }));
     }
 }

@@ -165,7 +165,7 @@ impl From<String> for Advice {
 
 fn about_output(error: &OutputError) -> Option<&'static str> {
     match error {
-        OutputError::NotOurs(_) => Some("choose another directory, or replace it with `WriteOptions::force`"),
+        OutputError::NotOurs(..) => Some("choose another directory, or replace it with `WriteOptions::force`"),
         OutputError::InTheWay(_) => Some("move it, or choose another directory"),
         OutputError::NoPlace(_) | OutputError::Holds { .. } => Some("choose another directory"),
         OutputError::Busy(_) => Some("wait for it, or choose another directory"),

@@ -18,6 +18,7 @@ use crate::parallel::Threads;
 use crate::report::OutputDir;
 use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
 use crate::study::{Journal, Patches, Progress, Shard};
+use crate::units::SimDuration;
 
 /// A cluster, read and settled, and everything that is likely to happen to it.
 #[derive(Debug)]
@@ -57,6 +58,7 @@ pub struct ForecastOptions<'a> {
     threads: Option<NonZeroUsize>,
     plays: Option<u64>,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    time: Option<SimDuration>,
     precision: Option<f64>,
     years: Option<u64>,
     progress: Option<&'a dyn Progress>,
@@ -91,7 +93,16 @@ impl<'a> ForecastOptions<'a> {
         self
     }
 
-    /// So many years of random failures at first, and in all if no precision is asked for; 24 if nothing is said.
+    /// Plans plays for so much time, by how fast they usually are; [`Self::until`] ends them. If neither this nor a number of plays is
+    /// said, they are planned to take a few minutes at most, by their number, which depends on the cluster alone.
+    #[must_use]
+    pub fn budget(mut self, time: SimDuration) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// So many years of random failures at first, and in all if no precision is asked for; if nothing is said 24, or less where a
+    /// budget does not allow for them.
     #[must_use]
     pub fn years(mut self, count: u64) -> Self {
         self.years = Some(count);
@@ -133,7 +144,8 @@ impl<'a> ForecastOptions<'a> {
 
     /// The same for those who play; plays are kept in the journal.
     fn with<'b>(&'b self, journal: Option<&'b Journal<Played>>) -> Options<'b> {
-        let budget = Budget { plays: self.plays, is_over: self.is_over, progress: self.progress, journal };
+        let budget =
+            Budget { plays: self.plays, is_over: self.is_over, time: self.time, progress: self.progress, journal };
         Options { budget, precision: self.precision, years: self.years }
     }
 }
@@ -259,7 +271,10 @@ impl Forecast {
             Journal::<Played>::discard(place)?;
         }
         let fingerprint = self.forecast.fingerprint(&options.with(None));
-        let journal = Journal::open(place, fingerprint, Shard::WHOLE, options.is_resumed)?;
+        let journal = Journal::mend(place, fingerprint, Shard::WHOLE, options.is_resumed)?;
+        if let Some((progress, damage)) = options.progress.zip(journal.damage()) {
+            progress.warn(&damage.to_string());
+        }
         let outcome = self.answer(options, Some(&journal))?;
         let written = outcome.write_with(place, writing)?;
         if outcome.results.plays_left_out == 0 {
@@ -326,7 +341,9 @@ impl ForecastOutcome {
         out.write("scenario.lock.yaml", self.lock_file.as_bytes())?;
         for (name, patches) in &self.patches {
             out.write(&format!("patches/{name}.sh"), patches.shell.as_bytes())?;
-            out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;
+            if !patches.yaml.is_empty() {
+                out.write(&format!("patches/{name}.yaml"), patches.yaml.as_bytes())?;
+            }
         }
         let summary = json!({
             "forecast": results.name,

@@ -17,12 +17,7 @@ pub(super) fn of(forecast: &Value) -> ForecastChart {
         let mean = row["lost_min"].as_f64()?;
         Some(ForecastBar { label: row["label"].as_str()?.to_owned(), mean, interval: None })
     };
-    let blocked = forecast["blocked_min_per_year"]["mean"].as_f64().unwrap_or(0.0);
-    let as_it_is = bar("as it is".to_owned(), &forecast["lost_min_per_year"]).map(|bar| ForecastBar {
-        mean: bar.mean + blocked,
-        interval: bar.interval.filter(|_| blocked == 0.0),
-        ..bar
-    });
+    let as_it_is = bar("as it is".to_owned(), &forecast["cost_min_per_year"]);
     let loses = |bar: &ForecastBar| bar.mean > 0.0;
     let name = forecast["forecast"].as_str().unwrap_or_default();
     ForecastChart {

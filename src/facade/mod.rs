@@ -1,6 +1,7 @@
 //! The front door: scenarios, studies, plans and decisions as a program that embeds kubesquall uses them, and as the command
 //! line does. It has no rules of its own, prints nothing and reads no environment. The crate's root exports what is stable.
 
+mod agreement;
 mod cluster;
 mod comparison;
 mod decisions;
@@ -12,6 +13,7 @@ mod outcome;
 mod place;
 mod plan;
 mod plan_chart;
+mod refine;
 mod report;
 mod rows;
 mod run_files;
@@ -25,6 +27,7 @@ mod verify;
 mod view;
 mod write_options;
 
+pub use agreement::Observations;
 pub use cluster::{Cluster, ClusterOptions};
 pub use comparison::Comparison;
 #[cfg(feature = "cli")]
@@ -39,6 +42,7 @@ pub use forecast::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome};
 pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
+pub use refine::{RefineOptions, Refined, Refinement, Unsure};
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use report::expect_place_of_trace;

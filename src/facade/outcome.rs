@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::Error;
 use super::scenario::Scenario;
+use crate::inspect::Agreement;
 use crate::observe::Observed;
 use crate::scenario::ExpectationOutcome;
 use crate::simulation::Storm;
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub(crate) observed: Observed,
     pub(crate) expectations: Vec<ExpectationOutcome>,
     pub(super) digest: u64,
+    /// What of it agrees with what was seen of the real cluster, if it was held against that.
+    pub(super) agreement: Option<Agreement>,
 }
 
 impl Outcome {

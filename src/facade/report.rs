@@ -1,6 +1,7 @@
 //! Results on disk, whose charts and page are drawn again.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,15 +10,16 @@ use super::error::Error;
 use super::write_options::WriteOptions;
 use super::{forecast_chart, plan_chart, study_chart, study_files};
 use crate::inspect;
+use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
-use crate::observe::{Cells, TableInfo, tables};
+use crate::observe::{Cells, TableInfo};
 use crate::report::{
-    DrawnCharts, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
+    DrawnCharts, Epoch, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
     draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
-    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_studies,
-    write_trace,
+    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_runs,
+    tables_of_studies, write_audit_log, write_metrics, write_trace,
 };
-use crate::units::{rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
+use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
 /// What a directory holds the results of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,15 +115,43 @@ impl Report {
     ///
     /// If these are not the results of a run, or a table is missing or damaged.
     pub fn events(&self) -> Result<Value, Error> {
+        let (epoch, version) = self.epoch_and_version()?;
+        Ok(event_list(&self.run, |kind| served_as(kind, version), epoch)?)
+    }
+
+    /// Writes the requests of a run as the API server logs them for audit, a line of JSON each: those that its tables show.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, or a table is missing or damaged; within, if `out` cannot be written.
+    pub fn write_audit_log(&self, out: impl io::Write) -> Result<io::Result<()>, Error> {
+        let (epoch, version) = self.epoch_and_version()?;
+        Ok(write_audit_log(&self.run, &version.to_string(), epoch, out)?)
+    }
+
+    /// Writes what kube-state-metrics would have said of a run as Prometheus answers a query of a range, scraped once a `step`: JSON.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, a table is missing or damaged, or the step is shorter than a second; within, if `out`
+    /// cannot be written.
+    pub fn write_metrics(&self, step: SimDuration, out: impl io::Write) -> Result<io::Result<()>, Error> {
+        if step < SimDuration::from_secs(1) {
+            return Err(Error::argument(format!("nobody scrapes every {step}"), "take a step of at least a second"));
+        }
+        let (epoch, _) = self.epoch_and_version()?;
+        Ok(write_metrics(&self.run, epoch, step, out)?)
+    }
+
+    /// The time stamp of t=0, and of which Kubernetes the run is.
+    fn epoch_and_version(&self) -> Result<(Epoch, KubernetesVersion), Error> {
         inspect::expect_run(self.dir(), self.summary())?;
         let of_another = |what: &str| Error::results(format!("summary.json does not say {what}"), "play the run again");
         let epoch = self.summary()["epoch"].as_str().and_then(unix_nanos_from_rfc3339);
         let epoch = epoch.ok_or_else(|| of_another("what time stamp t=0 has"))?;
         let version = self.summary()["kubernetes_version"].as_str().and_then(|text| text.parse().ok());
         let version = version.ok_or_else(|| of_another("of which Kubernetes it is"))?;
-        let unix_nanos = |at_ms: i64| epoch.saturating_add(at_ms.saturating_mul(1_000_000));
-        let stamp = |at_ms| rfc3339_from_unix_nanos(unix_nanos(at_ms));
-        Ok(event_list(&self.run, |kind| served_as(kind, version), stamp, unix_nanos)?)
+        Ok((Epoch::from_unix_nanos(epoch), version))
     }
 
     /// Its tables as Parquet and its charts as PNG, as far as the options say so: names, relative to the directory, and contents.
@@ -228,7 +258,7 @@ impl Report {
 
     fn tables(&self) -> Vec<TableInfo> {
         match self.kind() {
-            Kind::Run => tables(),
+            Kind::Run => tables_of_runs(),
             Kind::Study => tables_of_studies(),
             Kind::Plan => tables_of_plans(),
             Kind::Forecast => Vec::new(),

@@ -252,6 +252,9 @@ impl Outcome {
     fn visit<V: TableVisitor<Error = Infallible>>(&self, mut visitor: V) -> V {
         let Ok(()) = self.observed.visit(&mut visitor);
         let Ok(()) = visitor.table(&self.scenario.resolved().not_modelled);
+        if let Some(agreement) = &self.agreement {
+            let Ok(()) = visitor.table(&agreement.rows);
+        }
         visitor
     }
 

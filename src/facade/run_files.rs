@@ -12,10 +12,11 @@ use super::place::{self, Of};
 use super::report::Report;
 use super::scenario::Scenario;
 use super::write_options::WriteOptions;
+use crate::inspect::Agreement;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
 use crate::observe::{Row, Sentence, Summary};
-use crate::report::{OutputDir, OutputError, write_table, write_tables};
+use crate::report::{AgreementRow, OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
 use crate::simulation::Storm;
 use crate::units::{SimDuration, exact_rfc3339_from_unix_nanos};
@@ -90,6 +91,9 @@ impl Outcome {
     fn write_tables(&self, out: &OutputDir) -> Result<(), OutputError> {
         write_tables(&self.observed, out)?;
         write_table(&self.scenario.resolved().not_modelled, out)?;
+        if let Some(agreement) = &self.agreement {
+            write_table(&agreement.rows, out)?;
+        }
         out.write("scenario.lock.yaml", self.lock_file().as_bytes())?;
         // Last, as it marks a directory that is whole.
         out.write("summary.json", self.summary_json().as_bytes())
@@ -115,6 +119,9 @@ struct SummaryFile<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     expectations: &'a [ExpectationOutcome],
+    /// How well the run agrees with what was seen; absent if it was held against nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement: Option<&'a Agreement>,
     /// Rows of each table: one that has others was cut. Absent if none were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<BTreeMap<&'static str, usize>>,
@@ -128,10 +135,11 @@ struct SummaryFile<'a> {
 
 /// The text of `summary.json`.
 fn summary_json(outcome: &Outcome) -> String {
-    let Outcome { observed, sample, expectations, storms, .. } = outcome;
+    let Outcome { observed, sample, expectations, storms, agreement, .. } = outcome;
     let (scenario, summary) = (outcome.scenario.resolved(), &observed.summary);
     let mut rows = observed.row_counts();
     rows.insert(NotModelled::TABLE.file, scenario.not_modelled.len());
+    rows.extend(agreement.as_ref().map(|agreement| (AgreementRow::TABLE.file, agreement.rows.len())));
     let file = SummaryFile {
         scenario: &scenario.name,
         seed: outcome.seed,
@@ -144,6 +152,7 @@ fn summary_json(outcome: &Outcome) -> String {
         verdict: outcome.keeps_rows.then_some(&*summary.verdict),
         summary,
         expectations,
+        agreement: agreement.as_ref(),
         rows: outcome.keeps_rows.then_some(rows),
         sample_s: (!sample.is_zero()).then(|| sample.as_secs_f64()),
         input: &scenario.input,

@@ -95,6 +95,11 @@ pub struct Settled {
 }
 
 impl Settled {
+    /// The same cluster, to which happens what another scenario says; that must have the same one.
+    pub(super) fn in_place_of(&self, scenario: &Scenario) -> Self {
+        Self { scenario: scenario.clone(), prepared: self.prepared.with_script(scenario.resolved()) }
+    }
+
     /// Plays one seed.
     ///
     /// # Panics
@@ -244,6 +249,7 @@ impl Simulation {
             observed,
             expectations,
             digest: finished.digest,
+            agreement: None,
         };
         (outcome, finished.store)
     }

@@ -34,7 +34,7 @@ const HEAD_LENGTH: usize = 512;
 
 /// Why something of an archive is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Passed {
+pub(in crate::import) enum Passed {
     /// Its path leads out of the archive.
     Outside,
     /// It is a link that leads out of the archive.
@@ -53,7 +53,7 @@ pub(super) enum Passed {
 
 impl Passed {
     /// The words that users see.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(in crate::import) fn as_str(self) -> &'static str {
         match self {
             Self::Outside => "its path leads out of the archive",
             Self::Link => "it is a link that leads out and is not followed",
@@ -67,7 +67,7 @@ impl Passed {
 }
 
 /// Who is given the files of an archive.
-pub(super) trait Visitor {
+pub(in crate::import) trait Visitor {
     /// A file: its path in the archive and its content. What is not read of it is passed over.
     fn file(&mut self, name: &str, content: &mut dyn Read) -> io::Result<()>;
     /// What is no file that may be read.
@@ -76,7 +76,7 @@ pub(super) trait Visitor {
 
 /// Why an archive cannot be read to its end.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(in crate::import) enum Broken {
     /// It is cut or damaged, or cannot be read at all.
     Unreadable(String),
     /// It unpacks to far more than anybody's cluster.
@@ -203,7 +203,11 @@ fn is_tar(head: &[u8]) -> bool {
 /// # Errors
 ///
 /// Where it cannot be read to its end; the visitor has been given what stands before.
-pub(super) fn visit_file(mut file: std::fs::File, name: &str, visitor: &mut dyn Visitor) -> Result<(), Broken> {
+pub(in crate::import) fn visit_file(
+    mut file: std::fs::File,
+    name: &str,
+    visitor: &mut dyn Visitor,
+) -> Result<(), Broken> {
     let head = head_of(&mut file)?;
     if format(&head) != Format::Zip {
         return visit(Box::new(Cursor::new(head).chain(file)), name, 0, visitor);
@@ -214,7 +218,11 @@ pub(super) fn visit_file(mut file: std::fs::File, name: &str, visitor: &mut dyn 
 }
 
 /// The same of what can be read only once.
-pub(super) fn visit_stream(stream: impl Read + 'static, name: &str, visitor: &mut dyn Visitor) -> Result<(), Broken> {
+pub(in crate::import) fn visit_stream(
+    stream: impl Read + 'static,
+    name: &str,
+    visitor: &mut dyn Visitor,
+) -> Result<(), Broken> {
     visit(Box::new(stream), name, 0, visitor)
 }
 
@@ -463,13 +471,13 @@ fn plain(name: &str) -> Option<String> {
 }
 
 /// Whether a name is that of an archive.
-pub(super) fn is_archive(name: &str) -> bool {
+pub(in crate::import) fn is_archive(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     [".tar", ".tgz", ".tar.gz", ".tar.zst", ".zip", ".kshrk"].iter().any(|end| name.ends_with(end))
 }
 
 /// Opens what is compressed within an archive, as its name says; other content is given as it is.
-pub(super) fn unpacked<'a>(name: &str, content: &'a mut dyn Read) -> io::Result<Box<dyn Read + 'a>> {
+pub(in crate::import) fn unpacked<'a>(name: &str, content: &'a mut dyn Read) -> io::Result<Box<dyn Read + 'a>> {
     let packed = Rc::new(Cell::new(0));
     let counted = Counted { inner: content, count: Rc::clone(&packed) };
     let inner: Box<dyn Read + 'a> = match name.rsplit_once('.') {

@@ -294,7 +294,7 @@ impl FaultModel {
 }
 
 /// A distribution on one line of YAML.
-fn written(distribution: &Distribution) -> String {
+pub(super) fn written(distribution: &Distribution) -> String {
     let value = serde_json::to_value(distribution).unwrap_or_default();
     let mut text = String::new();
     flow(&value, &mut text);

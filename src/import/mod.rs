@@ -8,6 +8,8 @@ mod archive;
 pub mod cluster;
 mod faults;
 #[cfg(feature = "bundles")]
+pub mod latencies;
+#[cfg(feature = "bundles")]
 pub mod outage;
 mod records;
 #[cfg(feature = "bundles")]

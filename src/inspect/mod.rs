@@ -1,7 +1,9 @@
-//! Questions asked of finished runs: why something happened, and what changed from one run to another.
+//! Questions asked of finished runs: why something happened, what changed from one run to another, and how well a run agrees with what
+//! was seen of the real cluster.
 //!
 //! Everything is answered from the files of the runs' directories; nothing is played again.
 
+mod agreement;
 mod causes;
 mod diff;
 mod explain;
@@ -19,6 +21,8 @@ use thiserror::Error;
 use crate::model::lock_text;
 use crate::report::{RunTables, TableError, expect_whole, read_text};
 
+pub(crate) use agreement::TABLES as TABLES_OF_FACTS;
+pub use agreement::{Agreement, KindTally, LeftOut, SourceSpan, Stranger, Tally, agree};
 pub use diff::{
     Apart, Diff, Difference, Divergence, Happening, Headline, Inputs, OnlyInOne, Run, ServiceDifference, Setting, Why,
     WhyKind, WorkloadDifference, diff,

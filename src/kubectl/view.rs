@@ -351,9 +351,8 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
         WorkloadId::StatefulSet(id) => {
             let set = store.stateful_sets.get(id)?;
             let status = &set.status;
-            let revision = |hash: crate::arena::Symbol| {
-                Some(hash).filter(|hash| !hash.is_empty()).map(|hash| format!("{}-{hash}", set.meta.name))
-            };
+            // The name of its ControllerRevision, which pods bear as their label, too.
+            let revision = |name: crate::arena::Symbol| Some(name).filter(|name| !name.is_empty());
             json!({
                 "observedGeneration": status.observed_generation, "replicas": status.replicas,
                 "readyReplicas": count(status.ready), "availableReplicas": status.available,

@@ -81,6 +81,8 @@ pub struct Kubelets {
     late: FxHashMap<NodeId, Ticket>,
     /// Nodes whose status loop has something to correct when it next comes round.
     reporting: FxHashSet<NodeId>,
+    /// Whether a kubelet last found its node cordoned, once that has changed.
+    cordoned: FxHashMap<NodeId, bool>,
     /// Machines that booted offline: their pods' containers are gone.
     booted_offline: FxHashSet<NodeId>,
     /// Nodes whose kubelet process started offline: its pods are as the one before left them.
@@ -151,6 +153,7 @@ impl Kubelets {
                 }
             }
             NodeTimer::Report => self.report(node, ctx),
+            NodeTimer::Schedulable => self.tell_schedulable(node, ctx),
             NodeTimer::Pressure => self.eviction_pass(node, ctx),
             NodeTimer::Shutdown(group) => self.shutdown_step(node, group, ctx),
             NodeTimer::ReportVolumes => self.report_volumes(node, ctx),
@@ -285,12 +288,19 @@ impl Component for Kubelets {
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),
-            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => {
-                self.conditions_overwritten(*node, ctx);
+            Changed::NodeUpdated { node, delta, before } => {
+                if delta.touches(NodeDelta::CONDITIONS) {
+                    self.conditions_overwritten(*node, ctx);
+                }
+                if delta.touches(NodeDelta::UNSCHEDULABLE) {
+                    self.cordoned.entry(*node).or_insert(before.unschedulable);
+                    self.look_at_schedulable(*node, ctx);
+                }
             }
             Changed::AttachmentChanged { volume, node } => self.attachment_changed(*volume, *node, ctx),
             Changed::NodeRemoved { node, last } => {
                 self.registrations.insert(*node, Arc::new(node_status::registration_of(last)));
+                self.cordoned.remove(node);
             }
             _ => {}
         }

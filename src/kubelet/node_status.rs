@@ -83,10 +83,47 @@ impl Kubelets {
         if !self.links.are_up(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
             return;
         }
+        ctx.arm_in(Self::until_status_loop(node, ctx), Timer::Node(node, NodeTimer::Report));
+    }
+
+    /// How long it is until the status loop comes round.
+    fn until_status_loop(node: NodeId, ctx: &Ctx<'_, Self>) -> SimDuration {
         let period = ctx.config.kubelet.node_status_update_frequency;
-        let begun = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
-        let phase = ctx.streams.at("node-status", ctx.store.node_name(node).as_str(), begun).unit();
-        ctx.arm_in(SimDuration::from_secs_f64(phase * period.as_secs_f64()), Timer::Node(node, NodeTimer::Report));
+        let now = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
+        let phase = ctx.streams.at("node-status", ctx.store.node_name(node).as_str(), now).unit();
+        SimDuration::from_secs_f64(phase * period.as_secs_f64())
+    }
+
+    /// The kubelet's node was cordoned or uncordoned, or its process began anew: it tells when its status loop comes round.
+    ///
+    /// # Source
+    /// kubelet, `recordNodeSchedulableEvent`, one of the setters of the node's status: a new process takes its node for schedulable.
+    pub(super) fn look_at_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !self.links.is_stand_in(node, ctx) && self.links.are_up(node, ctx) {
+            ctx.arm_in(Self::until_status_loop(node, ctx), Timer::Node(node, NodeTimer::Schedulable));
+        }
+    }
+
+    /// The status loop comes round: the kubelet tells whether its node is cordoned, if that is not what it told last.
+    pub(super) fn tell_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let Some(is_cordoned) = ctx.store.node(node).map(|object| object.unschedulable) else { return };
+        let Some(told) = self.cordoned.get_mut(&node).filter(|told| **told != is_cordoned) else { return };
+        if !self.links.are_up(node, ctx) {
+            return;
+        }
+        *told = is_cordoned;
+        let name = ctx.store.node_name(node);
+        let reason = if is_cordoned { "NodeNotSchedulable" } else { "NodeSchedulable" };
+        let message = format!("Node {name} status is now: {reason}");
+        self.links.event(node, EventDraft::normal(reason, ObjectRef::node(name), message), ctx);
+    }
+
+    /// A process of the kubelet's begins anew.
+    pub(super) fn forget_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.cordoned.insert(node, false);
+        if ctx.store.node(node).is_some_and(|object| object.unschedulable) {
+            self.look_at_schedulable(node, ctx);
+        }
     }
 
     /// The status loop comes round.

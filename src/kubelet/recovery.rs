@@ -95,6 +95,7 @@ impl Kubelets {
             let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
             self.links.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
         }
+        self.forget_schedulable(node, ctx);
         self.register_or_report(node, ctx);
         if !self.links.is_stand_in(node, ctx) {
             self.opens_its_pods_later(node, true, ctx);
@@ -194,6 +195,7 @@ impl Kubelets {
     fn kubelet_restarted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.watch_node(node, ctx);
         self.restarted_offline.remove(&node);
+        self.forget_schedulable(node, ctx);
         self.register_or_report(node, ctx);
         if !self.links.is_stand_in(node, ctx) {
             self.opens_its_pods_later(node, false, ctx);
@@ -230,6 +232,9 @@ impl Kubelets {
             } else {
                 // The status loop goes on as it did; it finds the difference when it next comes round.
                 self.conditions_overwritten(node, ctx);
+                if self.cordoned.contains_key(&node) {
+                    self.look_at_schedulable(node, ctx);
+                }
             }
         } else if self.registration_tries.contains_key(&node) {
             self.register(node, ctx);

@@ -36,6 +36,8 @@ pub enum NodeTimer {
     LateRenewal,
     /// The status loop comes round and finds the node's conditions written by somebody else.
     Report,
+    /// The status loop comes round after the node was cordoned or uncordoned.
+    Schedulable,
     /// The eviction manager looks again.
     Pressure,
     /// The graceful shutdown's next group, or the end of it.
@@ -136,6 +138,7 @@ impl NodeTimer {
             Self::Register => "tries to register",
             Self::LateRenewal => "gets a renewal of its lease through",
             Self::Report => "reports its status",
+            Self::Schedulable => "tells whether its node is cordoned",
             Self::Pressure => "looks at its pressure",
             Self::Shutdown(_) => "shuts down",
             Self::ReportVolumes => "reports which volumes it uses",

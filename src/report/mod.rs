@@ -3,9 +3,11 @@
 //! These are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
 //! knows the simulation.
 
+mod agreement_rows;
 mod charts;
 mod csv;
 mod exports;
+mod forecast_file;
 mod ours;
 mod page;
 mod plan_rows;
@@ -17,14 +19,15 @@ mod tables;
 mod trace;
 mod words;
 
+pub use agreement_rows::{AgreementRow, Verdict, tables_of_runs};
 pub use charts::{
     DrawnCharts, ForecastBar, ForecastChart, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart,
     WorkloadCurve, draw_forecast_charts, draw_run_charts, draw_study_charts, draw_survival_matrix,
 };
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
-pub(crate) use exports::{ExportError, Exported, Format, event_list};
-pub use ours::is_place_of_result;
+pub(crate) use exports::{Epoch, ExportError, Exported, Format, event_list, write_audit_log, write_metrics};
+pub use ours::{Contents, is_place_of_result};
 pub use page::{
     draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page, read_forecast,
 };

@@ -10,6 +10,45 @@ use super::exports::{Format, renamed};
 const NAMES: [&str; 7] =
     ["forecast.json", "patch.sh", "patch.yaml", "report.html", "scenario.lock.yaml", "summary.json", LOCK];
 
+/// Every file of an outage that was imported, besides those that its timeline applies: `applied-01.yaml`.
+const NAMES_OF_OUTAGES: [&str; 5] = ["cluster.yaml", "evidence.json", "observed.csv", "outage.yaml", LOCK];
+
+/// What a directory of ours holds.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The results of a run, a study, a plan or a forecast.
+    Results,
+    /// An outage that was imported.
+    Outage,
+}
+
+impl Contents {
+    /// Whether it can have a file of that name, relative to its directory.
+    pub(super) fn has(self, name: &Path) -> bool {
+        match self {
+            Self::Results => is_name(name),
+            Self::Outage => {
+                let text = name.to_str().unwrap_or_default();
+                let number = text.strip_prefix("applied-").and_then(|rest| rest.strip_suffix(".yaml"));
+                let is_number = |digits: &str| digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+                NAMES_OF_OUTAGES.contains(&text) || number.is_some_and(is_number)
+            }
+        }
+    }
+
+    /// Whether a directory holds it.
+    pub(super) fn is_in(self, place: &Path) -> bool {
+        match self {
+            Self::Results => is_result(place),
+            Self::Outage => {
+                let text = fs::read(place.join("evidence.json")).unwrap_or_default();
+                let evidence: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+                evidence["t0"].is_string() && evidence["faults"].is_array()
+            }
+        }
+    }
+}
+
 /// The file that a run in progress keeps locked.
 pub(super) const LOCK: &str = "lock.tmp";
 
@@ -39,7 +78,7 @@ pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(PATCHES)) {
         return is_patch(name);
     }
-    let tables = [crate::observe::tables(), super::tables_of_studies(), super::tables_of_plans()].concat();
+    let tables = [super::tables_of_runs(), super::tables_of_studies(), super::tables_of_plans()].concat();
     let is_table = |file: &str| name == Path::new(file) || name == Path::new(&renamed(file, Format::Parquet));
     tables.iter().any(|table| is_table(table.file)) || NAMES.iter().any(|known| name == Path::new(known))
 }
@@ -69,8 +108,8 @@ pub fn is_place_of_result(path: &Path) -> bool {
     false
 }
 
-/// The files below a directory that no result can have, relative to it; directories without files do not count.
-pub(super) fn foreign(place: &Path) -> io::Result<Vec<PathBuf>> {
+/// The files below a directory that none of its kind can have, relative to it; directories without files do not count.
+pub(super) fn foreign(place: &Path, contents: Contents) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut left = vec![PathBuf::new()];
     while let Some(below) = left.pop() {
@@ -79,7 +118,7 @@ pub(super) fn foreign(place: &Path) -> io::Result<Vec<PathBuf>> {
             let name = below.join(entry.file_name());
             if entry.file_type()?.is_dir() {
                 left.push(name);
-            } else if !is_name(&name) {
+            } else if !contents.has(&name) {
                 found.push(name);
             }
         }
@@ -139,7 +178,24 @@ mod tests {
         for name in ours.iter().chain(&theirs) {
             fs::write(root.path().join(name), "x").expect("a file");
         }
-        let found = foreign(root.path()).expect("it can be read");
+        let found = foreign(root.path(), Contents::Results).expect("it can be read");
         assert_eq!(found, theirs.map(PathBuf::from));
+    }
+
+    #[test]
+    fn an_outage_is_told_by_its_evidence_and_has_names_of_its_own() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        assert!(!Contents::Outage.is_in(root.path()));
+        for (name, text) in [
+            ("evidence.json", r#"{"t0": "2026-01-01T00:00:00Z", "faults": []}"#),
+            ("applied-01.yaml", "x"),
+            ("applied-mine.yaml", "x"),
+            ("pods.csv", "x"),
+        ] {
+            fs::write(root.path().join(name), text).expect("a file");
+        }
+        assert!(Contents::Outage.is_in(root.path()) && !Contents::Results.is_in(root.path()));
+        let found = foreign(root.path(), Contents::Outage).expect("it can be read");
+        assert_eq!(found, ["applied-mine.yaml", "pods.csv"].map(PathBuf::from));
     }
 }

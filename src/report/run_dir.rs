@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::ours::{self, LOCK};
+use super::ours::{self, Contents, LOCK};
 
 /// What to do with a directory that is not one of ours.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub enum Overwrite {
 /// Why an output directory cannot be written.
 #[derive(Debug)]
 pub enum OutputError {
-    /// It exists and has no `summary.json` that this program wrote.
-    NotOurs(PathBuf),
+    /// It exists and has no file by which this program would know its own.
+    NotOurs(PathBuf, Contents),
     /// What stands where the result is made, or moved aside, is not of this program.
     InTheWay(PathBuf),
     /// It is a link to something that is not there, or no place for a directory.
@@ -52,11 +52,13 @@ pub enum OutputError {
 impl std::fmt::Display for OutputError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotOurs(path) => write!(
-                f,
-                "{} exists and is not a result of kubesquall (it has no summary.json of ours)",
-                path.display()
-            ),
+            Self::NotOurs(path, contents) => {
+                let (what, file) = match contents {
+                    Contents::Results => ("a result", "summary.json"),
+                    Contents::Outage => ("an outage that was imported", "evidence.json"),
+                };
+                write!(f, "{} exists and is not {what} of kubesquall (it has no {file} of ours)", path.display())
+            }
             Self::InTheWay(path) => write!(
                 f,
                 "{} is in the way: results are made there, and it is not what a killed run has left",
@@ -84,7 +86,7 @@ impl std::fmt::Display for OutputError {
 impl std::error::Error for OutputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NotOurs(_) | Self::InTheWay(_) | Self::NoPlace(_) | Self::Holds { .. } | Self::Busy(_) => None,
+            Self::NotOurs(..) | Self::InTheWay(_) | Self::NoPlace(_) | Self::Holds { .. } | Self::Busy(_) => None,
             Self::Io { source, .. } => Some(source),
         }
     }
@@ -105,6 +107,7 @@ pub struct OutputDir {
     is_finished: bool,
     /// Whether what the old result has beside its own files goes with it.
     overwrite: Overwrite,
+    contents: Contents,
 }
 
 /// Removes a directory with all that is in it, or a file.
@@ -121,9 +124,10 @@ fn beside(place: &Path, ending: &str) -> PathBuf {
 }
 
 /// Removes what an earlier run has left at a place that is ours to make; refuses anything else.
-fn clear(leftover: &Path) -> Result<(), OutputError> {
+fn clear(leftover: &Path, contents: Contents) -> Result<(), OutputError> {
     let Ok(metadata) = fs::symlink_metadata(leftover) else { return Ok(()) };
-    let is_ours = metadata.is_dir() && ours::foreign(leftover).map_err(io_error("read", leftover))?.is_empty();
+    let is_ours =
+        metadata.is_dir() && ours::foreign(leftover, contents).map_err(io_error("read", leftover))?.is_empty();
     if is_ours { remove(leftover) } else { Err(OutputError::InTheWay(leftover.to_owned())) }
 }
 
@@ -168,21 +172,29 @@ impl OutputDir {
     /// # Errors
     /// If `place` is not ours to replace, or a directory cannot be made.
     pub fn begin(place: &Path, overwrite: Overwrite) -> Result<Self, OutputError> {
-        Self::check(place, overwrite)?;
+        Self::begin_of(Contents::Results, place, overwrite)
+    }
+
+    /// The same for a directory of that kind.
+    ///
+    /// # Errors
+    /// If `place` is not ours to replace, or a directory cannot be made.
+    pub fn begin_of(contents: Contents, place: &Path, overwrite: Overwrite) -> Result<Self, OutputError> {
+        Self::check_of(contents, place, overwrite)?;
         let place = &followed(place)?;
         let building = beside(place, ".unfinished.tmp");
         if is_busy(&building) {
             return Err(OutputError::Busy(place.to_owned()));
         }
-        clear(&building)?;
+        clear(&building, contents)?;
         // Seen now rather than when everything has been played.
-        clear(&beside(place, ".replaced.tmp"))?;
+        clear(&beside(place, ".replaced.tmp"), contents)?;
         fs::create_dir_all(&building).map_err(io_error("create", &building))?;
         let lock_path = building.join(LOCK);
         let lock = fs::File::create(&lock_path).map_err(io_error("create", &lock_path))?;
         // A file system without locks only loses the protection from a second run at the same time.
         let _ = lock.try_lock();
-        Ok(Self { place: place.to_owned(), building, lock: Some(lock), is_finished: false, overwrite })
+        Ok(Self { place: place.to_owned(), building, lock: Some(lock), is_finished: false, overwrite, contents })
     }
 
     /// Checks that `place` may be written.
@@ -190,16 +202,24 @@ impl OutputDir {
     /// # Errors
     /// If `place` is not ours to replace, or no place for a directory.
     pub fn check(place: &Path, overwrite: Overwrite) -> Result<(), OutputError> {
+        Self::check_of(Contents::Results, place, overwrite)
+    }
+
+    /// The same for a directory of that kind.
+    ///
+    /// # Errors
+    /// If `place` is not ours to replace, or no place for a directory.
+    pub fn check_of(contents: Contents, place: &Path, overwrite: Overwrite) -> Result<(), OutputError> {
         if overwrite == Overwrite::Anything {
             spare(place, "the root directory", [Path::new("/")])?;
             spare(place, "your home directory", std::env::home_dir().as_deref())?;
             spare(place, "the working directory", fs::canonicalize(".").ok().as_deref())?;
         }
         followed(place)?;
-        let is_ours = ours::is_result(place);
+        let is_ours = contents.is_in(place);
         let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
         if place.exists() && !is_ours && !is_empty_dir && overwrite == Overwrite::OnlyOurs {
-            return Err(OutputError::NotOurs(place.to_owned()));
+            return Err(OutputError::NotOurs(place.to_owned(), contents));
         }
         Ok(())
     }
@@ -239,7 +259,7 @@ impl OutputDir {
         name: &str,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        debug_assert!(ours::is_name(Path::new(name)), "{name} would be taken for a file of the user");
+        debug_assert!(self.contents.has(Path::new(name)), "{name} would be taken for a file of the user");
         let path = self.building.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error("create", parent))?;
@@ -262,7 +282,7 @@ impl OutputDir {
         let mut old = None;
         if self.place.exists() {
             let aside = beside(&self.place, ".replaced.tmp");
-            clear(&aside)?;
+            clear(&aside, self.contents)?;
             fs::rename(&self.place, &aside).map_err(io_error("move", &self.place))?;
             old = Some(aside);
         }
@@ -284,7 +304,7 @@ impl OutputDir {
 
     /// Moves what is not of a result from the old directory into the new one.
     fn keep_foreign(&self, aside: &Path) -> Result<(), OutputError> {
-        for name in ours::foreign(aside).map_err(io_error("read", aside))? {
+        for name in ours::foreign(aside, self.contents).map_err(io_error("read", aside))? {
             let (from, to) = (aside.join(&name), self.place.join(&name));
             if let Some(parent) = to.parent() {
                 fs::create_dir_all(parent).map_err(io_error("create", parent))?;
@@ -350,7 +370,7 @@ mod tests {
         let place = root.path().join("accounts");
         fs::create_dir(&place).expect("a directory");
         fs::write(place.join("summary.json"), "{\"total\": 3}").expect("a file");
-        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(_))));
+        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(..))));
     }
 
     #[test]
@@ -410,7 +430,7 @@ mod tests {
         fs::create_dir(&place).expect("a directory");
         fs::write(place.join("thesis.txt"), "years of work").expect("a file");
         let refused = OutputDir::begin(&place, Overwrite::OnlyOurs);
-        assert!(matches!(refused, Err(OutputError::NotOurs(_))));
+        assert!(matches!(refused, Err(OutputError::NotOurs(..))));
         assert!(place.join("thesis.txt").exists());
     }
 
@@ -450,7 +470,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary directory");
         let place = root.path().join("run");
         fs::write(&place, "years of work").expect("a file");
-        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(_))));
+        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(..))));
         let forced = OutputDir::begin(&place, Overwrite::Anything).expect("forced");
         forced.finish().expect("the result in its place");
         assert!(place.is_dir());

@@ -1,13 +1,16 @@
 //! The tables of a run's directory, each read once, when it is first asked for: charts, page and trace share them.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::agreement_rows::tables_of_runs;
+use super::csv::table_text;
 use super::table::{Column, NOTHING, Table, Values, line};
 use super::tables::{TableError, rows_written};
-use crate::observe::{self, Cells, ColumnInfo, TableInfo};
+use crate::observe::{Cells, ColumnInfo, Observed, Row, TableInfo, TableVisitor};
 use crate::units::SimTime;
 
 /// A table, once it has been read, or why it cannot be.
@@ -25,8 +28,16 @@ impl RunTables {
     /// The directory with this `summary.json`. Nothing else of it is read yet.
     #[must_use]
     pub fn new(dir: PathBuf, summary: Value) -> Self {
-        let tables = observe::tables().into_iter().map(|table| (table, OnceLock::new())).collect();
+        let tables = tables_of_runs().into_iter().map(|table| (table, OnceLock::new())).collect();
         Self { dir, summary, tables }
+    }
+
+    /// These tables of a run in memory, as its directory would have them. There are no others.
+    #[must_use]
+    pub(crate) fn in_memory(observed: &Observed, files: &[&str]) -> Self {
+        let run = Self::new(PathBuf::new(), Value::Null);
+        let Ok(()) = observed.visit(&mut Kept { run: &run, files });
+        run
     }
 
     /// The same after the directory has been moved.
@@ -61,7 +72,7 @@ impl RunTables {
     /// # Panics
     ///
     /// If no run has such a table.
-    pub(super) fn read(&self, file: &str, columns: &[&str]) -> Result<&Arc<Table>, TableError> {
+    pub(crate) fn read(&self, file: &str, columns: &[&str]) -> Result<&Arc<Table>, TableError> {
         let (info, slot) = self.slot(file);
         let path = self.dir.join(file);
         let table = slot.get_or_init(|| self.read_of(&path, file, &info.columns).map(Arc::new));
@@ -124,6 +135,30 @@ impl RunTables {
     }
 }
 
+/// Takes tables of a run in memory.
+struct Kept<'a> {
+    run: &'a RunTables,
+    files: &'a [&'a str],
+}
+
+impl TableVisitor for Kept<'_> {
+    type Error = Infallible;
+
+    fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Infallible> {
+        let TableInfo { file, columns, .. } = TableInfo::of::<R>();
+        if !self.files.contains(&file) {
+            return Ok(());
+        }
+        let text = table_text(rows);
+        let mut table = Table::new(columns);
+        for record in csv::Reader::from_reader(text.as_slice()).into_records() {
+            table.push(0, record.expect("a table that has been written").iter());
+        }
+        self.run.slot(file).1.set(Ok(Arc::new(table))).expect("a table is shown once");
+        Ok(())
+    }
+}
+
 /// The first row that follows from itself or from a later one, and what is wrong with it: chains of causes have to end.
 fn causeless(table: &Table) -> Option<(usize, String)> {
     let numbers = |name: &str| {
@@ -139,11 +174,14 @@ fn causeless(table: &Table) -> Option<(usize, String)> {
     Some((back, format!("`effect_id` is {}, behind the {} of the row above", effects[back], effects[back - 1])))
 }
 
+/// What a run waits for may come after it, and so may what was seen of the real cluster.
+const MAY_COME_AFTER: [&str; 3] = ["due_s", "observed_s", "latest_s"];
+
 /// The first row of a column with a time that no row of the run can have there, and what is wrong with it: one behind the end, or, where
 /// rows are written as time goes on, one before that of the row above.
 fn misplaced(column: &Column, end: Option<SimTime>) -> Option<(usize, String)> {
-    // What a run waits for may come after it.
-    let is_instant = matches!(column.info.cells, Cells::Time | Cells::MaybeTime) && column.info.name != "due_s";
+    let is_instant =
+        matches!(column.info.cells, Cells::Time | Cells::MaybeTime) && !MAY_COME_AFTER.contains(&column.info.name);
     let Values::Times(times) = &column.values else { return None };
     let name = column.info.name;
     let at = |index: usize| SimTime::from_millis(times[index]);

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::ours;
 use super::table::Table;
-use crate::observe::{self, Cells, ColumnInfo};
+use crate::observe::{Cells, ColumnInfo};
 
 /// Why a file of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -230,7 +230,7 @@ fn expect_rows(path: &Path, written: Option<u64>, count: u64) -> Result<(), Tabl
 ///
 /// If there is one, or one is not text: the first.
 pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError> {
-    let known = observe::tables();
+    let known = super::tables_of_runs();
     for file in summary["rows"].as_object().into_iter().flatten().map(|(file, _)| file) {
         if !ours::is_name(Path::new(file)) {
             continue;

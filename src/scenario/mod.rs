@@ -212,7 +212,7 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
         sources: Sources::from_iter([Source::new(name, text)]),
     };
     let file: Arc<str> = name.into();
-    let mut root = document::parse_first(&file, text).map_err(|diagnostic| in_source(*diagnostic))?.root;
+    let root = document::parse_first(&file, text).map_err(|diagnostic| in_source(*diagnostic))?.root;
     let field = |name: &str| root.get(name).and_then(document::Node::text).unwrap_or_default();
     if (field("apiVersion"), field("kind")) != (API_VERSION, kind) {
         let message = format!("this is not a {kind}");
@@ -220,12 +220,37 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
         let diagnostic = Diagnostic::error("scenario::another_kind", message);
         return Err(in_source(diagnostic.at(At::root(&root).field("kind").location(), "").help(help)));
     }
+    Ok(read_tree(root))
+}
+
+/// Reads a document of ours that has neither version nor kind, as what an option names.
+///
+/// # Errors
+///
+/// If it is not YAML, or there is nothing in it.
+pub(crate) fn read_part<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<OwnDocument<T>, Invalid> {
+    let in_source = |diagnostic: Diagnostic| Invalid {
+        diagnostics: diagnostic.into(),
+        sources: Sources::from_iter([Source::new(name, text)]),
+    };
+    let first = document::parse_first(&name.into(), text).map_err(|diagnostic| in_source(*diagnostic))?;
+    let mut read = read_tree(first.root);
+    if !first.rest.trim().is_empty() {
+        let message = format!("{name} has several documents");
+        let at = At::root(&read.root).location();
+        let help = "write all of it as one document, without `---`";
+        read.diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(at, "the first of them").help(help));
+    }
+    Ok(read)
+}
+
+fn read_tree<T: serde::de::DeserializeOwned>(mut root: document::Node) -> OwnDocument<T> {
     let mut diagnostics = Diagnostics::new();
     let decoded = decode::decode::<T>(&mut root, &mut diagnostics);
     for near_miss in decoded.near_misses {
         diagnostics.push(near_miss);
     }
-    Ok(OwnDocument { value: decoded.value, root, diagnostics })
+    OwnDocument { value: decoded.value, root, diagnostics }
 }
 
 /// Reads the text of a document; too large files and such that are not text are refused.

@@ -77,13 +77,7 @@ impl Prepared {
 
     fn load(scenario: &ResolvedScenario, gaps: Gaps) -> Self {
         let config = Arc::new(scenario.config.clone());
-        let inputs = Arc::new(Inputs {
-            chaos: Arc::clone(&scenario.chaos),
-            pools: Arc::new(pool_templates(scenario)),
-            kubectl: Arc::clone(&scenario.kubectl),
-            procedures: Arc::clone(&scenario.procedures),
-            timeline: scenario.timeline.clone(),
-        });
+        let inputs = Arc::new(inputs_of(scenario));
         let streams = Streams::new(BOOTSTRAP_SEED);
         let mut api = ApiServer::new();
         api.set_epoch(scenario.epoch_unix_nanos);
@@ -144,6 +138,12 @@ impl Prepared {
         let found: Vec<&Object> = self.found_at_start.iter().collect();
         restore(&found, &mut self.api, &mut self.store, &self.config);
         bringing_up.violation.map_or(Ok(()), Err)
+    }
+
+    /// The same cluster, to which happens what another scenario says.
+    #[must_use]
+    pub fn with_script(&self, scenario: &ResolvedScenario) -> Self {
+        Self { inputs: Arc::new(inputs_of(scenario)), ..self.clone() }
     }
 
     /// Begins a run at t=0.
@@ -220,6 +220,17 @@ impl Prepared {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<'_> {
         Snapshot { store: &self.store, config: &self.config, now: SimTime::ZERO }
+    }
+}
+
+/// What a scenario says that happens.
+fn inputs_of(scenario: &ResolvedScenario) -> Inputs {
+    Inputs {
+        chaos: Arc::clone(&scenario.chaos),
+        pools: Arc::new(pool_templates(scenario)),
+        kubectl: Arc::clone(&scenario.kubectl),
+        procedures: Arc::clone(&scenario.procedures),
+        timeline: scenario.timeline.clone(),
     }
 }
 

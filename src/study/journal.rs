@@ -93,6 +93,37 @@ impl Row for RunRow {
 pub struct Journal<R: Row = RunRow> {
     path: PathBuf,
     inner: Mutex<Inner<R>>,
+    damage: Option<Damage>,
+}
+
+/// Where a journal could not be read back. What stood there and behind is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The journal.
+    pub path: PathBuf,
+    /// The first line that cannot be read back, counted from 1.
+    pub line: usize,
+    /// How many lines are lost, with that one.
+    pub lost: usize,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, line, lost } = self;
+        let again = crate::units::counted(*lost, "play is", "plays are");
+        write!(
+            formatter,
+            "`{}` is damaged in line {line}: what stands before is used; {again} made again",
+            path.display()
+        )
+    }
+}
+
+/// What becomes of a journal with a whole line that is no run's.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Damaged {
+    Refused,
+    CutOff,
 }
 
 /// Where the runs are.
@@ -127,6 +158,31 @@ impl<R: Row> Journal<R> {
     /// If there is one and it is not to be resumed, if it is another study's or another part's, if somebody is writing it, or if
     /// it cannot be read or written.
     pub fn open(place: &Path, fingerprint: u64, shard: Shard, resume: bool) -> Result<Self, JournalError> {
+        Self::open_if(place, fingerprint, shard, resume, Damaged::Refused)
+    }
+
+    /// The same; of a journal with a line that cannot be read back what stands before that line is kept, see [`Self::damage`].
+    ///
+    /// # Errors
+    ///
+    /// Otherwise the same.
+    pub fn mend(place: &Path, fingerprint: u64, shard: Shard, resume: bool) -> Result<Self, JournalError> {
+        Self::open_if(place, fingerprint, shard, resume, Damaged::CutOff)
+    }
+
+    /// Where the journal could not be read back, if what stood there was given up.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    fn open_if(
+        place: &Path,
+        fingerprint: u64,
+        shard: Shard,
+        resume: bool,
+        damaged: Damaged,
+    ) -> Result<Self, JournalError> {
         let path = Self::path_for(place);
         let io = |doing: &'static str| {
             let path = path.clone();
@@ -164,11 +220,14 @@ impl<R: Row> Journal<R> {
             _ => return Err(JournalError::OtherStudy(path, R::OF)),
         }
         // A kill in the middle of a line leaves half of it behind; that run is played again.
-        let (rows, length) = rows_of::<R>(&bytes, header_end + 1, &path)?;
+        let Lines { rows, length, damage } = lines_of::<R>(&bytes, header_end + 1, &path);
+        if let Some(Damage { path, line, .. }) = damage.as_ref().filter(|_| damaged == Damaged::Refused) {
+            return Err(JournalError::Broken { path: path.clone(), line: *line });
+        }
         let done = rows.iter().map(R::key).collect();
         file.set_len(length).map_err(io("write"))?;
         file.seek(SeekFrom::End(0)).map_err(io("write"))?;
-        Ok(Self::new(path, Kept::OnDisk { file, length }, done))
+        Ok(Self { damage, ..Self::new(path, Kept::OnDisk { file, length }, done) })
     }
 
     /// A journal that nothing survives.
@@ -178,7 +237,7 @@ impl<R: Row> Journal<R> {
     }
 
     fn new(path: PathBuf, kept: Kept<R>, done: BTreeSet<R::Key>) -> Self {
-        Self { path, inner: Mutex::new(Inner { kept, done }) }
+        Self { path, inner: Mutex::new(Inner { kept, done }), damage: None }
     }
 
     /// Removes what an interrupted sweep left.
@@ -244,7 +303,11 @@ impl<R: Row> Journal<R> {
                     source,
                 })?;
                 let header_end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-                rows_of(&bytes, header_end, &self.path)?.0
+                let Lines { rows, damage, .. } = lines_of(&bytes, header_end, &self.path);
+                if let Some(Damage { path, line, .. }) = damage {
+                    return Err(JournalError::Broken { path, line });
+                }
+                rows
             }
         };
         drop(inner);
@@ -280,19 +343,28 @@ impl Journal {
     }
 }
 
-/// The runs behind the header, and the length of the lines that are whole. The last line may not be; one in between that cannot
-/// be read is nothing that a kill leaves behind.
-fn rows_of<R: Row>(bytes: &[u8], header_end: usize, path: &Path) -> Result<(Vec<R>, u64), JournalError> {
-    let mut rows = Vec::new();
-    let mut length = header_end as u64;
-    for line in bytes[header_end..].split_inclusive(|byte| *byte == b'\n') {
-        let Some(text) = line.strip_suffix(b"\n") else { break };
-        let broken = |_| JournalError::Broken { path: path.to_owned(), line: rows.len() + 2 };
-        let row = serde_json::from_slice(text).map_err(broken)?;
-        rows.push(row);
-        length += line.len() as u64;
+/// What stands behind the header.
+struct Lines<R> {
+    rows: Vec<R>,
+    /// Of the header and the lines of these rows, in bytes.
+    length: u64,
+    damage: Option<Damage>,
+}
+
+/// The runs behind the header. The last line may not be whole; one in between that cannot be read is nothing that a kill leaves behind.
+fn lines_of<R: Row>(bytes: &[u8], header_end: usize, path: &Path) -> Lines<R> {
+    let whole = bytes[header_end..].split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    let mut found = Lines { rows: Vec::new(), length: header_end as u64, damage: None };
+    for line in whole.clone() {
+        let Ok(row) = serde_json::from_slice(line) else {
+            let read = found.rows.len();
+            found.damage = Some(Damage { path: path.to_owned(), line: read + 2, lost: whole.count() - read });
+            break;
+        };
+        found.rows.push(row);
+        found.length += line.len() as u64;
     }
-    Ok((rows, length))
+    found
 }
 
 #[cfg(test)]
@@ -342,6 +414,13 @@ mod tests {
         assert!(matches!(journal.rows(), Err(JournalError::Broken { line: 3, .. })));
         drop(journal);
         assert!(matches!(open(&place, 7, true), Err(JournalError::Broken { line: 3, .. })));
+        let mended = Journal::<RunRow>::mend(&place, 7, Shard::WHOLE, true).expect("what stands before");
+        assert_eq!(mended.damage().map(|damage| (damage.line, damage.lost)), Some((3, 1)));
+        assert_eq!(mended.rows().expect("read"), [row(0)]);
+        mended.add(row(1)).expect("written");
+        drop(mended);
+        let whole = Journal::<RunRow>::mend(&place, 7, Shard::WHOLE, true).expect("ours");
+        assert_eq!((whole.damage(), whole.rows().expect("read")), (None, vec![row(0), row(1)]));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod comparison;
 mod confirmation;
+mod coordinate_search;
 mod document;
 mod edit;
 mod estimate;
@@ -13,6 +14,7 @@ pub mod forecast;
 mod grid;
 mod journal;
 mod metrics;
+mod operations;
 mod patch;
 pub mod plan;
 mod problems;
@@ -31,11 +33,12 @@ mod variants;
 
 pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
+pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
 pub(crate) use document::parse;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};
-pub use journal::{Journal, JournalError, Row};
+pub use journal::{Damage, Journal, JournalError, Row};
 pub use metrics::{COST, INDIFFERENCE, WORKLOAD_METRICS, metric_names};
 pub use patch::Patches;
 pub(crate) use progress::Part;

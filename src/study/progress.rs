@@ -10,8 +10,15 @@ pub trait Progress: Sync {
     /// One more step is done.
     fn advance(&self);
 
+    /// Of the whole, with all parts that are still to come, so much work is done and so much is left, as far as that is known. Work has
+    /// no unit, but takes about as long wherever it is done.
+    fn whole(&self, _done: u64, _left: u64) {}
+
     /// The part is over, whether all went well or not.
     fn end(&self) {}
+
+    /// Something that people should know before it takes long.
+    fn warn(&self, _text: &str) {}
 }
 
 /// Shows nothing.
@@ -33,6 +40,10 @@ impl<'a> Part<'a> {
 
     pub(crate) fn advance(&self) {
         self.0.advance();
+    }
+
+    pub(crate) fn whole(&self, done: u64, left: u64) {
+        self.0.whole(done, left);
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use kubesquall::{Plan, PlayOptions, Report, Scenario, SolveOptions, Study, SweepOptions, WriteOptions};
+use kubesquall::{Plan, PlayOptions, Report, Scenario, SimDuration, SolveOptions, Study, SweepOptions, WriteOptions};
 use serde_json::Value;
+
+use super::binary::kubesquall;
 
 const SCENARIO: &str = r#"
 apiVersion: kubesquall.sim/v1alpha1
@@ -284,7 +286,12 @@ fn events_are_a_list_of_all_that_the_api_had_with_names_of_their_own() {
         let rows = reader.records().map(|row| row.expect("a row"));
         rows.filter(|row| &row[1] != "scenario" && &row[4] != "Kubectl").collect()
     };
-    let counted: u64 = items.iter().map(|item| item["count"].as_u64().expect("a count")).sum();
+    // The scheduler's have no count, but a series from the second time on.
+    let times = |item: &Value| item["count"].as_u64().or(item["series"]["count"].as_u64()).unwrap_or(1);
+    let counted: u64 = items.iter().map(times).sum();
+    let by_scheduler = |item: &&Value| item["reportingComponent"] == "default-scheduler";
+    assert!(items.iter().filter(by_scheduler).all(|item| item["eventTime"].is_string() && item["count"].is_null()));
+    assert!(items.iter().any(|item| by_scheduler(&item)));
     assert_eq!(counted, rows.len() as u64);
     assert!(items.len() > 20 && items.len() < rows.len(), "{} of {}", items.len(), rows.len());
     let names: BTreeSet<(String, String)> = items
@@ -304,4 +311,129 @@ fn events_are_a_list_of_all_that_the_api_had_with_names_of_their_own() {
     };
     assert_eq!(uids("worker-0").len(), 1);
     assert_eq!(first["involvedObject"]["apiVersion"], "v1");
+}
+
+/// The lines of an audit log that have these values at these places.
+fn lines_with<'a>(log: &'a [Value], places: &[(&str, &str)]) -> Vec<&'a Value> {
+    let has = |line: &&Value| places.iter().all(|(place, value)| line.pointer(place).is_some_and(|at| at == value));
+    log.iter().filter(has).collect()
+}
+
+#[test]
+fn an_audit_log_says_who_asked_for_what_and_when() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    run(dir.path().join("run").as_path());
+    let report = Report::open(dir.path().join("run")).expect("a run");
+    let mut written = Vec::new();
+    report.write_audit_log(&mut written).expect("a run").expect("memory takes it");
+    let log: Vec<Value> = written
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("a line of JSON"))
+        .collect();
+    let ids: BTreeSet<String> = log.iter().map(|line| line["auditID"].to_string()).collect();
+    assert_eq!(ids.len(), log.len());
+    assert!(log.is_sorted_by_key(|line| line["stageTimestamp"].as_str().expect("a time").to_owned()));
+    assert!(log.iter().all(|line| line["stage"] == "ResponseComplete" && line["apiVersion"] == "audit.k8s.io/v1"));
+    let by_controller = ("/user/username", "system:serviceaccount:kube-system:node-controller");
+    let of_node = [by_controller, ("/objectRef/resource", "nodes"), ("/objectRef/name", "worker-0")];
+    let silent = lines_with(&log, &[&of_node[..], &[("/objectRef/subresource", "status")]].concat());
+    assert_eq!(silent.len(), 1);
+    assert_eq!(silent[0]["requestObject"]["status"]["conditions"][3]["status"], "Unknown");
+    let agent = silent[0]["userAgent"].as_str().expect("an agent");
+    assert!(agent.starts_with("kube-controller-manager/v1.36.0 ") && agent.ends_with(":node-controller"), "{agent}");
+    // The rows of nodes.csv and the lines tell of the same instants.
+    let first = |file: &str, has: &dyn Fn(&csv::StringRecord) -> bool| -> f64 {
+        let mut reader = csv::Reader::from_path(dir.path().join("run").join(file)).expect("a table");
+        let row = reader.records().map(|row| row.expect("a row")).find(|row| has(row)).expect("a row like that");
+        row[0].parse().expect("a time")
+    };
+    let unknown = first("nodes.csv", &|row| &row[1] == "worker-0" && &row[2] == "Unknown");
+    let (minute, second) = ((unknown / 60.0).floor(), unknown % 60.0);
+    assert_eq!(silent[0]["requestReceivedTimestamp"], format!("2026-01-01T00:{minute:02}:{second:09.6}Z"));
+    let tainted = lines_with(&log, &of_node).into_iter();
+    let tainted = tainted.filter(|line| line["requestObject"]["spec"]["taints"].to_string().contains("NoExecute"));
+    assert!(tainted.count() > 0);
+    let back = [
+        ("/user/username", "system:node:worker-0"),
+        ("/objectRef/subresource", "status"),
+        ("/objectRef/resource", "nodes"),
+    ];
+    let back = lines_with(&log, &back);
+    assert_eq!(back.last().expect("it comes back")["requestObject"]["status"]["conditions"][0]["status"], "True");
+    let typed = lines_with(&log, &[("/user/username", "kubernetes-admin")]);
+    assert_eq!((typed.len(), &typed[0]["requestURI"]), (1, &"/apis/apps/v1/namespaces/default/deployments/web".into()));
+    // Each eviction is a mark and a deletion; each pod that is made is bound once.
+    let summary = report.summary();
+    let count = |places: &[(&str, &str)]| lines_with(&log, places).len() as u64;
+    let deletion = [by_controller, ("/verb", "delete"), ("/objectRef/resource", "pods")];
+    assert_eq!(Some(count(&deletion)), summary["metrics"]["evictions"].as_f64().map(|count| count as u64));
+    let by = "/requestObject/status/conditions/0/reason";
+    assert_eq!(count(&deletion), count(&[by_controller, (by, "DeletionByTaintManager")]));
+    let mut pods = csv::Reader::from_path(dir.path().join("run/pods.csv")).expect("a table");
+    let made = pods.records().map(|row| row.expect("a row")).filter(|row| &row[4] == "false").count();
+    let created = lines_with(&log, &[("/verb", "create"), ("/objectRef/resource", "pods")]);
+    let created = created.iter().filter(|line| line["objectRef"]["subresource"].is_null()).count();
+    assert_eq!((created, made > 0), (made, true));
+}
+
+#[test]
+fn evidence_is_the_same_in_every_run_and_steps_are_checked() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let written = |name: &str, step: u64| {
+        run(dir.path().join(name).as_path());
+        let report = Report::open(dir.path().join(name)).expect("a run");
+        let (mut log, mut samples) = (Vec::new(), Vec::new());
+        report.write_audit_log(&mut log).expect("a run").expect("memory takes it");
+        report.write_metrics(SimDuration::from_secs(step), &mut samples).expect("a run").expect("memory takes it");
+        (log, samples)
+    };
+    assert!(written("one", 30) == written("two", 30));
+    let answer: Value = serde_json::from_slice(&written("one", 15).1).expect("JSON");
+    let series = answer["data"]["result"].as_array().expect("series");
+    let samples = |name: &str, labels: &[(&str, &str)]| -> Vec<(f64, String)> {
+        let has = |of: &&Value| {
+            of["metric"]["__name__"] == name && labels.iter().all(|(label, value)| of["metric"][*label] == *value)
+        };
+        let found: Vec<&Value> = series.iter().filter(has).collect();
+        assert_eq!(found.len(), 1, "{name} {labels:?}");
+        let sample =
+            |sample: &Value| (sample[0].as_f64().expect("a time"), sample[1].as_str().expect("a value").into());
+        found[0]["values"].as_array().expect("samples").iter().map(sample).collect()
+    };
+    let ready = |status| {
+        samples("kube_node_status_condition", &[("node", "worker-0"), ("condition", "Ready"), ("status", status)])
+    };
+    // Fifteen minutes, both ends seen.
+    assert_eq!(ready("true").len(), 61);
+    let total = |of: Vec<(f64, String)>| of.iter().filter(|(_, value)| value == "1").count();
+    assert_eq!(total(ready("true")) + total(ready("unknown")) + total(ready("false")), 61);
+    let taint = [("node", "worker-0"), ("key", "node.kubernetes.io/unreachable"), ("effect", "NoExecute")];
+    let tainted = samples("kube_node_spec_taint", &taint);
+    assert!((tainted.len() as i64 - total(ready("unknown")) as i64).abs() <= 1, "{tainted:?}");
+    let report = Report::open(dir.path().join("one")).expect("a run");
+    let refused = report.write_metrics(SimDuration::from_millis(100), Vec::new()).expect_err("too often");
+    assert!(refused.to_string().contains("nobody scrapes every 100ms"), "{refused}");
+}
+
+#[test]
+fn evidence_is_printed_by_a_run_and_later_and_a_step_goes_with_samples_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (name, text) in FILES {
+        fs::write(dir.path().join(name), text).expect("a file");
+    }
+    let say = |arguments: &str| kubesquall(dir.path(), arguments, "");
+    for (step, place) in
+        [("-o events.yaml --step 15s", "run"), ("--step 15s", "run"), ("-o metrics.json --step 0s", "run")]
+    {
+        let said = say(&format!("{place} scenario.yaml --no-charts {step}"));
+        assert_eq!((said.status, said.stdout.as_str()), (2, ""), "{step}: {}", said.stderr);
+    }
+    let samples = say("run scenario.yaml --no-charts -o metrics.json --step 60s");
+    assert_eq!(samples.status, 0, "{}", samples.stderr);
+    assert!(samples.stdout.starts_with(r#"{"status":"success""#));
+    let again = say("report reports/one-node-dies -o metrics.json --step 1m");
+    assert!(again.status == 0 && again.stdout == samples.stdout, "{}", again.stderr);
+    let log = say("report reports/one-node-dies -o audit.jsonl");
+    assert!(log.status == 0 && log.stdout.lines().count() > 20, "{}", log.stderr);
 }

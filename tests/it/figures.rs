@@ -246,7 +246,7 @@ fn capital(text: &str) -> String {
 
 #[test]
 fn names_of_tables_and_of_their_columns_are_unique() {
-    for tables in [kubesquall::observe::tables(), tables_of_studies(), tables_of_plans()] {
+    for tables in [kubesquall::report::tables_of_runs(), tables_of_studies(), tables_of_plans()] {
         check_names(&tables);
     }
 }
@@ -278,7 +278,7 @@ fn the_tables_and_the_glossary_of_the_docs_are_those_of_the_code() {
         metrics.push_str(&format!("| `{}` | {} | {} | {} |\n", figure.name, figure.unit, figure.meaning, figure.rows));
     }
     let found = with_part(&with_part(&text, "glossary", terms.trim_end()), "metrics", metrics.trim_end());
-    let found = with_part(&found, "tables", tables_in_words(kubesquall::observe::tables()).trim_end());
+    let found = with_part(&found, "tables", tables_in_words(kubesquall::report::tables_of_runs()).trim_end());
     assert_eq!(expected::difference(path, &found), None);
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Mutex;
 
-use kubesquall::{Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOptions, Scenario, WriteOptions};
+use kubesquall::{
+    Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOptions, Progress, Scenario, WriteOptions,
+};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -51,7 +54,7 @@ fn plays_in_number_and_any_threads_give_the_same_bytes() {
         forecast.work_out(&options).expect("a forecast").json_text()
     };
     let text = with(1);
-    assert_eq!(text, with(2));
+    assert_eq!(text, with(8));
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["plays"], 60);
     assert!(json["plays_left_out"].as_u64() > Some(0));
@@ -88,6 +91,88 @@ fn what_stopped_early_goes_on_and_ends_with_the_same_bytes() {
     to(&years().plays(10)).expect("the first ten plays");
     to(&years().plays(5)).expect("five, anew");
     assert_eq!(played(), 5, "what is not resumed begins anew");
+}
+
+#[test]
+fn a_journal_that_is_damaged_in_its_middle_is_used_up_to_there() {
+    struct Heard(Mutex<Vec<String>>);
+    impl Progress for Heard {
+        fn advance(&self) {}
+
+        fn warn(&self, text: &str) {
+            self.0.lock().expect("nobody panics").push(text.to_owned());
+        }
+    }
+    let cluster = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &LoadOptions::new()).expect("a cluster");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (place, writing) = (dir.path().join("forecast"), WriteOptions::new().charts(false));
+    let journal = dir.path().join("forecast.journal.tmp");
+    let heard = Heard(Mutex::default());
+    let years = || ForecastOptions::new().years(3).progress(&heard);
+    forecast.work_out_to(&place, &years().plays(12), &writing).expect("the first twelve plays");
+    let mut bytes = fs::read(&journal).expect("a journal");
+    let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    bytes[ends[5] + 10] = 0xff;
+    fs::write(&journal, &bytes).expect("damaged");
+    let (resumed, _) = forecast.work_out_to(&place, &years().plays(12).resume(true), &writing).expect("goes on");
+    let said = heard.0.lock().expect("nobody panics").join("\n");
+    assert!(said.contains("is damaged in line 7") && said.contains("7 plays are made again"), "{said}");
+    let lines = fs::read(&journal).expect("a journal");
+    assert!(lines.starts_with(&bytes[..ends[5]]), "what stands before is not played again");
+    assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 13);
+    assert_eq!(resumed.json_text(), forecast.work_out(&years().plays(12)).expect("a forecast").json_text());
+}
+
+/// A pod without a controller; nothing makes it anew.
+fn bare(name: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: shop, labels: {{run: {name}}}}}\nspec: {{containers: \
+         [{{name: c, image: i, resources: {{requests: {{cpu: 10m}}}}}}]}}\n"
+    )
+}
+
+#[test]
+fn pods_without_a_controller_are_told_apart_and_are_in_no_sum() {
+    let rest = nodes(3, &["a", "b", "c"]) + &served("web", 1, "");
+    let with = |cluster: &str| {
+        let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+        forecast.work_out(&ForecastOptions::new().years(4)).expect("a forecast")
+    };
+    let outcome = with(&(rest.clone() + &bare("lone") + &bare("lorn")));
+    let json = outcome.json();
+    let apart = &json["without_controller"];
+    let names: Vec<&str> =
+        apart["units"].as_array().expect("units").iter().filter_map(|unit| unit["unit"].as_str()).collect();
+    assert_eq!(names.len(), 2, "{apart}");
+    let of_apart = number(&apart["lost_min_per_year"]["mean"]);
+    let units = json["units"].as_array().expect("units");
+    let sum: f64 = units.iter().map(|unit| number(&unit["lost_min_per_year"]["mean"])).sum();
+    assert!(units.iter().all(|unit| unit["unit"] == "service/shop/web"), "{units:?}");
+    assert!((number(&json["lost_min_per_year"]["mean"]) - sum).abs() < 1e-9);
+    assert!(of_apart > 100.0 * sum && sum > 0.0, "they would dwarf it: {of_apart} and {sum}");
+    let worst = |json: &Value| json["incidents"].as_array().expect("incidents")[0]["worst"].clone();
+    assert_eq!(worst(&json), "service/shop/web");
+    let findings = json["findings"].as_array().expect("findings");
+    let last = findings.last().expect("some");
+    assert_eq!((&last["fix"], &last["is_apart"]), (&"controller".into(), &true.into()), "{findings:#?}");
+    let together = json["together"].as_array().expect("steps");
+    assert!(together.iter().all(|step| step["fix"] != "controller"), "{together:#?}");
+    assert!(with(&rest).json()["without_controller"].is_null());
+}
+
+#[test]
+fn where_all_would_be_too_much_every_part_of_it_is_held_to_the_number_of_plays() {
+    let cluster = nodes(24, &["a", "b", "c"])
+        + &(0..12).map(|at| served(&format!("web-{at}"), 1 + at % 3, "")).collect::<String>();
+    let forecast = Forecast::parse([("cluster.yaml", cluster)], &LoadOptions::new()).expect("a cluster");
+    let json = forecast.work_out(&ForecastOptions::new().plays(900)).expect("a forecast").json();
+    assert!(json["plays"].as_u64() <= Some(900), "{}", json["plays"]);
+    assert_eq!(json["plays_left_out"], 0, "{:#}", json["left_out"]);
+    let findings = json["findings"].as_array().expect("findings");
+    assert!(!findings.is_empty() && findings.iter().all(|finding| finding["is_confirmed"] == true), "{findings:#?}");
+    let left_out = json["left_out"].to_string();
+    assert!(left_out.contains("incidents of a kind") && left_out.contains("--plays"), "{left_out}");
 }
 
 #[test]
@@ -158,7 +243,136 @@ fn where_there_is_nobody_nothing_is_said_to_be_well() {
     let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
     let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
     assert!(said.contains("nobody can be hurt") && said.contains("3 Node"), "{said}");
+    assert!(said.contains("save what runs there, too: kubectl get nodes,"), "{said}");
     assert!(!said.contains("Nothing was found"), "{said}");
+}
+
+#[test]
+fn nothing_is_saved_that_is_more_than_the_whole_beside_it() {
+    let budget = "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: tight, namespace: shop}\nspec: {minAvailable: 2, \
+                  selector: {matchLabels: {app: tight}}}\n";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "") + &served("tight", 2, "") + budget;
+    for seed in [0, 1] {
+        let options = LoadOptions::new().seed(seed);
+        let forecast = Forecast::parse([("cluster.yaml", &*cluster)], &options).expect("a cluster");
+        let outcome = forecast.work_out(&ForecastOptions::new().years(3)).expect("a forecast");
+        let json = outcome.json();
+        let mean = |interval: &Value| number(&interval["mean"]);
+        let whole = mean(&json["cost_min_per_year"]);
+        assert!((whole - mean(&json["lost_min_per_year"]) - mean(&json["blocked_min_per_year"])).abs() < 1e-6);
+        assert!(mean(&json["blocked_min_per_year"]) > 0.0 && json["years"]["chosen_by"] == 3, "{:#}", json["years"]);
+        let findings = json["findings"].as_array().expect("findings");
+        assert!(findings.len() >= 2, "{findings:#?}");
+        let units = json["units"].as_array().expect("units");
+        let cost_of = |unit: &Value| mean(&unit["lost_min_per_year"]) + mean(&unit["blocked_min_per_year"]);
+        let mut saved = 0.0;
+        for finding in findings {
+            let cost = mean(&finding["cost_min_per_year"]);
+            let names = finding["units"].as_array().expect("units");
+            let of_units =
+                units.iter().filter(|unit| names.contains(&unit["unit"])).map(cost_of).fold(0.0, |a, b| a + b);
+            assert!((cost - of_units).abs() < 1e-6, "{cost} is not the {of_units} that its units cost");
+            saved += mean(&finding["saved_min_per_year"]["cost"]);
+            assert!(mean(&finding["saved_min_per_year"]["cost"]) <= cost + 1e-6, "{finding:#}");
+            for other in finding["alternatives"].as_array().expect("alternatives") {
+                assert!((0.0..=1.0).contains(&number(&other["share"])), "{other:#}");
+            }
+        }
+        assert!(saved <= whole + 1e-6, "{saved} of {whole}");
+        let mut now = whole;
+        for step in json["together"].as_array().expect("steps") {
+            assert!((now - mean(&step["gained"]) - mean(&step["cost"])).abs() < 1e-6, "{step:#}");
+            now = mean(&step["cost"]);
+        }
+        assert!(now < whole, "together they save something");
+    }
+}
+
+#[test]
+fn what_nothing_helps_against_is_said_to_be_that() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "");
+    let blackout = "incidents:\n- {name: blackout, duration: 1h, timeline: [{at: 0s, fault: {kind: Crash, nodes: {}, for: 30m}}]}\n";
+    let asked = ForecastInputs::new().catalogue("mine.yaml", blackout);
+    let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(2)).expect("a forecast");
+    let json = outcome.json();
+    let unhelped = json["unhelped"].as_array().expect("a list");
+    let of = |incident: &str| unhelped.iter().find(|of| of["incident"] == incident);
+    let all = of("own/blackout").unwrap_or_else(|| panic!("{unhelped:#?}"));
+    let tried = all["tried"].as_array().expect("fixes");
+    assert!(tried.contains(&"toleration".into()) && number(&all["cost_min"]) > 29.0, "{all:#}");
+    assert_eq!(of("kubeletsCutOff/all").map(|of| &of["tried"]), Some(&serde_json::json!([])));
+    let is_node = |of: &Value| of["incident"].as_str().is_some_and(|name| name.starts_with("nodeLost"));
+    assert!(!unhelped.iter().any(is_node), "against the loss of a node something helps: {unhelped:#?}");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
+    let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
+    assert!(said.contains("nothing helps against blackout, which costs 3"), "{said}");
+    assert!(said.contains("tried: ") && said.contains("toleration"), "{said}");
+}
+
+#[test]
+fn files_of_several_clusters_are_told_to_be_given_one_at_a_time() {
+    let files =
+        [("a.yaml", nodes(2, &["a"]) + &served("web", 1, "")), ("b.yaml", nodes(2, &["b"]) + &served("web", 3, ""))];
+    let said = Forecast::parse(files, &LoadOptions::new()).expect_err("two clusters").to_string();
+    assert!(said.contains("b.yaml") && said.contains("give those of one at a time"), "{said}");
+    assert!(said.contains("`--allow-partial` goes on with the first of each name"), "{said}");
+}
+
+/// What is said of a cluster with these files.
+#[track_caller]
+fn refused(asked: &ForecastInputs) -> String {
+    let cluster = nodes(2, &["a", "b"]) + &served("web", 1, "");
+    Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), asked).expect_err("it is wrong").to_string()
+}
+
+#[test]
+fn what_is_wrong_in_a_file_of_ones_own_is_told_at_its_line() {
+    let catalogue = |entries: &str| {
+        let text = format!("drainsPerYear: 1\nincidents:\n- name: noon\n  duration: 2h\n  timeline:\n{entries}");
+        refused(&ForecastInputs::new().catalogue("mine.yaml", text))
+    };
+    #[track_caller]
+    fn check(said: &str, line: u32, expected: &str) {
+        assert!(said.contains(&format!("mine.yaml:{line}:")) && said.contains(expected), "{said}");
+        assert!(!said.contains("--set"), "{said}");
+    }
+    let drain = "  - {at: 0s, kubectl: drain node-0}\n";
+    check(&catalogue(&format!("{drain}  - {{at: 5m, kubectl: drane node-1}}\n")), 7, "drane");
+    check(&catalogue(&format!("{drain}  - {{at: 5m, fault: {{kind: Crush, nodes: {{}}}}}}\n")), 7, "Crush");
+    check(
+        &catalogue(&format!("{drain}  - {{at: 5m, fault: {{kind: Crash, nodes: {{names: [node-7]}}}}}}\n")),
+        7,
+        "node-7",
+    );
+    check(&catalogue(&format!("{drain}  - {{at: 3h, kubectl: uncordon node-0}}\n")), 7, "lasts for 2h");
+    check(&catalogue("  - {at: 0s}\n"), 6, "nothing happens here");
+    check(&catalogue("  - at: 0s\n    kubectl: |\n      drain node-0\n      uncordon node-0\n"), 6, "2 things at once");
+    let rates = "# mine\nfaults:\n- {name: a, kind: Crash, nodes: {}, timeToFailure: {exponential: {mean: -1d}}, timeToRepair: \
+                 {constant: 1h}}\n";
+    check(&refused(&ForecastInputs::new().rates("mine.yaml", rates)), 3, "-1d");
+    check(&refused(&ForecastInputs::new().rates("mine.yaml", "# none\nfault: []\n")), 2, "has no `faults`");
+}
+
+#[test]
+fn what_the_catalogue_takes_out_is_named_and_something_has_to_be_left() {
+    let cluster = nodes(2, &["a", "b"]) + &served("web", 1, "");
+    let asked = ForecastInputs::new().catalogue("mine.yaml", "remove: [pairLost, nodeHiccup/node-1, domainLost]");
+    let forecast = Forecast::parse_with([("cluster.yaml", &*cluster)], &LoadOptions::new(), &asked).expect("a cluster");
+    let outcome = forecast.work_out(&ForecastOptions::new().years(2).plays(2)).expect("a forecast");
+    let left: Vec<String> = serde_json::from_value(outcome.json()["left_out"].clone()).expect("texts");
+    let removes = |what: &str, count: &str| format!("`{what}` is not played, {count}: mine.yaml removes it");
+    let expected = [
+        removes("pairLost", "1 incident"),
+        removes("nodeHiccup/node-1", "1 incident"),
+        removes("domainLost", "0 incidents"),
+    ];
+    assert_eq!(left, expected);
+    let kinds = "remove: [nodeLost, zoneLost, pairLost, nodeHiccup, instanceReclaimed, kubeletsCutOff, apiServerGone, \
+                 controllerManagerRestart, drain, poolUpgrade, rollOut, rolloutWhileNodeLost]";
+    let said = refused(&ForecastInputs::new().catalogue("mine.yaml", kinds));
+    assert!(said.contains("nothing is left to be played") && said.contains("under `incidents:`"), "{said}");
 }
 
 fn crashing(cluster: &str, years: u64) -> Value {

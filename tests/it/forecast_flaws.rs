@@ -171,43 +171,77 @@ fn say_skipped(what: &str) {
     println!("SKIPPED: there is no /usr/bin/kubectl, so that it has not read {what}");
 }
 
-/// Applies a patch: its documents as merge patches, and each by the real kubectl, too, which must come to the same.
+/// The JSON patches of a script, by what `kubectl patch` is told to change.
+fn json_patches(script: &str) -> Vec<(String, String)> {
+    let patch = |line: &str| {
+        let (target, patch) = line.strip_prefix("kubectl patch ")?.split_once(" --type=json -p '")?;
+        Some((target.to_owned(), patch.strip_suffix('\'')?.replace("'\\''", "'")))
+    };
+    script.lines().filter_map(patch).collect()
+}
+
+/// Whether two documents are of one object.
+fn is_same(a: &Value, b: &Value) -> bool {
+    a["kind"] == b["kind"] && ["name", "namespace"].iter().all(|field| a["metadata"][field] == b["metadata"][field])
+}
+
+/// `deployment web -n shop`.
+fn target_of(document: &Value) -> String {
+    let text = |field: &str| document["metadata"][field].as_str().unwrap_or_default();
+    let kind = document["kind"].as_str().unwrap_or_default().to_ascii_lowercase();
+    format!("{kind} {} -n {}", text("name"), text("namespace"))
+}
+
+/// Applies a patch: its documents as merge patches and its script as JSON patches, each by the real kubectl, too; all must come to the
+/// same.
 fn patched(name: &str, cluster: &str, patches: &Patches) -> String {
     let kubectl = kubectl();
     if kubectl.is_none() {
         say_skipped(&format!("the patch of {name}"));
     }
     let mut objects = documents(cluster);
-    let lines = patches.shell.lines().filter(|line| line.starts_with("kubectl patch ")).count();
+    let lines = json_patches(&patches.shell);
     let mut patched = 0;
     for (index, document) in
         documents(&patches.yaml).into_iter().enumerate().filter(|(_, document)| !document.is_null())
     {
         let place = format!("{name}-{index}");
-        let same = |other: &&mut Value| {
-            other["kind"] == document["kind"] && other["metadata"]["name"] == document["metadata"]["name"]
-        };
-        let Some(object) = objects.iter_mut().find(same) else {
+        let Some(object) = objects.iter_mut().find(|object| is_same(object, &document)) else {
             if let Some(kubectl) = &kubectl {
                 let read = by_kubectl(kubectl, &place, &document, &["label", "is=read"]);
                 assert_eq!(read["spec"], document["spec"], "{place}: kubectl reads something else");
             }
+            assert!(patches.yaml.contains("# kubectl apply -f "), "{}", patches.yaml);
             objects.push(document);
             continue;
         };
         patched += 1;
+        let target = target_of(&document);
+        assert!(
+            patches.yaml.contains(&format!("# kubectl patch {target} --type=merge --patch-file ")),
+            "{}",
+            patches.yaml
+        );
+        let line = lines.iter().find(|(of, _)| *of == target);
+        let (_, line) = line.unwrap_or_else(|| panic!("no line for {target}: {}", patches.shell));
         let before = object.clone();
         merge(object, &document);
         if let Some(kubectl) = &kubectl {
-            let patch = json!({"spec": document["spec"]}).to_string();
-            assert!(patches.shell.contains(&patch.replace('\'', "'\\''")), "the shell script says something else");
-            let made = by_kubectl(kubectl, &place, &before, &["patch", "--type=merge", "-p", &patch]);
+            let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{place}-patch.yaml"));
+            fs::write(&file, format!("# a comment\n---\n# another\n{document:#}\n")).expect("a place for the patch");
+            let file = file.to_str().expect("a path");
+            let merged = by_kubectl(kubectl, &place, &before, &["patch", "--type=merge", "--patch-file", file]);
+            let made = by_kubectl(kubectl, &place, &before, &["patch", "--type=json", "-p", line]);
             // kubectl reads types, so that what it prints has all that was kept, and nothing that it does not know.
             let expected = by_kubectl(kubectl, &place, object, &["label", "is=read"]);
-            assert_eq!(made["spec"], expected["spec"], "{place}: the real kubectl makes something else of {patch}");
+            assert_eq!(
+                merged["spec"], expected["spec"],
+                "{place}: the real kubectl makes something else of {document}"
+            );
+            assert_eq!(made["spec"], expected["spec"], "{place}: the real kubectl makes something else of {line}");
         }
     }
-    assert_eq!(lines, patched, "as many lines as documents: {}", patches.shell);
+    assert_eq!(lines.len(), patched, "as many lines as documents: {}", patches.shell);
     type_it(name, cluster, &patches.shell);
     for line in patches.shell.lines().filter_map(|line| line.strip_prefix("kubectl delete ")) {
         let words: Vec<&str> = line.split(' ').collect();
@@ -216,7 +250,48 @@ fn patched(name: &str, cluster: &str, patches: &Patches) -> String {
                 && object["metadata"]["name"] == words[1])
         });
     }
+    text_of(&objects)
+}
+
+fn text_of(objects: &[Value]) -> String {
     objects.iter().map(|object| format!("---\n{object}\n")).collect()
+}
+
+/// The cluster once somebody has done what no kubectl line can: the script says so and fails; the documents are what is new or other.
+fn done_by_hand(name: &str, cluster: &str, patches: &Patches) -> String {
+    let out = Command::new("sh").args(["-c", &patches.shell]).output().expect("sh");
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("No kubectl line does this. By hand:\n") && said.lines().count() > 1, "{said}");
+    assert!(patches.yaml.starts_with("# No kubectl line does this."), "{}", patches.yaml);
+    let mut objects = documents(cluster);
+    let made: Vec<Value> = documents(&patches.yaml).into_iter().filter(|document| !document.is_null()).collect();
+    assert!(!made.is_empty(), "{}", patches.yaml);
+    for (index, document) in made.into_iter().enumerate() {
+        if let Some(kubectl) = kubectl() {
+            let read = by_kubectl(&kubectl, &format!("{name}-{index}"), &document, &["label", "is=read"]);
+            assert_eq!(read["kind"], document["kind"]);
+        } else {
+            say_skipped(&format!("the documents of {name}"));
+        }
+        objects.retain(|object| !is_same(object, &document));
+        objects.push(document);
+    }
+    text_of(&objects)
+}
+
+/// The patch of the finding with this fix.
+#[track_caller]
+fn patch_of<'a>(outcome: &'a ForecastOutcome, json: &'a Value, fix: &str) -> (&'a Value, &'a Patches) {
+    let findings = json["findings"].as_array().expect("findings").iter();
+    let found = findings.zip(outcome.patches()).find(|(finding, _)| finding["fix"] == fix);
+    let (finding, (_, patches)) = found.unwrap_or_else(|| panic!("no {fix}: {:#}", json["findings"]));
+    (finding, patches)
+}
+
+#[track_caller]
+fn has_no(fix: &str, json: &Value) {
+    assert!(json["findings"].as_array().expect("findings").iter().all(|of| of["fix"] != fix), "{:#}", json["findings"]);
 }
 
 fn number(value: &Value) -> f64 {
@@ -353,8 +428,10 @@ fn a_volume_on_one_node_wants_to_be_reached_from_all() {
     let cluster = nodes(4, &["a", "b"]) + &web + DISK + &decoys();
     let (outcome, json) = found(&cluster, None, "volume", WEB);
     assert!(number(&json["findings"][0]["worst_after_min"]) < 2.0, "{:#}", json["findings"]);
-    let (_, patches) = outcome.patches().next().expect("a patch");
-    assert!(patches.shell.contains("# move the data"), "{}", patches.shell);
+    let (_, patches) = patch_of(&outcome, &json, "volume");
+    assert!(patches.shell.contains("Move the data"), "{}", patches.shell);
+    let moved = worked_out(&done_by_hand("volume", &cluster, patches), None).json();
+    assert_eq!(moved["findings"], json!([]), "{:#}", moved["findings"]);
     // The same volume, reached from everywhere, is none.
     let from = cluster.find(", nodeAffinity: {required").expect("it is pinned");
     let end = cluster[from..].find("]}]}}").expect("its end") + from + "]}]}}".len();
@@ -375,28 +452,77 @@ fn five_minutes_of_toleration_are_too_long_for_a_single_pod() {
 }
 
 #[test]
+fn a_patch_keeps_what_was_added_meanwhile_and_fails_where_what_it_replaces_was_changed() {
+    let own = "tolerations: [{key: own, operator: Exists}, {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, \
+               tolerationSeconds: 600}, {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: \
+               600}]";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1).pods(DATA).pods(own).text() + &decoys();
+    let (outcome, _) = found(&cluster, None, "toleration", WEB);
+    let (_, patches) = outcome.patches().next().expect("a patch");
+    let Some(kubectl) = kubectl() else { return say_skipped("a patch of what was changed") };
+    let lines = json_patches(&patches.shell);
+    let [(_, patch)] = &lines[..] else { panic!("{}", patches.shell) };
+    let is_web = |of: &Value| of["kind"] == "Deployment" && of["metadata"]["name"] == "web";
+    let deployment = documents(&cluster).into_iter().find(is_web).expect("a Deployment");
+    let arguments = ["patch", "--type=json", "-p", patch];
+    let tolerations = |of: &Value| of["spec"]["template"]["spec"]["tolerations"].as_array().expect("a list").clone();
+    let mut more = deployment.clone();
+    let list = more.pointer_mut("/spec/template/spec/tolerations").and_then(Value::as_array_mut).expect("a list");
+    list.push(json!({"key": "meanwhile", "operator": "Exists"}));
+    let made = tolerations(&by_kubectl(&kubectl, "more", &more, &arguments));
+    let keys: Vec<&str> = made.iter().filter_map(|of| of["key"].as_str()).collect();
+    assert_eq!(keys, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "own", "meanwhile"]);
+    assert_eq!(made[0]["tolerationSeconds"], 30);
+    let mut changed = deployment;
+    *changed.pointer_mut("/spec/template/spec/tolerations/1/tolerationSeconds").expect("a field") = json!(60);
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("changed.json");
+    fs::write(&file, changed.to_string()).expect("a place for the document");
+    let mut command = Command::new(kubectl);
+    command.args(arguments).args(["--local", "-o", "json", "-f"]).arg(&file).env("KUBECONFIG", "/dev/null");
+    let out = command.output().expect("kubectl");
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("test failed"), "{said}");
+}
+
+#[test]
 fn services_go_before_batches_when_room_is_short() {
     let large = |name, replicas| Workload { cpu: "1500m", ..served(name, replicas) };
     let batch = Workload { has_service: false, ..large("batch", 2) }
         .text()
         .replace("containers:", "terminationGracePeriodSeconds: 5\n      containers:");
     let web = large("web", 1).pods(DATA).pods(PATIENT).text();
-    let json = worked_out(&(nodes(3, &["a", "b", "c"]) + &web + &batch), None).json();
-    let finding =
-        json["findings"].as_array().expect("findings").iter().find(|finding| finding["units"][0] == "service/shop/web");
-    let finding = finding.unwrap_or_else(|| panic!("{:#}", json["findings"]));
-    assert_eq!(finding["fix"], "priority", "{:#}", json["findings"]);
+    let cluster = nodes(3, &["a", "b", "c"]) + &web + &batch;
+    let outcome = worked_out(&cluster, None);
+    let json = outcome.json();
+    let (finding, patches) = patch_of(&outcome, &json, "priority");
+    assert_eq!(finding["units"], json!(["service/shop/web"]), "{:#}", json["findings"]);
+    let after = worked_out(&patched("priority", &cluster, patches), None).json();
+    has_no("priority", &after);
+    let of = |json: &Value| {
+        let units = json["units"].as_array().expect("units").clone();
+        let web = units.iter().find(|unit| unit["unit"] == "service/shop/web").expect("it is there");
+        number(&web["lost_min_per_year"]["mean"])
+    };
+    assert!(of(&after) < 0.5 * of(&json), "{} instead of {}", of(&after), of(&json));
 }
 
 #[test]
 fn what_finds_no_room_wants_a_node_more() {
     let large = |name| Workload { cpu: "1500m", ..served(name, 1) }.pods(DATA).pods(PATIENT);
-    let json = worked_out(&(nodes(2, &["a", "b"]) + &large("web").text() + &large("other").text()), None).json();
+    let cluster = nodes(2, &["a", "b"]) + &large("web").text() + &large("other").text();
+    let outcome = worked_out(&cluster, None);
+    let json = outcome.json();
     let first = &json["findings"][0];
     assert_eq!(first["fix"], "node", "{:#}", json["findings"]);
     assert_eq!(first["workloads"], json!(["deployment/shop/other", "deployment/shop/web"]));
     assert_eq!(first["price"]["nodes"], 1);
     assert_eq!(json["findings"].as_array().map(Vec::len), Some(1));
+    assert!(first["by_hand"].as_str().is_some_and(|what| what.starts_with("Add a node")), "{first:#}");
+    let (_, patches) = patch_of(&outcome, &json, "node");
+    let after = worked_out(&done_by_hand("node", &cluster, patches), None).json();
+    has_no("node", &after);
+    let whole = |json: &Value| number(&json["cost_min_per_year"]["mean"]);
+    assert!(whole(&after) < 0.5 * whole(&json), "{} instead of {}", whole(&after), whole(&json));
 }
 
 #[test]
@@ -407,23 +533,46 @@ fn a_stateful_set_waits_for_a_dead_node_until_somebody_says_that_it_is_dead() {
     let outcome = worked_out_by(&(nodes(3, &["a", "b"]) + &web.text() + &decoys()), None, 8);
     let (outcome, json) = is_first(outcome, "outOfService", "statefulset/shop/web");
     let first = &json["findings"][0];
-    assert!(number(&first["worst"]["lost_min"]) > 29.0 && number(&first["worst_after_min"]) < 12.0, "{first:#}");
+    assert!(number(&first["worst"]["cost_min"]) > 29.0 && number(&first["worst_after_min"]) < 12.0, "{first:#}");
     assert!(
         number(&first["saved_min_per_year"]["cost"]["mean"]) > 5.0,
         "years are played with the runbook, too: {first:#}"
     );
     assert!(number(&first["price"]["interventions_per_year"]) > 1.0, "{first:#}");
-    let (_, patches) = outcome.patches().next().expect("a patch");
-    let line = patches.shell.lines().find(|line| line.starts_with("kubectl taint nodes")).expect("a line");
-    if let Some(kubectl) = kubectl() {
+    let (_, patches) = patch_of(&outcome, &json, "outOfService");
+    assert!(patches.yaml.is_empty(), "{}", patches.yaml);
+    let lines: Vec<&str> = patches.shell.lines().filter(|line| line.starts_with("kubectl ")).collect();
+    let [waits, taints] = lines[..] else { panic!("{lines:?}") };
+    let lost = json["incidents"].as_array().expect("incidents").iter();
+    let lost = lost
+        .filter(|row| row["kind"] == "nodeLost")
+        .max_by(|a, b| number(&a["lost_min"]).total_cmp(&number(&b["lost_min"])));
+    let node = lost.and_then(|row| row["incident"].as_str()?.strip_prefix("nodeLost/")).expect("a node");
+    let cluster = nodes(3, &["a", "b"]) + &web.text() + &decoys();
+    // In the hour in which the machine is lost it does what was promised; where the kubelet is heard of, it ends at its first line.
+    let typed = |at: &str, lines: &[&str]| {
+        let lines: String = lines.iter().map(|line| format!("      {}\n", line.replace("\"$NODE\"", node))).collect();
+        let scenario = format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: typed}}\nspec:\n  duration: 1h\n  cluster: \
+             {{manifests: [cluster.yaml]}}\n  timeline:\n  - {{at: 1m, fault: {{kind: Crash, nodes: {{names: [{node}]}}, for: 30m}}}}\n  \
+             - at: {at}\n    kubectl: |\n{lines}"
+        );
+        let settled = Scenario::parse(&scenario, [("cluster.yaml", cluster.as_str())]).expect("a scenario").settle();
+        settled.play_with(0, &PlayOptions::new().summary_only()).summary()
+    };
+    let summary = typed("11m", &[waits, taints]);
+    assert_eq!(summary["counts"]["commands_failed"], 0, "{lines:?}");
+    let minutes = number(&summary["metrics"]["lost_traffic_s"]) / 60.0;
+    assert!(minutes < 12.0, "{minutes} lost");
+    assert_eq!(typed("30s", &[waits])["counts"]["commands_failed"], 1, "{waits}");
+    let Some(kubectl) = kubectl() else { return say_skipped("the runbook's lines") };
+    for line in lines {
         // Without a server kubectl gets as far as asking for the node: what is written is understood.
         let script = line.replace("kubectl", kubectl.to_str().expect("a path"));
         let out =
             Command::new("sh").args(["-c", &script]).env("NODE", "node-0").env("KUBECONFIG", "/dev/null").output();
         let said = String::from_utf8_lossy(&out.expect("sh").stderr).into_owned();
-        assert!(!said.contains("invalid") && !said.contains("unknown"), "{said}");
-    } else {
-        say_skipped("the runbook's line");
+        assert!(!said.contains("invalid") && !said.contains("unknown") && !said.contains("unrecognized"), "{said}");
     }
 }
 
@@ -441,10 +590,13 @@ fn what_uses_more_than_it_requests_is_evicted_first() {
 #[test]
 fn a_pool_in_one_zone_wants_nodes_in_another() {
     let cluster = nodes(4, &["a"]) + &served("web", 2).text();
-    let (_, json) = found(&cluster, None, "zone", WEB);
+    let (outcome, json) = found(&cluster, None, "zone", WEB);
     let first = &json["findings"][0];
     assert!(first["worst"]["incident"] == "zoneLost/zone-a" && number(&first["worst_after_min"]) < 2.0, "{first:#}");
     assert_eq!(first["price"]["nodes"], 2);
+    let (_, patches) = patch_of(&outcome, &json, "zone");
+    let more = worked_out(&done_by_hand("zone", &cluster, patches), None).json();
+    has_no("zone", &more);
     let after = worked_out(&(nodes(6, &["a", "b", "a"]) + &served("web", 2).text()), None).json();
     assert_eq!(after["findings"], json!([]), "{:#}", after["findings"]);
 }

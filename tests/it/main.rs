@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod agreement;
 mod binary;
 mod breaks;
 mod causes;
@@ -21,9 +22,13 @@ mod forecast;
 mod forecast_flaws;
 mod hostile;
 mod import_cluster;
+mod import_latencies;
+mod import_outage;
 mod intake;
 mod invalid;
 mod mutations;
+mod outage_incident;
+mod outage_round_trip;
 mod page;
 mod plan;
 mod plan_brute_force;

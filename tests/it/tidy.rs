@@ -277,7 +277,7 @@ fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
 /// `scenario::unknown_field` and the like: what a problem with the user's text is called for scripts.
 fn is_diagnostic_code(text: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    let rooms = ["bundle", "evidence", "file", "manifest", "scenario", "study", "plan"];
+    let rooms = ["bundle", "evidence", "file", "manifest", "records", "scenario", "study", "plan"];
     text.split_once("::").is_some_and(|(room, name)| rooms.contains(&room) && is_word(name))
 }
 
@@ -349,7 +349,7 @@ const EXAMPLES: &[Example] = &[
         &["node_resources_allocatable", "NodeResourcesAllocatable"],
     ),
     example("controller", &["controllers/service_account.rs"], &["mod service_account", "ServiceAccounts"]),
-    example("fault kind", &["chaos/faults/slow_heartbeats.rs"], &["slow_heartbeats", "SlowHeartbeats"]),
+    example("fault kind", &["chaos/faults/slow_disk.rs"], &["slow_disk", "SlowDisk"]),
     example("output file", &["observe/transcript.rs"], &["transcript::Transcripts"]),
     example(
         "trap that summaries name",

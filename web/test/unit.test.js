@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { stacksOf } from "../agreement.js";
 import { decodeTable } from "../data.js";
 import { documentsOf } from "../choices.js";
 import { axisOf, figure, spread, ticks } from "../figures.js";
@@ -296,4 +297,12 @@ test("a term that a process had to end is its outage's as long as that lasts", (
   assert.deepEqual(parts("limiter", 20, 30), [["limiter", 20, 30]]);
   assert.deepEqual(parts("toleration", 5, 30), [["toleration", 5, 30]]);
   assert.deepEqual(parts("schedule", 7, 7), [["schedule", 7, 7]]);
+});
+
+test("bars of what was seen and played hold each fact of the span once, by its verdict", () => {
+  const facts = { seen: Float64Array.of(0, 50, 100, NaN, 900), played: Float64Array.of(1, 70, NaN, 40, 900), verdict: Int8Array.of(0, 1, 2, 3, 0) };
+  const { seen, played, most } = stacksOf(facts, [0, 1, 2, 3, 4], 0, 100, 2);
+  assert.deepEqual(seen, [[1, 0, 0, 0], [0, 1, 1, 0]]);
+  assert.deepEqual(played, [[1, 0, 0, 1], [0, 1, 0, 0]]);
+  assert.equal(most, 2);
 });

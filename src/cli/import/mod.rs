@@ -2,6 +2,8 @@
 
 mod cluster;
 mod faults;
+mod latencies;
+mod outage;
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,12 +25,16 @@ pub(super) struct ImportArgs {
 enum What {
     Cluster(cluster::ClusterArgs),
     Faults(faults::FaultsArgs),
+    Latencies(latencies::LatenciesArgs),
+    Outage(outage::OutageArgs),
 }
 
 pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
     match &arguments.what {
         What::Cluster(arguments) => cluster::import(arguments, ui),
         What::Faults(arguments) => faults::import(arguments, ui),
+        What::Latencies(arguments) => latencies::import(arguments, ui),
+        What::Outage(arguments) => outage::import(arguments, ui),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What kind of bundle paths tell of, and which of its files may hold objects.
 
 /// Bytes by which a file is told that its name does not tell.
-pub(super) const HEAD_LENGTH: u64 = 64;
+pub(in crate::import) const HEAD_LENGTH: u64 = 64;
 
 /// A kind of bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,14 +62,14 @@ pub(super) fn of_path(path: &str) -> Option<Form> {
 }
 
 /// Whether a file of a bundle may hold objects, as its name tells.
-pub(super) fn may_have_objects(path: &str) -> bool {
+pub(in crate::import) fn may_have_objects(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     [".yaml", ".yml", ".json", ".sktrace"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a file whose name does not tell begins like an object. Logs are none, whatever they begin with.
-pub(super) fn looks_like_objects(path: &str, head: &[u8]) -> bool {
+pub(in crate::import) fn looks_like_objects(path: &str, head: &[u8]) -> bool {
     let is_log = path.ends_with(".log") || path.ends_with(".jsonl") || path.contains("/logs/");
     let head = String::from_utf8_lossy(head);
     let head = head.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);

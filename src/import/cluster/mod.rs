@@ -4,8 +4,8 @@
 //! where objects do not say them. Of an object that is there more than once the newest state counts. Owners that are missing are made
 //! anew as a run would.
 
-mod form;
-mod recording;
+pub(super) mod form;
+pub(super) mod recording;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -162,13 +162,7 @@ impl ClusterImport {
         }
         self.tally.made_anew(assumed.iter().map(made_anew));
         let statements = self.tally.statements();
-        let mut document = String::from(cluster_text::FIRST_LINE);
-        document.push_str(cluster_text::PROMISE);
-        for statement in &statements {
-            document.push_str(&format!("# {statement}\n"));
-        }
-        document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
-        document.push_str(cluster_text::LAST_LINE);
+        let document = document(&objects, &statements);
         Ok(ImportedCluster { document, counts, statements, warnings: self.diagnostics, sources: self.sources })
     }
 
@@ -267,7 +261,8 @@ impl ClusterImport {
                     Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice, and differs"));
                 let diagnostic = diagnostic.at(added.source.clone(), "written again here");
                 let diagnostic = diagnostic.at(known.source.clone(), "first written here");
-                self.diagnostics.push(diagnostic.help("remove one of the two").help(GO_ON));
+                let help = "remove one of the two; if these are files of several clusters, give those of one at a time";
+                self.diagnostics.push(diagnostic.help(help).help(GO_ON));
             }
             _ => {
                 self.tally.superseded += 1;
@@ -277,6 +272,18 @@ impl ClusterImport {
             }
         }
     }
+}
+
+/// The text of a cluster: a head of statements, the objects as they are applied, and a last line that says that it is whole.
+pub(super) fn document(objects: &[ManifestObject], statements: &[String]) -> String {
+    let mut document = String::from(cluster_text::FIRST_LINE);
+    document.push_str(cluster_text::PROMISE);
+    for statement in statements {
+        document.push_str(&format!("# {statement}\n"));
+    }
+    document.push_str(&yaml_text::documents(objects.iter().map(|object| as_applied(&object.object))));
+    document.push_str(cluster_text::LAST_LINE);
+    document
 }
 
 /// Whether two objects differ in more than how often they were written.

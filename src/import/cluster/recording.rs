@@ -14,7 +14,7 @@ type Key = (String, String, String);
 
 /// Objects, as changes one after the other leave them.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
+pub(in crate::import) struct Recorded {
     objects: BTreeMap<Key, Value>,
     /// Changes that were made.
     pub(super) changes: usize,
@@ -39,7 +39,7 @@ impl Recorded {
     }
 
     /// The objects at the end, as a list.
-    pub(super) fn into_list(self) -> String {
+    pub(in crate::import) fn into_list(self) -> String {
         json!({"apiVersion": "v1", "kind": "List", "items": self.objects.into_values().collect::<Vec<_>>()}).to_string()
     }
 }
@@ -218,7 +218,7 @@ pub(super) fn simkube(bytes: &[u8]) -> Result<Recorded, String> {
 
 /// What k8shark captures: answers of an API server by their paths, of which the last of each path counts.
 #[derive(Debug, Default)]
-pub(super) struct Capture {
+pub(in crate::import) struct Capture {
     /// By path: when it was seen, its number, the answer.
     answers: BTreeMap<String, (String, u64, Value)>,
     /// Changes that a watch saw, by time.
@@ -226,7 +226,7 @@ pub(super) struct Capture {
 }
 
 /// Whether a path within an archive is that of a captured answer: what is told of it is its number.
-pub(super) fn captured(path: &str) -> Option<u64> {
+pub(in crate::import) fn captured(path: &str) -> Option<u64> {
     let name = path.split_once("k8shark-capture/records/")?.1.rsplit('/').next()?;
     name.split('.').next()?.parse().ok()
 }
@@ -237,7 +237,7 @@ impl Capture {
     /// # Errors
     ///
     /// It is no such thing.
-    pub(super) fn add(&mut self, number: u64, text: &str) -> Result<(), String> {
+    pub(in crate::import) fn add(&mut self, number: u64, text: &str) -> Result<(), String> {
         #[derive(Deserialize)]
         struct Record {
             captured_at: String,
@@ -273,12 +273,12 @@ impl Capture {
         Ok(())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::import) fn is_empty(&self) -> bool {
         self.answers.is_empty() && self.watched.is_empty()
     }
 
     /// The cluster at the end: the last lists, and what watches saw later.
-    pub(super) fn into_recorded(mut self) -> Recorded {
+    pub(in crate::import) fn into_recorded(mut self) -> Recorded {
         let mut recorded = Recorded::default();
         let mut listed_at: BTreeMap<Key, String> = BTreeMap::new();
         let mut latest = String::new();
@@ -323,7 +323,7 @@ impl Capture {
 ///
 /// # Source
 /// kubectl, `pkg/cmd/clusterinfo/clusterinfo_dump.go`.
-pub(super) fn without_logs(text: &str) -> Option<String> {
+pub(in crate::import) fn without_logs(text: &str) -> Option<String> {
     const START: &str = "==== START logs for container ";
     if !text.lines().any(|line| line.starts_with(START)) {
         return None;

@@ -2,6 +2,7 @@
 
 mod forecast;
 mod lines;
+mod plot;
 mod study;
 mod style;
 mod survival_matrix;
@@ -43,6 +44,8 @@ struct Tables {
     worst_first: Vec<(String, bool)>,
     /// Length of the run in seconds.
     end_s: f64,
+    /// The run beside what was seen, and what the summary says of it, if it was held against that.
+    agreement: Option<(Arc<Table>, Value)>,
 }
 
 /// What charts read of each table.
@@ -55,6 +58,7 @@ const DISRUPTIONS: &[&str] = &["taken_away", "outcome", "lost_s", "replacement_s
 const WORKLOADS: &[&str] = &["time_s", "namespace", "kind", "name", "desired", "ready"];
 const CLUSTER: &[&str] =
     &["time_s", "pods_running", "pods_ready", "pods_pending", "pods_terminating", "evictions", "preemptions"];
+const AGREEMENT: &[&str] = &["observed_s", "played_s", "verdict", "fact", "name"];
 const ZONES: &[&str] = &[
     "time_s",
     "zone",
@@ -91,6 +95,10 @@ impl Tables {
             caption: caption(summary),
             worst_first: worst_first(summary),
             end_s,
+            agreement: match summary.get("agreement") {
+                Some(agreement) => Some((table("agreement.csv", AGREEMENT)?, agreement.clone())),
+                None => None,
+            },
         })
     }
 }
@@ -173,7 +181,7 @@ fn faults(events: &Table, hits: &Table, end_s: f64) -> Vec<Fault> {
     faults
 }
 
-/// A chart: its file, and how it is drawn. `None` if the run has nothing to show there, and then why.
+/// A chart: its file, and how it is drawn. `None` if the run has nothing to show there, and then why; empty if nobody would look for it.
 struct Chart {
     file: &'static str,
     draw: fn(&Tables) -> Option<String>,
@@ -195,6 +203,7 @@ charts! {
     evictions::CHART
     latency_ecdf::CHART
     utilization::CHART
+    agreement::CHART
 }
 
 /// The file of every chart of runs, studies and plans.
@@ -223,6 +232,7 @@ pub fn draw_run_charts(run: &RunTables) -> Result<DrawnCharts, TableError> {
     for chart in CHARTS {
         match (chart.draw)(&tables) {
             Some(picture) => charts.drawn.push((chart.file, picture)),
+            None if chart.otherwise.is_empty() => {}
             None => charts.left_out.push((chart.file, chart.otherwise)),
         }
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
+use super::plot::{Plot, axis};
+use super::style::{self, BAD, DIM, FAINT, INK, WARN, font, px};
 use super::{Chart, Tables};
-use crate::report::table::{is_true, number, text};
+use crate::report::table::{is_true, maybe_number, number, text};
 
 /// Of more nodes than this the picture says only how many are in which state.
 const LINES_MAX: usize = 60;
@@ -168,19 +169,6 @@ fn draw(tables: &Tables) -> Option<String> {
     }
 }
 
-/// What all parts of a picture need: where a moment is.
-struct Plot<'a> {
-    tables: &'a Tables,
-    left: u32,
-    width: u32,
-}
-
-impl Plot<'_> {
-    fn x(&self, at_s: f64) -> i32 {
-        (px(self.left) + (at_s / self.tables.end_s * f64::from(px(self.width))) as u32) as i32
-    }
-}
-
 const WIDTH: u32 = 1100;
 const TOP: u32 = 44;
 const HEADING: u32 = 18;
@@ -194,14 +182,18 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
     let suffix = common_suffix(&names);
     let shown = |name: &str| label(&name[..name.len() - suffix.len()]);
     let longest = names.iter().map(|name| shown(name).chars().count()).max().unwrap_or(0) as u32;
-    let title = match suffix {
-        "" => "Node states over time".to_owned(),
-        _ => format!("Node states over time (all names end in {suffix})"),
-    };
+    let mut title = "Node states over time".to_owned();
+    if !suffix.is_empty() {
+        title.push_str(&format!(" (all names end in {suffix})"));
+    }
+    if tables.agreement.is_some() {
+        title.push_str("; black lines: when Ready or a taint was seen to change");
+    }
     let heading = |group: &Group| if group.name.is_empty() { 0 } else { HEADING };
     let height: u32 = groups.iter().map(|group| heading(group) + group.lines.len() as u32 * line_height).sum();
     let left = longest * 7 + 14;
     let plot = Plot { tables, left, width: WIDTH - left - 24 };
+    let seen = seen(tables);
     style::canvas((WIDTH, TOP + height + BELOW), &tables.caption, |area| {
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
         let mut y = TOP;
@@ -209,9 +201,12 @@ fn draw_lines(tables: &Tables, groups: &[Group]) -> Option<String> {
             area.draw(&Text::new(group.name.clone(), (px(8) as i32, px(y + 3) as i32), font(11).color(&DIM)))?;
             y += heading(group);
             for line in &group.lines {
+                let changes = seen.get(line.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let size = if line_height >= 18 { 12 } else { 10 };
                 area.draw(&Text::new(shown(&line.name), (px(8) as i32, px(y + 2) as i32), font(size)))?;
-                draw_line(area, &plot, line, (px(y) as i32, px(y + line_height - 1) as i32))?;
+                let corners = (px(y) as i32, px(y + line_height - 1) as i32);
+                draw_line(area, &plot, line, corners)?;
+                draw_seen(area, &plot, changes, corners)?;
                 y += line_height;
             }
         }
@@ -234,6 +229,33 @@ fn draw_line(
         // In a long run an outage is thinner than a pixel, and must be seen all the same.
         let corners = [(plot.x(from), y0), (plot.x(to).max(plot.x(from) + px(1) as i32), y1)];
         area.draw(&Rectangle::new(corners, state.color().filled()))?;
+    }
+    Ok(())
+}
+
+/// When the real cluster's nodes were seen to change their condition Ready or a taint, by their names; none if the run was held against
+/// nothing.
+fn seen(tables: &Tables) -> BTreeMap<&str, Vec<f64>> {
+    let mut changes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let Some((table, _)) = &tables.agreement else { return changes };
+    let [at, fact, name] = ["observed_s", "fact", "name"].map(|column| table.column(column));
+    for row in table.rows().filter(|row| matches!(text(row, fact), "NodeReady" | "NodeTaint")) {
+        let at_s = maybe_number(row, at).filter(|at_s| (0.0..=tables.end_s).contains(at_s));
+        changes.entry(text(row, name)).or_default().extend(at_s);
+    }
+    changes
+}
+
+/// Marks what was seen over what was played.
+fn draw_seen(
+    area: &style::Area<'_>,
+    plot: &Plot<'_>,
+    changes: &[f64],
+    (y0, y1): (i32, i32),
+) -> Result<(), Box<dyn std::error::Error>> {
+    for x in changes.iter().map(|at_s| plot.x(*at_s)) {
+        area.draw(&PathElement::new([(x, y0), (x, y1)], WHITE.stroke_width(px(3))))?;
+        area.draw(&PathElement::new([(x, y0), (x, y1)], INK.stroke_width(px(1))))?;
     }
     Ok(())
 }
@@ -334,28 +356,6 @@ fn draw_census(
             area.draw(&Rectangle::new([(x0, top), (x1, to)], state.color().filled()))?;
             top = to;
         }
-    }
-    Ok(())
-}
-
-fn axis(area: &style::Area<'_>, plot: &Plot<'_>, y: i32) -> Result<(), Box<dyn std::error::Error>> {
-    let (tables, x) = (plot.tables, |at_s| plot.x(at_s));
-    for Span { from_s, to_s } in &tables.faults {
-        let corners = [(x(*from_s), y + px(2) as i32), (x(*to_s).max(x(*from_s) + px(1) as i32), y + px(8) as i32)];
-        area.draw(&Rectangle::new(corners, style::FAULT.filled()))?;
-    }
-    // Over the strip, which would hide them.
-    for line in tables.lines.iter().map(|line| x(line.span.from_s)) {
-        let mark = [(line, y + px(1) as i32), (line, y + px(9) as i32)];
-        area.draw(&PathElement::new(mark, style::CALM.stroke_width(px(1))))?;
-    }
-    let last = x(tables.end_s);
-    for at_s in style::time_marks(tables.end_s) {
-        area.draw(&PathElement::new([(x(at_s), y), (x(at_s), y + px(11) as i32)], DIM.stroke_width(px(1))))?;
-        let label = style::moment(at_s, tables.end_s);
-        // A label at the very end would be cut off.
-        let shift = if x(at_s) + px(20) as i32 > last { px(30) as i32 } else { 0 };
-        area.draw(&Text::new(label, (x(at_s) - shift, y + px(14) as i32), font(11)))?;
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
-use crate::arena::stable_hash;
+use super::identity::{About, CREATIONS, Creations, Epoch, uuid};
 use crate::observe::SCENARIO;
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Table, text, whole};
@@ -31,15 +31,6 @@ struct Key<'a> {
     about: About<'a>,
 }
 
-/// What an Event is about: pods of a StatefulSet have the same name one after the other.
-#[derive(PartialEq, Eq, Hash, Clone, Copy)]
-struct About<'a> {
-    kind: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-    created_ms: i64,
-}
-
 /// How often it happened, from when to when, in milliseconds since t=0, and what was said last.
 struct Happened<'a> {
     first_ms: i64,
@@ -48,84 +39,98 @@ struct Happened<'a> {
     message: &'a str,
 }
 
+/// The component whose Events are those of the newer recorder.
+const SCHEDULER: &str = "default-scheduler";
+
 /// A run's Events as a List: the API's of events.csv, so neither timeline actions nor faults.
 ///
-/// `api_version` of a kind is none of what is no object of the API, such as a kubectl line; `stamp` is the time stamp of so many
-/// milliseconds since t=0, and `unix_nanos` the same as a number.
+/// `api_version` of a kind is none of what is no object of the API, such as a kubectl line.
 ///
 /// # Errors
 ///
 /// If a table is missing or damaged.
 ///
 /// # Source
-/// client-go, tools/record: `makeEvent`, `GenerateEventName`, `eventObserve`.
+/// client-go, tools/record: `makeEvent`, `GenerateEventName`, `eventObserve`; tools/events, `makeEvent` and `recordToSink` of the Events of
+/// kube-scheduler, as the core API shows them.
 ///
 /// # Differs
 /// Events do not expire here. UIDs are made of kind, namespace, name and creation, as tables have none.
 pub(crate) fn event_list(
     run: &RunTables,
     api_version: impl Fn(&str) -> Option<&'static str>,
-    stamp: impl Fn(i64) -> String,
-    unix_nanos: impl Fn(i64) -> i64,
+    epoch: Epoch,
 ) -> Result<Value, TableError> {
     let table = run.read("events.csv", COLUMNS)?;
-    let created = creations(run.read("pods.csv", &["namespace", "name", "created_s"])?);
+    let created = Creations::new(run.read("pods.csv", CREATIONS)?);
     let mut taken = FxHashSet::default();
     let items = happened(table, &created, &api_version).into_iter().map(|(key, happened)| {
         let About { kind, namespace, name, .. } = key.about;
         let own_namespace = if namespace.is_empty() { "default" } else { namespace };
-        let mut involved = json!({"kind": kind, "name": name, "uid": uid(&key.about)});
+        let mut involved = json!({"kind": kind, "name": name, "uid": key.about.uid()});
         for (field, value) in [("apiVersion", api_version(kind).unwrap_or_default()), ("namespace", namespace)] {
             if !value.is_empty() {
                 involved[field] = value.into();
             }
         }
-        // Only kubelets name the machine that they run on.
-        let host = if key.component == "kubelet" { key.node } else { "" };
-        let mut source = json!({"component": key.component});
-        if !host.is_empty() {
-            source["host"] = host.into();
-        }
-        let first = stamp(happened.first_ms);
-        let event_name = event_name(&mut taken, name, own_namespace, unix_nanos(happened.first_ms));
-        json!({
+        let event_name = event_name(&mut taken, name, own_namespace, epoch.unix_nanos(happened.first_ms));
+        let mut event = json!({
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
                 "name": event_name,
                 "namespace": own_namespace,
                 "uid": uuid(&format!("Event/{own_namespace}/{event_name}")),
-                "creationTimestamp": first,
+                "creationTimestamp": epoch.second(happened.first_ms),
             },
             "involvedObject": involved,
             "type": key.event_type,
             "reason": key.reason,
             "message": happened.message,
-            "count": happened.count,
-            "firstTimestamp": first,
-            "lastTimestamp": stamp(happened.last_ms),
-            "eventTime": null,
-            "source": source,
             "reportingComponent": key.component,
-            "reportingInstance": host,
-        })
+        });
+        if key.component == SCHEDULER {
+            as_newer(&mut event, &happened, epoch)
+        } else {
+            as_older(&mut event, &key, &happened, epoch)
+        }
+        event
     });
     let items: Vec<Value> = items.collect();
     Ok(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}))
 }
 
-/// When pods were created, in milliseconds since t=0, by namespace and name.
-type Creations<'a> = FxHashMap<(&'a str, &'a str), Vec<i64>>;
-
-fn creations(pods: &Table) -> Creations<'_> {
-    let (namespace, name, at) = (pods.column("namespace"), pods.column("name"), pods.column("created_s"));
-    let mut created = Creations::default();
-    // Pods of one name stand in the order in which they were created.
-    for row in pods.rows() {
-        let key = (text(row, namespace), text(row, name));
-        created.entry(key).or_default().push(whole(row, at).unwrap_or_default());
+/// The fields of the recorder of kubelets and controllers: whole seconds and a count.
+fn as_older(event: &mut Value, key: &Key<'_>, happened: &Happened<'_>, epoch: Epoch) {
+    // Only kubelets name the machine that they run on.
+    let host = if key.component == "kubelet" { key.node } else { "" };
+    event["source"] = json!({"component": key.component});
+    if !host.is_empty() {
+        event["source"]["host"] = host.into();
     }
-    created
+    event["count"] = happened.count.into();
+    event["firstTimestamp"] = epoch.second(happened.first_ms).into();
+    event["lastTimestamp"] = epoch.second(happened.last_ms).into();
+    event["eventTime"] = Value::Null;
+    event["reportingInstance"] = host.into();
+}
+
+/// The fields of the recorder of kube-scheduler: microseconds, and a series from the second time on.
+fn as_newer(event: &mut Value, happened: &Happened<'_>, epoch: Epoch) {
+    let action = match event["reason"].as_str() {
+        Some("Scheduled") => "Binding",
+        Some("Preempted") => "Preempting",
+        _ => "Scheduling",
+    };
+    event["source"] = json!({});
+    event["action"] = action.into();
+    event["firstTimestamp"] = Value::Null;
+    event["lastTimestamp"] = Value::Null;
+    event["eventTime"] = epoch.microsecond(happened.first_ms).into();
+    event["reportingInstance"] = format!("{SCHEDULER}-0").into();
+    if happened.count > 1 {
+        event["series"] = json!({"count": happened.count, "lastObservedTime": epoch.microsecond(happened.last_ms)});
+    }
 }
 
 /// What happened, in the order in which each happened first.
@@ -143,9 +148,7 @@ fn happened<'a>(
         let at_ms = whole(row, time).unwrap_or_default();
         let (kind, namespace, name, message) =
             (text(row, kind), text(row, namespace), text(row, name), text(row, message));
-        let of_that_name = || created.get(&(namespace, name));
-        let before = |of: &Vec<i64>| of.iter().rfind(|created_ms| **created_ms <= at_ms).copied();
-        let created_ms = if kind == "Pod" { of_that_name().and_then(before).unwrap_or_default() } else { 0 };
+        let created_ms = if kind == "Pod" { created.of(namespace, name, at_ms) } else { 0 };
         let key = Key {
             component: text(row, component),
             node: text(row, node),
@@ -178,30 +181,11 @@ fn event_name(taken: &mut FxHashSet<String>, object: &str, namespace: &str, unix
     }
 }
 
-fn uid(about: &About<'_>) -> String {
-    let About { kind, namespace, name, created_ms } = about;
-    uuid(&format!("{kind}/{namespace}/{name}/{created_ms}"))
-}
-
-/// A UUID of the form that is left to whoever makes it (RFC 9562, version 8).
-fn uuid(text: &str) -> String {
-    let (high, low) = (stable_hash(text.as_bytes()), stable_hash(format!("{text}#").as_bytes()));
-    let high = high & !0xf000 | 0x8000;
-    let low = low & !(0b11 << 62) | 0b10 << 62;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// With t=0 at the Unix epoch.
     fn list(events: &str) -> Vec<Value> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
@@ -209,7 +193,7 @@ mod tests {
         write("pods.csv", "namespace,name,created_s\nshop,db-0,0.000\nshop,db-0,60.000\n");
         let api_version = |kind: &str| (kind != "Kubectl").then_some("v1");
         let run = RunTables::new(dir.path().to_owned(), Value::Null);
-        let list = event_list(&run, api_version, |ms| format!("T{ms}"), |ms| ms * 1_000_000).expect("a list");
+        let list = event_list(&run, api_version, Epoch::from_unix_nanos(0)).expect("a list");
         assert_eq!((&list["apiVersion"], &list["kind"]), (&json!("v1"), &json!("List")));
         list["items"].as_array().expect("items").clone()
     }
@@ -224,12 +208,26 @@ mod tests {
         let told = |event: &Value| {
             (event["count"].as_u64(), event["firstTimestamp"].to_string(), event["lastTimestamp"].to_string())
         };
-        let stamp = |ms: u64| format!("\"T{ms}\"");
-        assert_eq!(told(&events[0]), (Some(2), stamp(1000), stamp(2500)));
-        assert_eq!(told(&events[1]), (Some(1), stamp(61_000), stamp(61_000)));
+        let stamp = |time: &str| format!("\"1970-01-01T{time}Z\"");
+        assert_eq!(told(&events[0]), (Some(2), stamp("00:00:01"), stamp("00:00:02")));
+        assert_eq!(told(&events[1]), (Some(1), stamp("00:01:01"), stamp("00:01:01")));
         assert_ne!(events[0]["involvedObject"]["uid"], events[1]["involvedObject"]["uid"]);
         assert_eq!(events[0]["source"], json!({"component": "kubelet", "host": "node-1"}));
         assert_eq!(events[0]["metadata"]["name"], format!("db-0.{:x}", 1_000_000_000));
+    }
+
+    #[test]
+    fn the_scheduler_counts_in_series_and_to_the_microsecond() {
+        let row = |at: &str| format!("{at},default-scheduler,Warning,FailedScheduling,Pod,shop,db-0,,0/1 nodes\n");
+        let events = list(&[row("61.250"), row("90.001")].concat());
+        assert_eq!(events[0]["eventTime"], "1970-01-01T00:01:01.250000Z");
+        assert_eq!(events[0]["series"], json!({"count": 2, "lastObservedTime": "1970-01-01T00:01:30.001000Z"}));
+        assert_eq!((&events[0]["source"], &events[0]["firstTimestamp"]), (&json!({}), &Value::Null));
+        assert_eq!(
+            (&events[0]["reportingComponent"], &events[0]["action"]),
+            (&json!("default-scheduler"), &json!("Scheduling"))
+        );
+        assert!(list(&row("61.250"))[0]["series"].is_null());
     }
 
     #[test]

@@ -1,18 +1,26 @@
-//! Results in the formats of other programs: tables as Parquet, charts as PNG, events as a List of v1 Events. All are made of the files of a
-//! directory.
+//! Results in the formats of other programs: tables as Parquet, charts as PNG, what happened as Events, as an audit log and as samples of
+//! kube-state-metrics. All are made of the files of a directory.
 
+mod audit;
+mod containers;
 mod events;
+mod identity;
+mod metrics;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "png")]
 mod png;
+mod pods;
 
 use std::path::Path;
 
 use serde_json::Value;
 use thiserror::Error;
 
+pub(crate) use audit::write_audit_log;
 pub(crate) use events::event_list;
+pub(crate) use identity::Epoch;
+pub(crate) use metrics::write_metrics;
 
 use super::TableError;
 #[cfg(feature = "parquet")]

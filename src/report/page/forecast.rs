@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Module, Shell, blocks, modules};
-use crate::report::TableError;
 use crate::report::tables::read_text;
+use crate::report::{TableError, forecast_file};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules!["figures.js" "listing.js" "plots.js" "findings.js" "forecast.js"];
@@ -37,17 +37,15 @@ struct Data {
 ///
 /// # Errors
 ///
-/// If it is missing or damaged.
+/// If it is missing or damaged, or says what no forecast says.
 pub fn read_forecast(dir: &Path) -> Result<Value, TableError> {
     let path = dir.join("forecast.json");
     let text = read_text(&path)?;
     let forecast: Value = serde_json::from_str(&text)
         .map_err(|error| TableError::new(&path, Some(error.line() as u64), error.to_string()))?;
-    let has_lists = ["findings", "units", "incidents", "together"].iter().all(|list| forecast[*list].is_array());
-    if has_lists && forecast["stands_on"].is_object() {
-        Ok(forecast)
-    } else {
-        Err(TableError::new(&path, None, "it is not what a forecast says"))
+    match forecast_file::check(&forecast) {
+        Ok(()) => Ok(forecast),
+        Err(problem) => Err(TableError::new(&path, None, format!("this is not what a forecast says: {problem}"))),
     }
 }
 
@@ -106,11 +104,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let write =
             |forecast: &Value| fs::write(dir.path().join("forecast.json"), forecast.to_string()).expect("written");
-        let mut forecast = json!({
-            "forecast": HOSTILE, "version": "0.1.0", "seed": 1, "years": {"played": 1, "length_d": 365.0},
-            "stands_on": {"objects": {}}, "findings": [{"finding": HOSTILE, "patch": "../../etc/passwd.sh"}],
-            "units": [{"unit": HOSTILE}], "incidents": [], "together": [],
-        });
+        let mut forecast = forecast_file::tests::forecast(HOSTILE);
+        (forecast["findings"][0]["finding"], forecast["findings"][0]["patch"]) =
+            (json!(HOSTILE), json!("../../etc/passwd.sh"));
         write(&forecast);
         let page = draw_forecast_page(dir.path(), &json!({"forecast": HOSTILE})).expect("a page");
         assert!(!page.contains("<script>alert"));
@@ -119,7 +115,9 @@ mod tests {
         write(&forecast);
         let error = draw_forecast_page(dir.path(), &json!({})).expect_err("the patch is not there");
         assert!(error.file.ends_with("01-replicas.sh"), "{error}");
-        write(&json!({"findings": 3}));
-        assert!(draw_forecast_page(dir.path(), &json!({})).is_err());
+        forecast["lost_min_per_year"]["mean"] = json!(-5);
+        write(&forecast);
+        let error = draw_forecast_page(dir.path(), &json!({})).expect_err("nothing is lost below zero");
+        assert!(error.problem.ends_with("lost_min_per_year.mean is -5, not a number from 0 up"), "{error}");
     }
 }

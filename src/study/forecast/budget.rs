@@ -1,24 +1,28 @@
 //! How much is played.
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::played::{Played, first_plays};
+use super::outlook::{Class, Outlook, Plays, Stage};
+use super::played::{Known, Played};
 use super::toll::{Observing, Toll};
 use crate::parallel::{self, Threads};
 use crate::simulation::{Prepared, Script};
 use crate::study::{Journal, JournalError, Part, Progress};
 use crate::units::SimDuration;
 
-/// Plays between two looks at the clock.
-const CHUNK: usize = 8;
+/// Plays that are made side by side before anybody asks whether there is work left to spend.
+const CHUNK: usize = 16;
 
-/// How much a forecast may play: all that it wants to if nothing is said.
+/// How much a forecast may play.
 #[derive(Default)]
 pub struct Budget<'a> {
     /// At most so many plays; the same number gives the same bytes.
     pub plays: Option<u64>,
     /// Says that time is up. What is played by then depends on the machine.
     pub is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// For how long plays are planned; if neither this nor their number is said, for what a forecast of a small cluster takes.
+    pub time: Option<SimDuration>,
     /// Says how far it has got.
     pub progress: Option<&'a dyn Progress>,
     /// Keeps what is played. What is in it is not played again.
@@ -27,12 +31,16 @@ pub struct Budget<'a> {
 
 impl std::fmt::Debug for Budget<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Budget").field("plays", &self.plays).finish_non_exhaustive()
+        let Self { plays, time, .. } = self;
+        formatter.debug_struct("Budget").field("plays", plays).field("time", time).finish_non_exhaustive()
     }
 }
 
 /// A play that is to be made.
 pub(super) struct Play<'a> {
+    pub(super) class: Class,
+    /// What tells it from every other, see [`super::played::key_of`].
+    pub(super) key: u64,
     pub(super) settled: &'a Prepared,
     pub(super) script: Script,
     pub(super) seed: u64,
@@ -44,15 +52,25 @@ pub(super) struct Player<'a> {
     observing: Observing<'a>,
     budget: &'a Budget<'a>,
     threads: &'a Threads,
-    /// The first plays, as a journal has them.
-    known: Vec<Toll>,
+    /// Plays that are over.
+    known: RefCell<Known>,
+    outlook: RefCell<Outlook>,
     played: Cell<u64>,
     wanted: Cell<u64>,
+    /// Work of the plays that were counted, and the most of it.
+    spent: Cell<u64>,
+    most: u64,
+    /// Work of the plays that this process has made.
+    done: AtomicU64,
+    /// What it takes to begin a play.
+    fork: u64,
     /// Why the journal takes no more.
     failure: RefCell<Option<JournalError>>,
 }
 
 impl<'a> Player<'a> {
+    /// One that spends so much work at most, where beginning a play takes so much of it.
+    ///
     /// # Errors
     ///
     /// If the journal cannot be read.
@@ -60,11 +78,15 @@ impl<'a> Player<'a> {
         observing: Observing<'a>,
         budget: &'a Budget<'a>,
         threads: &'a Threads,
+        most: u64,
+        fork: u64,
     ) -> Result<Self, JournalError> {
         let rows = budget.journal.map(Journal::rows).transpose()?.unwrap_or_default();
-        let known = first_plays(rows, observing.units.all.len());
-        let (played, wanted, failure) = (Cell::new(0), Cell::new(0), RefCell::new(None));
-        Ok(Self { observing, budget, threads, known, played, wanted, failure })
+        let known = RefCell::new(Known::of(rows, observing.units.all.len()));
+        let outlook = RefCell::new(Outlook::new(fork));
+        let (played, wanted, spent, failure) = (Cell::new(0), Cell::new(0), Cell::new(0), RefCell::new(None));
+        let done = AtomicU64::new(0);
+        Ok(Self { observing, budget, threads, known, outlook, played, wanted, spent, most, done, fork, failure })
     }
 
     /// # Errors
@@ -79,45 +101,108 @@ impl<'a> Player<'a> {
         (self.played.get(), self.wanted.get())
     }
 
+    /// Whether what may be spent is spent: only plays that are known are had from now on, or none at all.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_over() || self.is_used_up()
+    }
+
+    /// Whether plays were left out as the clock or somebody said so.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_over()
+    }
+
+    /// Plays that are wanted and not made.
+    pub(super) fn leave_out(&self, plays: usize) {
+        self.wanted.set(self.wanted.get() + plays as u64);
+    }
+
+    /// Expects plays in a stage that is ahead or under way, besides those that are being made.
+    pub(super) fn expect(&self, stage: Stage, plays: Plays) {
+        self.outlook.borrow_mut().expect(stage, plays);
+    }
+
+    /// Nothing depends on the number of threads: work is that of the plays counted, in their order.
+    fn is_used_up(&self) -> bool {
+        self.spent.get() >= self.most || self.budget.plays.is_some_and(|most| self.played.get() >= most)
+    }
+
     fn is_over(&self) -> bool {
         self.failure.borrow().is_some() || self.budget.is_over.is_some_and(|is_over| is_over())
     }
 
     /// Makes as many of the plays as the budget has left, the first ones first; those behind are missing in what comes back.
     pub(super) fn play(&self, what: &str, plays: &[Play<'_>]) -> Vec<Toll> {
-        self.wanted.set(self.wanted.get() + plays.len() as u64);
-        let made = self.played.get();
-        let left = self.budget.plays.map_or(u64::MAX, |most| most.saturating_sub(made));
+        self.leave_out(plays.len());
+        let left = self.budget.plays.map_or(u64::MAX, |most| most.saturating_sub(self.played.get()));
         let allowed = usize::try_from(left).unwrap_or(usize::MAX).min(plays.len());
-        let known = self.known.get(made as usize..).unwrap_or_default();
-        let mut tolls = known[..known.len().min(allowed)].to_vec();
         let silent = crate::study::Silent;
         let progress = self.budget.progress.unwrap_or(&silent);
-        let part = Part::begin(progress, allowed as u64, tolls.len() as u64, what);
-        for chunk in plays[tolls.len()..allowed].chunks(CHUNK) {
-            if self.is_over() {
+        let known = plays[..allowed].iter().filter(|play| self.known.borrow().has(play.key)).count();
+        let part = Part::begin(progress, allowed as u64, known as u64, what);
+        let mut tolls = Vec::with_capacity(allowed);
+        while tolls.len() < allowed && !self.is_used_up() && self.failure.borrow().is_none() {
+            let end = allowed.min(tolls.len() + CHUNK);
+            let chunk = self.chunk(&plays[tolls.len()..end], &plays[end..allowed], &part);
+            let (wanted, had) = (end - tolls.len(), chunk.len());
+            tolls.extend(chunk);
+            if had < wanted {
                 break;
             }
-            let observing = &self.observing;
-            let one = |play: &Play<'_>| {
-                let toll = observing.play(play.settled, play.script.clone(), play.seed, play.length);
-                part.advance();
-                toll
-            };
-            let played = self.threads.install(|| parallel::map(chunk, one));
-            self.keep(made + tolls.len() as u64, &played);
-            tolls.extend(played);
         }
-        self.played.set(made + tolls.len() as u64);
         tolls
     }
 
-    /// Enters plays into the journal, the first of them by its position.
-    fn keep(&self, first: u64, played: &[Toll]) {
-        let Some(journal) = self.budget.journal else { return };
-        let kept = played.iter().zip(first..).try_for_each(|(toll, position)| journal.add(Played::new(position, toll)));
-        if let Err(error) = kept {
-            *self.failure.borrow_mut() = Some(error);
+    /// Makes these plays, before those behind; the first of them, where time is up before all are made.
+    fn chunk(&self, plays: &[Play<'_>], behind: &[Play<'_>], part: &Part<'_>) -> Vec<Toll> {
+        let missing: Vec<&Play<'_>> = plays.iter().filter(|play| !self.known.borrow().has(play.key)).collect();
+        if !missing.is_empty() {
+            let begun = self.done.load(Ordering::Relaxed);
+            let ahead = self.ahead(missing.iter().copied().chain(behind));
+            let (observing, budget, done, fork) = (&self.observing, self.budget, &self.done, self.fork);
+            let one = |play: &&Play<'_>| {
+                if budget.is_over.is_some_and(|is_over| is_over()) {
+                    return None;
+                }
+                let toll = observing.play(play.settled, play.script.clone(), play.seed, play.length);
+                let work = toll.events + fork;
+                let now = done.fetch_add(work, Ordering::Relaxed) + work;
+                part.advance();
+                part.whole(now, (begun + ahead).saturating_sub(now));
+                Some(toll)
+            };
+            let made = self.threads.install(|| parallel::map(&missing, one));
+            self.keep(missing.iter().zip(made).filter_map(|(play, toll)| Some((*play, toll?))));
+        }
+        let known = self.known.borrow();
+        let tolls: Vec<Toll> = plays.iter().map_while(|play| known.toll(play.key)).collect();
+        let work = tolls.iter().fold(0, |sum, toll| sum + toll.events + self.fork);
+        self.spent.set(self.spent.get() + work);
+        self.played.set(self.played.get() + tolls.len() as u64);
+        tolls
+    }
+
+    /// The work of these plays and of all that is expected.
+    fn ahead<'b>(&self, plays: impl Iterator<Item = &'b Play<'b>>) -> u64 {
+        let known = self.known.borrow();
+        let mut now = Plays::new();
+        for play in plays.filter(|play| !known.has(play.key)) {
+            *now.entry(play.class).or_default() += 1;
+        }
+        self.outlook.borrow().ahead(&now)
+    }
+
+    /// Keeps plays that were made, in the journal, too, if there is one.
+    fn keep<'b>(&self, made: impl Iterator<Item = (&'b Play<'b>, Toll)>) {
+        let (mut known, mut outlook) = (self.known.borrow_mut(), self.outlook.borrow_mut());
+        for (play, toll) in made {
+            outlook.note(play.class, toll.events + self.fork);
+            let row = Played::new(play.key, &toll);
+            if let Some(journal) = self.budget.journal
+                && let Err(error) = journal.add(row.clone())
+            {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+            known.add(row);
         }
     }
 }

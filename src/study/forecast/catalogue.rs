@@ -1,6 +1,6 @@
 //! The catalogue: the single incidents that are likely to happen to a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
@@ -18,8 +18,11 @@ use crate::study::edit::path_of;
 use crate::study::plan::cases::{domains, kinds, ways};
 use crate::units::SimDuration;
 
-/// At most so many incidents of a kind; what is left out is said.
-const OF_A_KIND_MAX: usize = 200;
+/// At most so many incidents of a kind are played; what is left out is said.
+pub(super) const OF_A_KIND_MAX: usize = 200;
+
+/// At most so many incidents of a kind are in the catalogue, of which those that are played are chosen.
+const KNOWN_OF_A_KIND_MAX: usize = 2000;
 
 /// How often each node is drained a year, if nobody says otherwise: once a quarter, for a new kubelet or kernel.
 pub(super) const DRAINS_PER_YEAR: f64 = 4.0;
@@ -67,7 +70,7 @@ impl Catalogue {
         let kinds = kinds(store, mentioned);
         catalogue.single_nodes(&kinds);
         catalogue.groups(store);
-        catalogue.pairs(&kinds, scenario.seed);
+        catalogue.pairs(&kinds, scenario.seed, &hosts(store, units));
         catalogue.control_plane(store);
         catalogue.planned(store, scenario, &kinds);
         catalogue.roll_outs(scenario, units);
@@ -80,9 +83,9 @@ impl Catalogue {
     }
 
     fn add_all(&mut self, kind: IncidentKind, mut incidents: Vec<Incident>) {
-        if incidents.len() > OF_A_KIND_MAX {
+        if incidents.len() > KNOWN_OF_A_KIND_MAX {
             let all: u64 = incidents.iter().map(|incident| incident.alike).sum();
-            incidents.truncate(OF_A_KIND_MAX);
+            incidents.truncate(KNOWN_OF_A_KIND_MAX);
             let kept: u64 = incidents.iter().map(|incident| incident.alike).sum();
             self.left_out.push(format!("{} of {all} incidents \"{}\" are not played", all - kept, kind.title()));
         }
@@ -96,7 +99,7 @@ impl Catalogue {
                 let name = nodes[0].as_str();
                 let timeline = vec![json!({"at": "0s", "fault": fault(name)})];
                 let mut incident = Incident::new(kind, name, format!("{name} {words}"), length, timeline);
-                incident.alike = nodes.len() as u64;
+                (incident.alike, incident.nodes) = (nodes.len() as u64, nodes.clone());
                 incident
             };
             kinds.iter().map(incident).collect::<Vec<_>>()
@@ -156,8 +159,8 @@ impl Catalogue {
         }
     }
 
-    /// Each pair of nodes, drawn if there are too many.
-    fn pairs(&mut self, kinds: &[Vec<Symbol>], seed: u64) {
+    /// Each pair of nodes; if there are too many those that hold all pods of a workload, and others that are drawn.
+    fn pairs(&mut self, kinds: &[Vec<Symbol>], seed: u64, hosts: &BTreeMap<String, BTreeSet<Symbol>>) {
         let mut pairs: Vec<(Symbol, Symbol, u64)> = Vec::new();
         let sizes = |index: usize| kinds[index].len() as u64;
         let count = kinds.len() * (kinds.len() + 1) / 2;
@@ -173,7 +176,15 @@ impl Catalogue {
             pairs.extend(all.filter_map(|(a, b)| pair(a, b)));
         } else {
             let mut stream = Streams::new(seed).stream("forecast", "pairs");
-            let mut drawn: Vec<(usize, usize)> = Vec::new();
+            let kind_of = |node: &Symbol| kinds.iter().position(|nodes| nodes.contains(node));
+            let telling: BTreeSet<(usize, usize)> = hosts
+                .values()
+                .filter(|nodes| nodes.len() == 2)
+                .filter_map(|nodes| Some((kind_of(nodes.first()?)?, kind_of(nodes.last()?)?)))
+                .map(|(a, b)| (a.min(b), a.max(b)))
+                .collect();
+            let mut drawn: Vec<(usize, usize)> = telling.into_iter().take(OF_A_KIND_MAX / 2).collect();
+            let told = drawn.len();
             let bound = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
             while drawn.len() < OF_A_KIND_MAX {
                 let (a, b) = (stream.below(bound) as usize, stream.below(bound) as usize);
@@ -182,12 +193,14 @@ impl Catalogue {
                     drawn.push(found);
                 }
             }
-            drawn.sort_unstable();
+            drawn[told..].sort_unstable();
             pairs.extend(drawn.into_iter().filter_map(|(a, b)| pair(a, b)));
             let all: usize = kinds.iter().map(Vec::len).sum();
             let left = ways(all, 2) - pairs.iter().map(|(_, _, alike)| alike).sum::<u64>();
-            self.left_out
-                .push(format!("{left} of {} pairs of nodes are not played: those that are were drawn", ways(all, 2)));
+            self.left_out.push(format!(
+                "{left} of {} pairs of nodes are not played: those are that hold a workload, or were drawn",
+                ways(all, 2)
+            ));
         }
         for (a, b, alike) in pairs {
             let timeline = vec![json!({"at": "0s", "fault": crash(&[a.as_str(), b.as_str()], "30m")})];
@@ -234,6 +247,7 @@ impl Catalogue {
             let label = format!("{name} drained for 30m");
             let mut incident = Incident::new(IncidentKind::Drain, name, label, minutes(45), timeline);
             (incident.alike, incident.per_year) = (nodes.len() as u64, DRAINS_PER_YEAR);
+            incident.nodes.clone_from(nodes);
             incident
         };
         self.add_all(IncidentKind::Drain, kinds.iter().map(drain).collect());
@@ -303,6 +317,7 @@ impl Catalogue {
             let label = format!("{name} short of memory for 30m");
             let mut incident = Incident::new(IncidentKind::NodePressure, name, label, minutes(60), timeline);
             (incident.alike, incident.per_year) = (nodes.len() as u64, PRESSURES_PER_YEAR);
+            incident.nodes.clone_from(nodes);
             Some(incident)
         };
         self.add_all(IncidentKind::NodePressure, kinds.iter().filter_map(pressure).collect());
@@ -338,6 +353,19 @@ impl Catalogue {
         }
         self.add_all(IncidentKind::RolloutWhileNodeLost, incidents);
     }
+}
+
+/// The nodes on which each workload that counts has pods.
+fn hosts(store: &Store, units: &Units) -> BTreeMap<String, BTreeSet<Symbol>> {
+    let mut hosts: BTreeMap<String, BTreeSet<Symbol>> = BTreeMap::new();
+    for (_, pod) in store.pods() {
+        let path = WorkloadKey::of_pod(pod, store).to_string();
+        if let Some(node) = pod.node.filter(|node| store.node(*node).is_some() && units.of_workload.contains_key(&path))
+        {
+            hosts.entry(path).or_default().insert(store.node_name(node));
+        }
+    }
+    hosts
 }
 
 fn crash(names: &[&str], length: &str) -> Value {

@@ -4,14 +4,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::incident::{Incident, IncidentKind};
-use crate::diagnostics::{Diagnostic, nearest};
-use crate::scenario::Invalid;
-use crate::units::{SimDuration, with_days};
+use crate::diagnostics::{Diagnostic, Location, Source, nearest};
+use crate::scenario::{self, At, Invalid, OwnDocument};
+use crate::study::problems::Problems;
+use crate::units::{SimDuration, counted, with_days};
 
-/// A catalogue's file.
+/// More often than this nothing happens a year: ten times an hour.
+const PER_YEAR_MAX: f64 = 87_600.0;
+
+/// A catalogue's file, as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Changes {
+struct Document {
     /// Kinds of incidents, or single ones by their names, that are not played.
     remove: Vec<String>,
     /// How often each node is drained a year.
@@ -39,8 +43,19 @@ struct Written {
     timeline: Vec<Value>,
 }
 
-fn refused(message: String, help: &str) -> Invalid {
-    Invalid::of(Diagnostic::error("scenario::bad_value", message).help(help))
+/// What a catalogue's file changes.
+#[derive(Debug)]
+pub(super) struct Changes {
+    source: Source,
+    document: Document,
+    /// Of each entry of `remove`, where it stands.
+    removed_at: Vec<Location>,
+    /// Of each of its incidents, where the entries of its timeline stand.
+    entries_at: Vec<Vec<Location>>,
+}
+
+fn refused(message: String, at: Location, help: String) -> Diagnostic {
+    Diagnostic::error("scenario::bad_value", message).at(at, "").help(help)
 }
 
 impl Changes {
@@ -48,44 +63,40 @@ impl Changes {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// Everything that is wrong with it.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Invalid> {
-        let help = "write `remove:`, `drainsPerYear:` and `incidents:`; docs/forecast.md has an example";
-        let read: Self = serde_saphyr::from_str(text).map_err(|error| refused(format!("{name}: {error}"), help))?;
-        let rates = read
-            .incidents
-            .iter()
-            .map(|incident| incident.per_year)
-            .chain([read.drains_per_year, read.roll_outs_per_year, read.pressures_per_year].into_iter().flatten());
-        for rate in rates {
-            if !(rate.is_finite() && rate >= 0.0) {
-                return Err(refused(
-                    format!("{name}: nothing happens {rate} times a year"),
-                    "write a number from 0 up",
-                ));
-            }
-        }
-        if let Some(empty) =
-            read.incidents.iter().find(|incident| incident.timeline.is_empty() || incident.duration.is_zero())
-        {
-            let message = format!("{name}: nothing happens in the incident `{}`", empty.name);
-            return Err(refused(message, "give it a `timeline` and a `duration`"));
-        }
-        Ok(read)
+        let OwnDocument { value, root, diagnostics } = scenario::read_part::<Document>(name, text)?;
+        let source = || Source::new(name, text);
+        let mut problems = Problems::of(source(), diagnostics);
+        let Some(document) = value else { return Err(problems.refuse()) };
+        let root = At::root(&root);
+        let place = |path: &str| root.written(path).location();
+        document.check(&place, &mut problems);
+        problems.end()?;
+        let removed_at = (0..document.remove.len()).map(|index| place(&format!("remove[{index}]"))).collect();
+        let entries_at = |(index, written): (usize, &Written)| {
+            let entry = |entry: usize| place(&format!("incidents[{index}].timeline[{entry}]"));
+            (0..written.timeline.len()).map(entry).collect()
+        };
+        let entries_at = document.incidents.iter().enumerate().map(entries_at).collect();
+        Ok(Self { source: source(), removed_at, entries_at, document })
+    }
+
+    /// The text of the file.
+    pub(super) fn source(&self) -> Source {
+        self.source.clone()
     }
 
     /// Changes a catalogue; what is taken out is added to what it leaves out.
     ///
     /// # Errors
     ///
-    /// If there is nothing of a name that is to be removed.
-    pub(super) fn apply(
-        self,
-        file: &str,
-        incidents: &mut Vec<Incident>,
-        left_out: &mut Vec<String>,
-    ) -> Result<(), Invalid> {
-        for name in &self.remove {
+    /// If there is nothing of a name that is to be removed, or nothing is left.
+    pub(super) fn apply(self, incidents: &mut Vec<Incident>, left_out: &mut Vec<String>) -> Result<(), Invalid> {
+        let Self { source, document, removed_at, entries_at } = self;
+        let file = source.name.to_string();
+        let mut problems = Problems::of(source, crate::diagnostics::Diagnostics::new());
+        for (name, at) in document.remove.iter().zip(&removed_at) {
             let is_meant = |incident: &Incident| incident.id == *name || incident.kind.as_str() == name;
             let before = incidents.len();
             incidents.retain(|incident| !is_meant(incident));
@@ -96,28 +107,64 @@ impl Changes {
                     "name a kind such as `pairLost`, or an incident such as `nodeLost/worker-3`".to_owned(),
                     |near| format!("the nearest kind is `{near}`"),
                 );
-                return Err(refused(format!("{file}: there is no incident `{name}` to remove"), &help));
+                problems.push(refused(format!("there is no incident `{name}` to remove"), at.clone(), help));
             }
-            left_out.push(format!(
-                "{file} removes {}",
-                crate::units::counted(before - incidents.len(), "incident", "incidents")
-            ));
+            let count = counted(before - incidents.len(), "incident", "incidents");
+            left_out.push(format!("`{name}` is not played, {count}: {file} removes it"));
         }
         let often = [
-            (IncidentKind::Drain, self.drains_per_year),
-            (IncidentKind::RollOut, self.roll_outs_per_year),
-            (IncidentKind::NodePressure, self.pressures_per_year),
+            (IncidentKind::Drain, document.drains_per_year),
+            (IncidentKind::RollOut, document.roll_outs_per_year),
+            (IncidentKind::NodePressure, document.pressures_per_year),
         ];
         for (kind, times) in often.into_iter().filter_map(|(kind, times)| Some((kind, times?))) {
             incidents.iter_mut().filter(|incident| incident.kind == kind).for_each(|of| of.per_year = times);
         }
-        for written in self.incidents {
+        for (written, entries_at) in document.incidents.into_iter().zip(entries_at) {
             let Written { name, duration, per_year, timeline } = written;
             let mut incident = Incident::new(IncidentKind::Own, &name, name.clone(), duration, timeline);
-            incident.per_year = per_year;
+            (incident.per_year, incident.entries_at) = (per_year, entries_at);
             incidents.push(incident);
         }
-        Ok(())
+        if let (true, Some(at)) = (incidents.is_empty(), removed_at.first()) {
+            let help = "leave a kind of incidents, or write some of your own under `incidents:`".to_owned();
+            problems.push(refused("nothing is left to be played".to_owned(), at.clone(), help));
+        }
+        problems.end().map(|_| ())
+    }
+}
+
+impl Document {
+    fn check(&self, place: &dyn Fn(&str) -> Location, problems: &mut Problems) {
+        let often = [
+            ("drainsPerYear", self.drains_per_year),
+            ("rollOutsPerYear", self.roll_outs_per_year),
+            ("pressuresPerYear", self.pressures_per_year),
+        ];
+        let fields = often.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), rate?)));
+        let of_incidents = self.incidents.iter().enumerate();
+        let of_incidents = of_incidents.map(|(index, of)| (format!("incidents[{index}].perYear"), of.per_year));
+        for (path, rate) in fields.chain(of_incidents) {
+            if !(0.0..=PER_YEAR_MAX).contains(&rate) {
+                let help = format!("write a number from 0 to {PER_YEAR_MAX}, which is ten times an hour");
+                problems.push(refused(format!("nothing happens {rate:?} times a year"), place(&path), help));
+            }
+        }
+        for (index, written) in self.incidents.iter().enumerate() {
+            let (at, name) = (place(&format!("incidents[{index}].name")), &written.name);
+            if name.trim().is_empty() || self.incidents[..index].iter().any(|other| other.name == *name) {
+                let what =
+                    if name.trim().is_empty() { "an incident has no name" } else { "two incidents have one name" };
+                problems.push(refused(what.to_owned(), at, "give each a name of its own".to_owned()));
+            } else if written.timeline.is_empty() || written.duration.is_zero() {
+                let message = format!("nothing happens in the incident `{name}`");
+                problems.push(refused(message, at, "give it a `timeline` and a `duration`".to_owned()));
+            }
+        }
+        if self.remove.is_empty() && self.incidents.is_empty() && often.iter().all(|(_, rate)| rate.is_none()) {
+            let help = "write `remove:`, `drainsPerYear:` or `incidents:`; docs/forecast.md has an example".to_owned();
+            problems.push(refused("this catalogue changes nothing".to_owned(), place(""), help));
+        }
     }
 }
 
@@ -136,24 +183,38 @@ mod tests {
         ];
         let text = "remove: [nodeLost/a]\ndrainsPerYear: 12\nincidents:\n- {name: noon, duration: 1h, perYear: 365, timeline: [{at: 0s, kubectl: get pods}]}\n";
         let mut left_out = Vec::new();
-        Changes::read("c.yaml", text).expect("fine").apply("c.yaml", &mut incidents, &mut left_out).expect("fine");
+        Changes::read("c.yaml", text).expect("fine").apply(&mut incidents, &mut left_out).expect("fine");
         let ids: Vec<(&str, f64)> =
             incidents.iter().map(|incident| (incident.id.as_str(), incident.per_year)).collect();
         assert_eq!(ids, [("nodeLost/b", 0.0), ("drain/a", 12.0), ("own/noon", 365.0)]);
-        assert_eq!(left_out, ["c.yaml removes 1 incident"]);
+        assert_eq!(left_out, ["`nodeLost/a` is not played, 1 incident: c.yaml removes it"]);
+        let all = Changes::read("c.yaml", "drainsPerYear: 0\nremove: [nodeLost, drain, own]").expect("fine");
+        let error = all.apply(&mut incidents, &mut left_out).expect_err("nothing is left").to_string();
+        assert!(error.contains("nothing is left to be played") && error.contains("c.yaml:2:"), "{error}");
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
-        let told = |text: &str| Changes::read("c.yaml", text).expect_err(text).to_string();
-        assert!(told("removes: []").contains("removes"));
-        assert!(told("drainsPerYear: -1").contains("-1 times a year"));
-        assert!(
-            told("incidents: [{name: a, duration: 1h, timeline: []}]").contains("nothing happens in the incident `a`")
-        );
-        let mut none = Vec::new();
-        let wrong =
-            Changes::read("c.yaml", "remove: [nodelost]").expect("read").apply("c.yaml", &mut none, &mut Vec::new());
-        assert!(wrong.expect_err("no such kind").to_string().contains("the nearest kind is `nodeLost`"));
+    fn what_is_wrong_is_told_with_its_place() {
+        #[track_caller]
+        fn check(text: &str, line: u32, expected: &str) {
+            let read = Changes::read("c.yaml", text);
+            let error = read.and_then(|changes| changes.apply(&mut Vec::new(), &mut Vec::new())).expect_err(text);
+            let told = error.to_string();
+            assert!(told.contains(expected) && told.contains(&format!("c.yaml:{line}:")), "{told}");
+        }
+        check("# none\nremoves: [drain]", 2, "removes");
+        check("drainsPerYear: -1", 1, "nothing happens -1.0 times a year");
+        check("remove: [drain]\ndrainsPerYear: 1e308", 2, "write a number from 0 to 87600");
+        check("drainsPerYear: .nan", 1, "");
+        check("remove: []", 1, "this catalogue changes nothing");
+        check("remove:\n- drain\n- nodelost", 3, "the nearest kind is `nodeLost`");
+        let empty = "incidents:\n- {name: a, duration: 1h, timeline: []}";
+        check(empty, 2, "nothing happens in the incident `a`");
+        let of =
+            |name: &str| format!("\n- {{name: '{name}', duration: 1h, timeline: [{{at: 0s, kubectl: get pods}}]}}");
+        check(&format!("incidents:{}{}", of("a"), of("a")), 3, "two incidents have one name");
+        check(&format!("incidents:{}", of("")), 2, "an incident has no name");
+        let twice = Changes::read("c.yaml", "drainsPerYear: -1\nrollOutsPerYear: 1e9").expect_err("two problems");
+        assert_eq!(twice.diagnostics.len(), 2, "{twice}");
     }
 }

@@ -6,6 +6,8 @@ use super::budget::{Play, Player};
 use super::fix::Fix;
 use super::incident::{Incident, IncidentKind};
 use super::intake::Forecast;
+use super::outlook::Class;
+use super::played::key_of;
 use super::runbook::Runbook;
 use super::toll::{Toll, unfinished};
 use super::units::Loss;
@@ -24,12 +26,19 @@ pub(super) const PATIENCE_S: f64 = 1800.0;
 /// A cluster that is to be played.
 pub(super) struct Variant {
     pub(super) settled: Prepared,
+    /// What it differs by.
+    called: String,
 }
 
 impl Variant {
     /// The cluster of a forecast with these changes.
     pub(super) fn of(forecast: &Forecast, changes: &[(Fix, BTreeSet<String>)]) -> Self {
-        Self { settled: Prepared::new(&Self::unsettled(forecast, changes)) }
+        let called: Vec<String> = changes.iter().map(|(fix, of)| format!("{} {of:?}", fix.as_str())).collect();
+        Self { settled: Prepared::new(&Self::unsettled(forecast, changes)), called: called.join(" ") }
+    }
+
+    pub(super) fn cluster(&self) -> Cluster<'_> {
+        Cluster { settled: &self.settled, called: &self.called }
     }
 
     /// The same, as its objects are written.
@@ -42,6 +51,20 @@ impl Variant {
     }
 }
 
+/// What is played: the settled state of a cluster, and what tells it from others.
+#[derive(Copy, Clone)]
+pub(super) struct Cluster<'a> {
+    pub(super) settled: &'a Prepared,
+    called: &'a str,
+}
+
+impl<'a> Cluster<'a> {
+    /// That of a forecast.
+    pub(super) fn as_it_is(forecast: &'a Forecast) -> Self {
+        Self { settled: &forecast.settled, called: "as it is" }
+    }
+}
+
 /// What plays of a cluster cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Evaluation {
@@ -49,6 +72,8 @@ pub(super) struct Evaluation {
     pub(super) years: Vec<Toll>,
     /// Of each incident played, by its position in the catalogue.
     pub(super) incidents: BTreeMap<usize, Toll>,
+    /// Of incidents that stand for others, for how many, by the unit that they touch; see [`super::sample::Chosen`].
+    pub(super) weights: BTreeMap<usize, BTreeMap<usize, f64>>,
 }
 
 /// What the years of a forecast are played with.
@@ -64,7 +89,7 @@ pub(super) struct By<'a> {
 pub(super) fn years(
     forecast: &Forecast,
     player: &Player<'_>,
-    settled: &Prepared,
+    cluster: Cluster<'_>,
     seeds: std::ops::Range<u64>,
     by: By<'_>,
     what: &str,
@@ -81,7 +106,15 @@ pub(super) fn years(
     let play = |seed: u64| {
         let typed = by.runbook.map(|runbook| runbook.typed(forecast, seed)).unwrap_or_default();
         let script = Script { timeline: typed, ..script.clone() };
-        Play { settled, script, seed: base.wrapping_add(seed), length: forecast.year }
+        let year = format!("year {seed} {:?} {}", by.only, by.runbook.is_some());
+        Play {
+            class: by.only.map_or(Class::Years, Class::OneFault),
+            key: key_of(cluster.called, &year),
+            settled: cluster.settled,
+            script,
+            seed: base.wrapping_add(seed),
+            length: forecast.year,
+        }
     };
     player.play(what, &seeds.map(play).collect::<Vec<_>>())
 }
@@ -90,7 +123,7 @@ pub(super) fn years(
 pub(super) fn incidents(
     forecast: &Forecast,
     player: &Player<'_>,
-    settled: &Prepared,
+    cluster: Cluster<'_>,
     which: &[usize],
     acts: bool,
     what: &str,
@@ -98,14 +131,16 @@ pub(super) fn incidents(
     let play = |&index: &usize| {
         let incident = &forecast.incidents[index];
         Play {
-            settled,
+            class: Class::Incident(incident.kind),
+            key: key_of(cluster.called, &format!("{index} {} {acts}", incident.id)),
+            settled: cluster.settled,
             script: incident.script(&forecast.script, acts),
             seed: forecast.scenario.seed,
             length: incident.length,
         }
     };
     let tolls = player.play(what, &which.iter().map(play).collect::<Vec<_>>());
-    let blockers = Blockers::of(forecast, settled.store());
+    let blockers = Blockers::of(forecast, cluster.settled.store());
     which
         .iter()
         .copied()
@@ -118,6 +153,17 @@ pub(super) fn incidents(
 }
 
 impl Evaluation {
+    /// For how many incidents that touch a unit this one stands.
+    pub(super) fn weight(&self, index: usize, unit: usize) -> f64 {
+        self.weights.get(&index).and_then(|weights| weights.get(&unit)).copied().unwrap_or(1.0)
+    }
+
+    /// For how many that wait in vain it stands: as many as wait for whom it waits for.
+    fn blocked_weight(&self, index: usize, toll: &Toll) -> f64 {
+        let guilty = toll.losses.iter().enumerate().filter(|(_, loss)| loss.blocked_s > 0.0);
+        guilty.map(|(unit, _)| self.weight(index, unit)).reduce(f64::min).unwrap_or(1.0)
+    }
+
     /// What planned work costs each unit in a year.
     fn planned(&self, forecast: &Forecast) -> Vec<Loss> {
         let mut sum = vec![Loss::default(); forecast.units.all.len()];
@@ -125,7 +171,8 @@ impl Evaluation {
             let incident = &forecast.incidents[index];
             let times = incident.per_year * incident.alike as f64;
             if times > 0.0 {
-                sum.iter_mut().zip(&toll.losses).for_each(|(sum, loss)| sum.add_times(times, loss));
+                let losses = sum.iter_mut().zip(&toll.losses).enumerate();
+                losses.for_each(|(unit, (sum, loss))| sum.add_times(times * self.weight(index, unit), loss));
             }
         }
         sum
@@ -151,7 +198,7 @@ impl Evaluation {
             match incident.kind {
                 // Each workload by itself.
                 IncidentKind::RollOut => times * toll.blocked as f64,
-                _ if toll.blocked > 0 => times,
+                _ if toll.blocked > 0 => times * self.blocked_weight(*index, toll),
                 _ => 0.0,
             }
         };

@@ -30,8 +30,10 @@ pub struct Finding {
     pub price: Price,
     /// Other changes that help some of them, too.
     pub alternatives: Vec<Alternative>,
-    /// Whether it has been played by itself on seeds that had no part in choosing it.
+    /// Whether its figures are of years that had no part in choosing it.
     pub is_confirmed: bool,
+    /// Whether it is for those alone who never come back, whose cost is in no sum.
+    pub is_apart: bool,
 }
 
 impl Finding {
@@ -48,7 +50,7 @@ impl Finding {
     }
 
     pub(super) fn worst_saved(&self) -> f64 {
-        self.worst.as_ref().map_or(0.0, |worst| worst.lost_min - self.worst_after_min)
+        self.worst.as_ref().map_or(0.0, |worst| worst.cost_min - self.worst_after_min)
     }
 
     /// How much it saves for what it takes; what takes nothing comes first.
@@ -82,8 +84,23 @@ pub struct Worst {
     pub incident: String,
     /// The same for people.
     pub label: String,
-    /// What it costs, in minutes.
-    pub lost_min: f64,
+    /// What it costs, in minutes: lost traffic, and planned work that waits in vain.
+    pub cost_min: f64,
+}
+
+/// An incident against which nothing that was tried helps.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unhelped {
+    /// Its name in the catalogue.
+    pub incident: String,
+    /// The same for people.
+    pub label: String,
+    /// What it costs everybody, in minutes: lost traffic, and planned work that waits in vain.
+    pub cost_min: f64,
+    /// How many it costs anything.
+    pub hurt: usize,
+    /// What was tried; nothing where no change could make a difference.
+    pub tried: Vec<Fix>,
 }
 
 /// What a change takes.
@@ -142,8 +159,8 @@ pub struct Alternative {
     pub fix: Fix,
     /// How many of the finding's services and workloads it helps.
     pub units: usize,
-    /// What it saves them, in minutes a year.
-    pub saved_min_per_year: f64,
+    /// The share that it saves of what failures cost these, in the years that changes were chosen by; 0 if it helps in incidents alone.
+    pub share: f64,
 }
 
 /// A change that was tried and is not recommended.

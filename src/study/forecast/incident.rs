@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::arena::Symbol;
+use crate::diagnostics::Location;
 use crate::simulation::Script;
 use crate::units::SimDuration;
 
@@ -125,6 +127,8 @@ pub struct Incident {
     pub label: String,
     /// How many incidents it stands for: itself, and those that are alike.
     pub alike: u64,
+    /// Where it is of a single node: that, and those that are alike.
+    pub(super) nodes: Vec<Symbol>,
     /// How often one of those it stands for is expected, a year; 0 for what is judged by its worst case alone, or comes at random
     /// in the years.
     pub per_year: f64,
@@ -134,6 +138,8 @@ pub struct Incident {
     pub(super) runbook: Vec<Value>,
     /// For how long it is played.
     pub length: SimDuration,
+    /// Where its entries are written, if somebody wrote them.
+    pub(super) entries_at: Vec<Location>,
     /// Where its entries stand in the timeline of the scenario that has all incidents.
     pub(super) entries: Range<usize>,
     /// The same of what the runbook says.
@@ -156,10 +162,12 @@ impl Incident {
             kind,
             label,
             alike: 1,
+            nodes: Vec::new(),
             per_year: 0.0,
             timeline,
             runbook: Vec::new(),
             length,
+            entries_at: Vec::new(),
             entries: 0..0,
             runbook_entries: 0..0,
             own: None,
@@ -172,6 +180,12 @@ impl Incident {
             return Vec::new();
         }
         vec![format!("spec.timeline={}", Value::from(self.timeline.clone())), format!("spec.duration={}", self.length)]
+    }
+
+    /// What somebody wrote: of each entry where it stands in the timeline of the scenario that has all incidents, what it says, and where.
+    pub(super) fn written(&self) -> impl Iterator<Item = (usize, &Value, &Location)> {
+        let entries = self.entries.clone().zip(&self.timeline).zip(&self.entries_at);
+        entries.map(|((index, entry), at)| (index, entry, at))
     }
 
     /// What happens in it, of the script in which all incidents happen; also what the runbook says, if somebody acts by it.

@@ -9,23 +9,27 @@ use serde_json::{Value, json};
 
 use super::catalogue::{self, Catalogue, needs_runbook, runbook_lines};
 use super::changes::Changes;
+use super::extent::{Whole, Work};
 use super::incident::{Incident, IncidentKind};
 use super::rates;
 use super::results::Question;
+use super::share::fitting;
 use super::toll::{Observing, Toll};
 use super::units::{Loss, Units};
-use super::work_out::Options;
+use super::work_out::{Options, YEARS};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
 use crate::model::manifest::Folder;
 use crate::observe::Objective;
 use crate::scenario::{
-    self, API_VERSION, Assumption, DocumentKind, Invalid, Overrides, Reader, ResolvedScenario, TimelineAction,
+    self, API_VERSION, Assumption, At, DocumentKind, Invalid, Overrides, OwnDocument, Reader, ResolvedScenario,
+    TimelineAction,
 };
 use crate::simulation::{Prepared, Script};
+use crate::state::Store;
 use crate::study::plan::cases::mentioned;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// How places in the document made here are named; nobody else sees it.
 const DOCUMENT: &str = "arguments";
@@ -78,6 +82,8 @@ pub struct Forecast {
     pub(super) units: Units,
     pub(super) objectives: Vec<Objective>,
     pub(super) settled: Prepared,
+    /// What plays take; guessed.
+    pub(super) work: Work,
     /// What is typed of each node that is off, and when it is back; of none, where nobody would gain by it.
     pub(super) runbook: BTreeMap<Symbol, [TimelineAction; 2]>,
     /// Every incident in one script.
@@ -87,6 +93,19 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// What it is made of, with so many years.
+    pub(super) fn whole(&self, years: u64, are_years_asked: bool) -> Whole<'_> {
+        let (fixes, faults) = (fitting(self), self.faults.len());
+        Whole { incidents: &self.incidents, work: self.work, fixes, faults, years, are_years_asked }
+    }
+
+    /// Plays of random failures are no longer than is bearable.
+    fn shorten(&mut self) {
+        let year = self.whole(YEARS, false).bearable(self.year);
+        self.work.year = (self.work.year as f64 * year.as_secs_f64() / self.year.as_secs_f64()) as u64;
+        self.year = year;
+    }
+
     /// Equal for forecasts whose plays are the same, one after the other, as far as they go.
     #[must_use]
     pub fn fingerprint(&self, options: &Options<'_>) -> u64 {
@@ -138,39 +157,43 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     let mut units = Units::of(&base.objects);
     let calm = calm(&units, &base, &settled);
     units.down = down(&calm);
-    let Catalogue { mut incidents, left_out } =
+    let Catalogue { mut incidents, mut left_out } =
         Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
-    let mut left_out = left_out;
-    if let Some((name, text)) = &asked.catalogue {
-        Changes::read(name, text)?.apply(name, &mut incidents, &mut left_out)?;
-    }
-    let (processes, mut assumed) = match &asked.rates {
-        Some((name, text)) => (processes_of_file(name, text)?, Vec::new()),
-        None => rates::processes(settled.store()),
+    let FromFiles { written, mut assumed, processes, processes_at } =
+        from_files(asked, settled.store(), &mut incidents, &mut left_out)?;
+    let of_files = |mut invalid: Invalid| {
+        invalid.sources.insert_all(&written);
+        invalid
     };
     if own.is_none() {
         assumed.extend(planned_assumed(&incidents));
     }
     let mut everything = nothing.clone();
-    let mut timeline: Vec<&Value> = Vec::new();
-    for incident in &mut incidents {
-        incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
-        timeline.extend(&incident.timeline);
-        incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
-        timeline.extend(&incident.runbook);
-    }
+    let mut timeline = one_after_the_other(&mut incidents);
     let named: Vec<Symbol> = match needs_runbook(&base) {
         true => settled.store().nodes().map(|(id, _)| settled.store().node_name(id)).collect(),
         false => Vec::new(),
     };
     let typed: Vec<Value> = named.iter().flat_map(|name| runbook_lines(name.as_str())).map(at_any_time).collect();
     let of_nodes = timeline.len();
-    timeline.extend(&typed);
+    timeline.extend(typed);
     everything.set("spec.timeline", &json!(timeline).to_string());
     everything.set("spec.faults", &json!(processes).to_string());
     everything.set("spec.duration", "365d");
-    let all = read(&everything)?;
-    debug_assert_eq!(all.timeline.len(), timeline.len(), "each entry is one action");
+    // What is wrong with something that a file brings is told at its place there.
+    for (index, entry, at) in incidents.iter().flat_map(Incident::written) {
+        everything.set_from(&format!("spec.timeline[{index}]"), &entry.to_string(), at.clone(), at.clone());
+    }
+    for ((index, process), at) in processes.iter().enumerate().zip(&processes_at) {
+        everything.set_from(&format!("spec.faults[{index}]"), &process.to_string(), at.clone(), at.clone());
+    }
+    let all = read(&everything).map_err(of_files)?;
+    let alone = |entry: &Value| {
+        let mut alone = nothing.clone();
+        alone.set("spec.timeline", &json!([entry]).to_string());
+        read(&alone).map(|read| read.timeline.len())
+    };
+    check_written(&incidents, &all, timeline.len(), alone).map_err(of_files)?;
     let script = script_of(&all);
     let actions: Vec<TimelineAction> = all.timeline[of_nodes..].iter().map(|(_, action)| *action).collect();
     let runbook = named.into_iter().zip(actions.chunks_exact(2)).map(|(name, two)| (name, [two[0], two[1]])).collect();
@@ -182,12 +205,12 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         incident.own = Some(whole_script(&own));
         incidents.push(incident);
     }
-    let year = length_of_years(&all, settled.store().nodes().count(), calm.events);
+    let (year, work) = length_of_years(&all, settled.store(), calm.events);
     let objectives = units.objectives(&base.objectives);
     let name = base.name.clone();
     let lock_file: Arc<str> = scenario::lock_file(&base).into();
     let fingerprint = fingerprint(&lock_file, &everything, &incidents);
-    Ok(Forecast {
+    let mut forecast = Forecast {
         name,
         asked: question(paths, overrides, asked),
         scenario: base,
@@ -201,10 +224,100 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         units,
         objectives,
         settled,
+        work,
         runbook,
         script,
         random,
-    })
+    };
+    forecast.shorten();
+    Ok(forecast)
+}
+
+/// What files of one's own bring.
+struct FromFiles {
+    /// Their texts.
+    written: Sources,
+    /// What is taken for granted where they say nothing.
+    assumed: Vec<Assumption>,
+    /// The random processes, and where they stand if a file has them.
+    processes: Vec<Value>,
+    processes_at: Vec<Location>,
+}
+
+/// Reads the files, and changes the catalogue.
+fn from_files(
+    asked: &Asked,
+    store: &Store,
+    incidents: &mut Vec<Incident>,
+    left_out: &mut Vec<String>,
+) -> Result<FromFiles, Invalid> {
+    let mut written = Sources::new();
+    if let Some((name, text)) = &asked.catalogue {
+        let changes = Changes::read(name, text)?;
+        written.insert(changes.source());
+        changes.apply(incidents, left_out)?;
+    }
+    let Some((name, text)) = &asked.rates else {
+        let (processes, assumed) = rates::processes(store);
+        return Ok(FromFiles { written, assumed, processes, processes_at: Vec::new() });
+    };
+    written.insert(Source::new(name.as_str(), text.as_str()));
+    let (processes, processes_at) = processes_of_file(name, text)?;
+    Ok(FromFiles { written, assumed: Vec::new(), processes, processes_at })
+}
+
+/// The entries of all incidents, each of which is told where its own stand.
+fn one_after_the_other(incidents: &mut [Incident]) -> Vec<Value> {
+    let mut timeline = Vec::new();
+    for incident in incidents {
+        incident.entries = timeline.len()..timeline.len() + incident.timeline.len();
+        timeline.extend(incident.timeline.iter().cloned());
+        incident.runbook_entries = timeline.len()..timeline.len() + incident.runbook.len();
+        timeline.extend(incident.runbook.iter().cloned());
+    }
+    timeline
+}
+
+/// Refuses incidents of somebody's own of which an entry does several things, or happens when they are over. `all` has been made of so
+/// many entries.
+fn check_written(
+    incidents: &[Incident],
+    all: &ResolvedScenario,
+    entries: usize,
+    actions_of: impl Fn(&Value) -> Result<usize, Invalid>,
+) -> Result<(), Invalid> {
+    if all.timeline.len() != entries {
+        return Err(several_at_once(incidents, actions_of)?);
+    }
+    let late = incidents.iter().find_map(|incident| after_the_end(incident, all));
+    late.map_or(Ok(()), |diagnostic| Err(Invalid::of(diagnostic)))
+}
+
+/// An entry of somebody's incident does several things at once.
+fn several_at_once(
+    incidents: &[Incident],
+    actions_of: impl Fn(&Value) -> Result<usize, Invalid>,
+) -> Result<Invalid, Invalid> {
+    let mut found = Diagnostics::new();
+    for (_, entry, at) in incidents.iter().flat_map(Incident::written) {
+        let count = actions_of(entry)?;
+        if count != 1 {
+            let message = format!("this entry does {count} things at once");
+            let help = "write an entry for each: a fault, a kubectl line";
+            found.push(Diagnostic::error("scenario::bad_value", message).at(at.clone(), "").help(help));
+        }
+    }
+    Ok(Invalid { diagnostics: found, sources: Sources::new() })
+}
+
+/// What somebody's incident has behind its end, where it is not played any more.
+fn after_the_end(incident: &Incident, all: &ResolvedScenario) -> Option<Diagnostic> {
+    let end = SimTime::ZERO + incident.length;
+    let late = incident.written().find(|(index, _, _)| all.timeline[*index].0 >= end)?;
+    let message =
+        format!("this happens at {}, but `{}` lasts for {}", all.timeline[late.0].0, incident.label, incident.length);
+    let diagnostic = Diagnostic::error("scenario::after_the_end", message).at(late.2.clone(), "");
+    Some(diagnostic.help("make its `duration` longer, or let this happen earlier"))
 }
 
 /// Of a cluster, what overrides let happen to it, and its incidents in their order.
@@ -261,8 +374,17 @@ fn script_of(scenario: &ResolvedScenario) -> Script {
     Script { chaos: chaos.into(), ..whole_script(scenario) }
 }
 
-/// So long that a play has about as many failures, and events besides, as are bearable: a year, if that has no more.
-fn length_of_years(scenario: &ResolvedScenario, nodes: usize, events_an_hour: u64) -> SimDuration {
+/// So long that a play has about as many failures, and events besides, as are bearable: a year, if that has no more. Also what plays
+/// take, in events.
+fn length_of_years(scenario: &ResolvedScenario, store: &Store, events_an_hour: u64) -> (SimDuration, Work) {
+    /// To copy a pod or a node, and to list it anew.
+    const FORK: f64 = 0.8;
+    /// Of a failure, and of each pod that it hits.
+    const FAILURE: f64 = 45.0;
+    const POD: f64 = 36.0;
+    /// Of each pod that is restarted.
+    const RESTART: f64 = 52.0;
+    let (nodes, pods) = (store.nodes().count(), store.pods().count());
     let day = SimDuration::from_secs(24 * 3600);
     let of_process = |process: &crate::chaos::FaultProcessSpec| {
         let entities = if process.domain.is_some() { 1.0 } else { nodes as f64 };
@@ -272,11 +394,14 @@ fn length_of_years(scenario: &ResolvedScenario, nodes: usize, events_an_hour: u6
     let failures: f64 = scenario.chaos.processes.iter().map(of_process).sum();
     let events = events_an_hour as f64 * YEAR.as_secs_f64() / CALM.as_secs_f64();
     let times = (failures / FAILURES_MAX).max(events / CALM_EVENTS_MAX);
-    if times <= 1.0 {
-        return YEAR;
-    }
-    let days = (365.0 / times).floor().max(7.0);
-    day * (days as u64)
+    let year = if times <= 1.0 { YEAR } else { day * ((365.0 / times).floor().max(7.0) as u64) };
+    let of_failure = FAILURE + POD * pods as f64 / nodes.max(1) as f64;
+    let in_year = |year: SimDuration| (failures * of_failure + events) * year.as_secs_f64() / YEAR.as_secs_f64();
+    let fork = (FORK * (nodes + pods) as f64) as u64;
+    let incident = (2.0 * of_failure) as u64 + events_an_hour;
+    let roll_out = (RESTART * pods as f64) as u64;
+    let domain = incident * nodes as u64 / 3;
+    (year, Work { fork, year: in_year(year) as u64, incident, roll_out, domain })
 }
 
 /// The scenario, if the input is one.
@@ -309,6 +434,11 @@ fn without_document(diagnostics: Diagnostics) -> Diagnostics {
         if diagnostic.code == "scenario::no_nodes" {
             let help = "nodes that no file has: `--set 'spec.cluster.nodePools=[{name: worker, count: 6, zones: [a, b, c], template: {status: \
                         {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}}}}]'`";
+            diagnostic = diagnostic.help(help);
+        }
+        if diagnostic.code == "manifest::duplicate_object" {
+            let help = "a forecast is of one cluster: if these are files of several, give those of one at a time; `--allow-partial` goes on with \
+                        the first of each name";
             diagnostic = diagnostic.help(help);
         }
         diagnostic
@@ -352,17 +482,24 @@ fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
     assumed
 }
 
-/// The processes of a file that `import faults` writes.
-fn processes_of_file(name: &str, text: &str) -> Result<Vec<Value>, Invalid> {
-    let refused = |message: String| {
-        let help = "write `faults:` with a list of random processes, as `import faults` does";
-        Invalid::of(Diagnostic::error("scenario::bad_value", message).help(help))
-    };
-    let read: BTreeMap<String, Value> =
-        serde_saphyr::from_str(text).map_err(|error| refused(format!("{name} cannot be read: {error}")))?;
-    let faults = read.get("faults").or_else(|| read.get("spec").and_then(|spec| spec.get("faults")));
-    match faults.and_then(Value::as_array) {
-        Some(processes) if !processes.is_empty() => Ok(processes.clone()),
-        _ => Err(refused(format!("{name} has no `faults`"))),
+/// The processes of a file that `import faults` writes, and where they stand.
+fn processes_of_file(name: &str, text: &str) -> Result<(Vec<Value>, Vec<Location>), Invalid> {
+    let OwnDocument { value, root, diagnostics } = scenario::read_part::<BTreeMap<String, Value>>(name, text)?;
+    let refused =
+        |diagnostics: Diagnostics| Invalid { diagnostics, sources: Sources::from_iter([Source::new(name, text)]) };
+    let Some(read) = value.filter(|_| !diagnostics.has_errors()) else { return Err(refused(diagnostics)) };
+    let root = At::root(&root);
+    let found = [("faults", read.get("faults")), ("spec.faults", read.get("spec").and_then(|spec| spec.get("faults")))];
+    let found = found.into_iter().find_map(|(path, faults)| Some((path, faults?.as_array()?)));
+    match found.filter(|(_, processes)| !processes.is_empty()) {
+        Some((path, processes)) => {
+            let place = |index: usize| root.written(&format!("{path}[{index}]")).location();
+            Ok((processes.clone(), (0..processes.len()).map(place).collect()))
+        }
+        None => {
+            let diagnostic = Diagnostic::error("scenario::bad_value", format!("{name} has no `faults`"));
+            let help = "write `faults:` with a list of random processes, as `import faults` does";
+            Err(refused(diagnostic.at(root.location(), "").help(help).into()))
+        }
     }
 }

@@ -18,8 +18,32 @@ pub(super) const AS_GOOD: f64 = 0.9;
 pub(super) struct Proposal {
     pub(super) units: BTreeSet<usize>,
     pub(super) workloads: BTreeSet<String>,
-    /// What else helps some of them: how many, and what it saves them.
-    pub(super) others: BTreeMap<Fix, (usize, f64)>,
+    /// What else helps some of them.
+    pub(super) others: BTreeMap<Fix, Second>,
+}
+
+/// What another change does for some of those whom a proposal helps, in the years that changes are chosen by.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Second {
+    /// How many.
+    pub(super) units: usize,
+    /// Minutes a year that it saves them.
+    pub(super) saved: f64,
+    /// Of so many.
+    pub(super) of: f64,
+}
+
+impl Second {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.units += other.units;
+        self.saved += other.saved;
+        self.of += other.of;
+    }
+
+    /// The share that it saves; 0 where it helps in incidents alone.
+    pub(super) fn share(&self) -> f64 {
+        if self.of > 0.0 { self.saved / self.of } else { 0.0 }
+    }
 }
 
 /// What a change does for each unit.
@@ -85,10 +109,8 @@ pub(super) fn agree(proposals: &mut BTreeMap<Fix, Proposal>, tried: &[Tried]) {
         let Some(winner) = proposals.get_mut(&winner.fix) else { continue };
         winner.units.extend(lost.units);
         winner.workloads.extend(moved);
-        for (fix, (count, sum)) in lost.others {
-            let of = winner.others.entry(fix).or_default();
-            of.0 += count;
-            of.1 += sum;
+        for (fix, second) in lost.others {
+            winner.others.entry(fix).or_default().add(&second);
         }
     }
 }

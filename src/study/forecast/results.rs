@@ -1,17 +1,17 @@
 //! What a forecast says: `forecast.json`, tables, patches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::evaluation::Variant;
-use super::finding::{Dropped, Finding, Front, UnitCost};
+use super::finding::{Dropped, Finding, Front, Unhelped, UnitCost};
 use super::fix::Fix;
 use super::intake::Forecast;
 use super::toll::Toll;
 use crate::scenario::Assumption;
-use crate::study::patch::{Patches, of_change};
+use crate::study::patch::{Patches, by_hand, of_change, runbook};
 use crate::study::statistics::Interval;
 use crate::units::SimDuration;
 
@@ -107,7 +107,7 @@ pub struct IncidentRow {
 pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) -> Vec<IncidentRow> {
     let row = |(index, toll): (&usize, &Toll)| {
         let incident = &forecast.incidents[*index];
-        let losses = toll.losses.iter().enumerate().map(|(unit, loss)| (loss.lost_s, unit));
+        let losses = forecast.units.counted().map(|unit| (toll.losses[unit].lost_s, unit));
         let worst =
             losses.clone().filter(|(lost, _)| *lost > 0.0).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         IncidentRow {
@@ -117,7 +117,7 @@ pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) 
             set: incident.settings(),
             alike: incident.alike,
             per_year: incident.per_year,
-            lost_min: toll.lost_min(),
+            lost_min: forecast.units.sum(&toll.losses, |loss| loss.lost_s) / 60.0,
             hurt: losses.filter(|(lost, _)| *lost > 0.0).count(),
             worst: worst.map(|(_, unit)| forecast.units.all[unit].object.clone()),
             worst_min: worst.map_or(0.0, |(lost, _)| lost / 60.0),
@@ -132,6 +132,28 @@ pub(super) fn incident_rows(forecast: &Forecast, tolls: &BTreeMap<usize, Toll>) 
     rows
 }
 
+/// Pods without a controller, and services that lead to nothing else: once lost they are lost until the end.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    /// The worst first.
+    pub units: Vec<UnitCost>,
+    /// What they lose together, in minutes a year.
+    pub lost: Interval,
+}
+
+impl Apart {
+    /// Of these units, if there are any.
+    pub(super) fn of(units: Vec<UnitCost>, lost: impl FnOnce() -> Interval) -> Option<Self> {
+        (!units.is_empty()).then(|| Self { lost: lost(), units })
+    }
+
+    /// How many pods they are.
+    #[must_use]
+    pub fn pods(&self) -> usize {
+        self.units.iter().flat_map(|unit| &unit.workloads).collect::<BTreeSet<_>>().len()
+    }
+}
+
 /// What a forecast says.
 #[derive(Clone, Debug)]
 pub struct ForecastResults {
@@ -143,11 +165,15 @@ pub struct ForecastResults {
     pub asked: Question,
     /// What it stands on.
     pub stands_on: StandsOn,
-    /// How many plays of random failures.
+    /// How many plays of random failures all figures of a year are of, those of the changes too.
     pub years: usize,
+    /// How many others changes were chosen by; 0 if by these, or none was chosen.
+    pub chosen_by: u64,
     /// How long each of them is.
     pub year: SimDuration,
-    /// Lost traffic of all services and workloads together, in minutes a year.
+    /// What failures and planned work cost all services and workloads together, in minutes a year: the whole that changes save of.
+    pub cost: Interval,
+    /// Of that, lost traffic.
     pub lost: Interval,
     /// Time with fewer Ready pods than wanted, likewise.
     pub short: Interval,
@@ -155,10 +181,14 @@ pub struct ForecastResults {
     pub blocked: Interval,
     /// How often planned work waits in vain a year.
     pub blocked_per_year: f64,
-    /// The worst first.
+    /// The worst first; without those that are told apart.
     pub units: Vec<UnitCost>,
+    /// Those that never come back, which no figure of all has in it.
+    pub apart: Option<Apart>,
     /// The worst first.
     pub incidents: Vec<IncidentRow>,
+    /// Incidents against which nothing that was tried helps, the worst first.
+    pub unhelped: Vec<Unhelped>,
     /// What to change, the most saving first.
     pub findings: Vec<Finding>,
     /// What was tried and is not recommended.
@@ -169,6 +199,8 @@ pub struct ForecastResults {
     pub plays: u64,
     /// How many the budget left out.
     pub plays_left_out: u64,
+    /// Whether it was time or somebody that left plays out, and not their number.
+    pub is_stopped: bool,
     /// Incidents that the catalogue leaves out.
     pub left_out: Vec<String>,
 }
@@ -177,23 +209,39 @@ impl ForecastResults {
     /// The content of `forecast.json`.
     #[must_use]
     pub fn json(&self) -> Value {
+        let mut json = self.of_all();
+        if self.is_stopped {
+            json["is_stopped"] = json!(true);
+        }
+        if let Some(apart) = &self.apart {
+            json["without_controller"] = json!({
+                "lost_min_per_year": apart.lost,
+                "units": apart.units.iter().map(unit_json).collect::<Vec<_>>(),
+            });
+        }
+        json
+    }
+
+    fn of_all(&self) -> Value {
         json!({
             "forecast": self.name,
             "version": env!("CARGO_PKG_VERSION"),
             "seed": self.seed,
             "asked": self.asked,
             "stands_on": self.stands_on,
-            "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0},
+            "years": {"played": self.years, "length_d": self.year.as_secs_f64() / 86400.0, "chosen_by": self.chosen_by},
             "plays": self.plays,
             "plays_left_out": self.plays_left_out,
             "left_out": self.left_out,
             "metrics": self.metrics(),
+            "cost_min_per_year": self.cost,
             "lost_min_per_year": self.lost,
             "short_min_per_year": self.short,
             "blocked_min_per_year": self.blocked,
             "fixes": Fix::ALL.iter().map(|fix| json!({"fix": fix, "words": fix.words()})).collect::<Vec<_>>(),
             "findings": self.findings.iter().enumerate().map(|(index, finding)| finding_json(index, finding)).collect::<Vec<_>>(),
             "dropped": self.dropped,
+            "unhelped": self.unhelped,
             "together": self.front.iter().map(front_json).collect::<Vec<_>>(),
             "units": self.units.iter().map(unit_json).collect::<Vec<_>>(),
             "incidents": self.incidents,
@@ -237,14 +285,17 @@ impl ForecastResults {
         let of_finding = |(index, finding): (usize, &Finding)| {
             let changes = [(finding.fix, finding.workloads.iter().cloned().collect())];
             let changed = Variant::unsettled(forecast, &changes);
-            let mut patches = of_change(&forecast.scenario.objects, &changed.objects);
-            if let Some(text) = finding.fix.by_hand() {
-                patches = Patches::by_hand(text);
-            }
+            let (today, wanted) = (&forecast.scenario.objects, &changed.objects);
+            let name = patch_name(index, finding.fix);
+            let mut patches = match (finding.fix.by_hand(), finding.fix.runbook()) {
+                (Some(what), _) => by_hand(today, wanted, what),
+                (None, Some(lines)) => runbook(lines),
+                (None, None) => of_change(today, wanted, &format!("{name}.yaml")),
+            };
             if let Some(caution) = finding.fix.caution() {
                 patches = patches.with_comment(caution);
             }
-            (patch_name(index, finding.fix), patches)
+            (name, patches)
         };
         self.findings.iter().enumerate().map(of_finding).collect()
     }
@@ -256,12 +307,13 @@ fn patch_name(index: usize, fix: Fix) -> String {
 }
 
 fn finding_json(index: usize, finding: &Finding) -> Value {
-    json!({
+    let mut json = json!({
         "rank": index + 1,
         "finding": finding.sentence(),
         "fix": finding.fix,
         "words": finding.fix.words(),
         "patch": format!("patches/{}.sh", patch_name(index, finding.fix)),
+        "by_hand": finding.fix.by_hand(),
         "units": finding.units,
         "workloads": finding.workloads,
         "cost_min_per_year": finding.cost,
@@ -272,7 +324,11 @@ fn finding_json(index: usize, finding: &Finding) -> Value {
         "takes": finding.price.words(),
         "alternatives": finding.alternatives,
         "is_confirmed": finding.is_confirmed,
-    })
+    });
+    if finding.is_apart {
+        json["is_apart"] = json!(true);
+    }
+    json
 }
 
 fn front_json(step: &Front) -> Value {

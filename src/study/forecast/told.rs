@@ -1,7 +1,8 @@
 //! What a forecast has found, in words: the terminal prints them, `summary.json` has them as its verdict.
 
-use super::finding::{Finding, Price};
+use super::finding::{Finding, Price, Unhelped};
 use super::results::ForecastResults;
+use crate::model::manifest::DUMP_COMMAND;
 use crate::observe::Tone;
 use crate::study::Remark;
 use crate::study::statistics::Interval;
@@ -9,6 +10,9 @@ use crate::units::{Quantity, QuantityFormat, counted, grouped};
 
 /// Findings that the terminal tells; the others are in the files.
 const FINDINGS_TOLD: usize = 5;
+
+/// Changes that were tried in vain and that the terminal names.
+const FIXES_TOLD: usize = 5;
 
 /// Assumptions that the terminal tells.
 const ASSUMED_TOLD: usize = 3;
@@ -70,11 +74,24 @@ impl Price {
     }
 }
 
+impl Unhelped {
+    fn told(&self) -> String {
+        let Self { label, cost_min, tried, .. } = self;
+        let names: Vec<&str> = tried.iter().take(FIXES_TOLD).map(|fix| fix.as_str()).collect();
+        let what = match tried.len() {
+            0 => "no change makes a difference there".to_owned(),
+            count if count > FIXES_TOLD => format!("tried: {} and {} more", names.join(", "), count - FIXES_TOLD),
+            _ => format!("tried: {}", names.join(", ")),
+        };
+        format!("nothing helps against {label}, which costs {}; {what}", minutes(*cost_min))
+    }
+}
+
 impl ForecastResults {
     /// The verdict: what it stands on, what hurts, what to change, what that brings together.
     #[must_use]
     pub fn told(&self) -> Vec<Remark> {
-        if self.units.is_empty() {
+        if self.units.is_empty() && self.apart.is_none() {
             return vec![self.nobody_to_hurt(), self.stands()];
         }
         let mut told = vec![self.costs()];
@@ -99,7 +116,8 @@ impl ForecastResults {
         let text = format!("{}: there is no service and no workload, so that nobody can be hurt", self.name);
         let read: Vec<String> = self.stands_on.objects.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
-        Remark::new(Tone::Bad, text).with(format!("read: {read}"))
+        let help = format!("save what runs there, too: {DUMP_COMMAND}");
+        Remark::new(Tone::Bad, text).with(format!("read: {read}")).with(help)
     }
 
     fn nothing_found(&self) -> Remark {
@@ -107,7 +125,7 @@ impl ForecastResults {
             let text = format!("Whether a change would mend anything is not known: {}", self.left_out_because());
             return Remark::new(Tone::Neutral, text);
         }
-        if self.lost.mean + self.blocked.mean >= 1.0 {
+        if self.cost.mean >= 1.0 {
             return Remark::new(Tone::Neutral, "No change that was tried would mend this");
         }
         Remark::new(Tone::Good, "Nothing was found that a change would mend")
@@ -115,19 +133,26 @@ impl ForecastResults {
 
     /// Why plays were left out.
     fn left_out_because(&self) -> &'static str {
-        if self.asked.plays.is_some() { "the budget was used up" } else { "it was stopped before" }
+        if self.is_stopped { "it was stopped before" } else { "the budget was used up" }
     }
 
     fn costs(&self) -> Remark {
-        let tone = if self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 { Tone::Bad } else { Tone::Good };
+        let is_bad = self.lost.mean >= 1.0 || self.blocked_per_year > 0.0 || self.apart.is_some();
+        let tone = if is_bad { Tone::Bad } else { Tone::Good };
         let who = counted(self.units.len(), "service or workload", "services and workloads");
         if self.lost.mean.is_nan() {
             let text = format!("{}: {who}; nothing was played that tells what they lose a year", self.name);
             return Remark::new(Tone::Neutral, text);
         }
-        let text = format!("{}: {who}, {} min of lost traffic a year in all", self.name, spread(self.lost));
-        let mut remark = Remark::new(tone, text);
-        if let Some(worst) = self.units.first().filter(|unit| unit.lost.mean > 0.0) {
+        let what = if self.blocked.mean > 0.0 {
+            let (lost, blocked) = (minutes(self.lost.mean), minutes(self.blocked.mean));
+            format!("min a year in all: {lost} of lost traffic, {blocked} of planned work that waits in vain")
+        } else {
+            "min of lost traffic a year in all".to_owned()
+        };
+        let mut remark = Remark::new(tone, format!("{}: {who}, {} {what}", self.name, spread(self.cost)));
+        let worst = self.units.iter().max_by(|a, b| a.lost.mean.total_cmp(&b.lost.mean));
+        if let Some(worst) = worst.filter(|unit| unit.lost.mean > 0.0) {
             let availability = worst.availability() * 100.0;
             remark = remark.with(format!(
                 "most of {}: {} min a year, {availability:.3} % available; the worst year played had {}",
@@ -144,6 +169,11 @@ impl ForecastResults {
                 worst.hurt
             ));
         }
+        let is_worst = |of: &&Unhelped| self.incidents.first().is_some_and(|row| row.incident == of.incident);
+        let (hopeless, tried): (Vec<_>, Vec<_>) = self.unhelped.iter().partition(|of| of.tried.is_empty());
+        for unhelped in hopeless.into_iter().find(is_worst).into_iter().chain(tried.into_iter().next()) {
+            remark = remark.with(unhelped.told());
+        }
         if self.blocked_per_year > 0.0 {
             let times = self.blocked_per_year.round() as usize;
             remark = remark.with(format!(
@@ -151,17 +181,22 @@ impl ForecastResults {
                 counted(times, "drain or roll-out waits", "drains and roll-outs wait")
             ));
         }
+        if let Some(apart) = &self.apart {
+            let pods =
+                counted(apart.pods(), "pod without a controller never comes", "pods without a controller never come");
+            remark =
+                remark.with(format!("{pods} back once lost: {} min a year more, in no other sum", spread(apart.lost)));
+        }
         remark
     }
 
     /// What all changes together bring.
     fn together(&self) -> Option<Remark> {
         let last = self.front.last().filter(|_| self.front.len() > 1)?;
-        let before = self.lost.mean + self.blocked.mean;
         let mut text = format!(
             "{} together: {} -> {} min a year",
             counted(self.front.len(), "change", "changes"),
-            signed(before.round()),
+            signed(self.cost.mean.round()),
             spread(last.cost)
         );
         if let Some(price) = last.price.words() {
@@ -180,6 +215,10 @@ impl ForecastResults {
                 counted(self.incidents.len(), "incident", "incidents")
             ),
         );
+        if self.chosen_by > 0 {
+            let others = counted(self.chosen_by as usize, "other play", "other plays");
+            remark = remark.with(format!("every figure of a year is of these; changes were chosen by {others}"));
+        }
         if self.plays_left_out > 0 {
             remark = remark.with(format!(
                 "at least {} left out: {}",
@@ -219,8 +258,13 @@ impl ForecastResults {
 fn finding_told(index: usize, finding: &Finding) -> Remark {
     let mut remark = Remark::new(Tone::Bad, format!("{}. {}", index + 1, finding.sentence()));
     let saved = &finding.saved;
-    let mut fix =
-        format!("{}: saves {} of {} min a year", finding.fix.words(), spread(saved.cost), spread(finding.cost));
+    let by_hand = if finding.fix.by_hand().is_some() { " (by hand)" } else { "" };
+    let mut fix = format!(
+        "{}{by_hand}: saves {} of {} min a year",
+        finding.fix.words(),
+        spread(saved.cost),
+        spread(finding.cost)
+    );
     if let Some(price) = finding.price.words() {
         fix.push_str(&format!("; takes {price}"));
     }
@@ -229,7 +273,7 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
         remark = remark.with(format!(
             "{}: {} -> {}",
             worst.label,
-            minutes(worst.lost_min),
+            minutes(worst.cost_min),
             minutes(finding.worst_after_min)
         ));
     }
@@ -247,6 +291,9 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
     }
     if saved.others.high < 0.0 {
         remark = remark.with(format!("it costs others {} min a year", spread(negated(saved.others))));
+    }
+    if finding.is_apart {
+        remark = remark.with("this is in no sum: what never comes back is told apart");
     }
     if !finding.is_confirmed {
         remark = remark.with("not confirmed on new seeds: the budget was used up");

@@ -52,14 +52,6 @@ pub(super) fn unfinished(store: &Store) -> BTreeSet<String> {
     deployments.chain(sets).collect()
 }
 
-impl Toll {
-    /// Lost minutes of all units.
-    #[must_use]
-    pub fn lost_min(&self) -> f64 {
-        self.losses.iter().fold(0.0, |sum, loss| sum + loss.lost_s) / 60.0
-    }
-}
-
 /// What plays are observed by.
 #[derive(Clone, Debug)]
 pub(super) struct Observing<'a> {

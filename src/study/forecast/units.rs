@@ -17,6 +17,9 @@ pub struct Unit {
     pub object: String,
     /// The workloads whose pods do its work, by their paths; of a workload, itself.
     pub workloads: Vec<String>,
+    /// Whether nothing makes its pods anew: they have no controller. What is lost with the first failure is lost for ever, so that the
+    /// minutes of a year say when it came; they are told apart, and are in no sum.
+    pub never_comes_back: bool,
     key: UnitKey,
 }
 
@@ -111,7 +114,8 @@ impl Units {
             let name = service.metadata.name;
             units.by_service.insert((namespace, name), index);
             let key = UnitKey::Service(namespace, name);
-            units.all.push(Unit { object: format!("service/{namespace}/{name}"), workloads, key });
+            let never_comes_back = workers.iter().filter(is_behind).all(|worker| is_bare(worker));
+            units.all.push(Unit { object: format!("service/{namespace}/{name}"), workloads, never_comes_back, key });
         }
         for worker in &workers {
             let path = path_of(worker);
@@ -125,10 +129,41 @@ impl Units {
                 units.by_workload.entry(format!("deployment/{name}")).or_insert(index);
             }
             served.insert(path.clone(), vec![index]);
-            units.all.push(Unit { object: path.clone(), workloads: vec![path], key: UnitKey::Workload });
+            units.all.push(Unit {
+                object: path.clone(),
+                workloads: vec![path],
+                never_comes_back: is_bare(worker),
+                key: UnitKey::Workload,
+            });
         }
         units.of_workload = served;
         units
+    }
+
+    /// Those that are in sums, by their positions.
+    pub(super) fn counted(&self) -> impl Iterator<Item = usize> + Clone {
+        self.positions(false)
+    }
+
+    /// Those that are told apart.
+    pub(super) fn apart(&self) -> impl Iterator<Item = usize> + Clone {
+        self.positions(true)
+    }
+
+    fn positions(&self, never_comes_back: bool) -> impl Iterator<Item = usize> + Clone {
+        let units = self.all.iter().enumerate();
+        units.filter(move |(_, unit)| unit.never_comes_back == never_comes_back).map(|(position, _)| position)
+    }
+
+    /// What those that are in sums suffered together.
+    pub(super) fn sum(&self, losses: &[Loss], of: fn(&Loss) -> f64) -> f64 {
+        self.counted().map(|unit| of(&losses[unit])).fold(0.0, |sum, of| sum + of)
+    }
+
+    /// Of these, those by which a change for them is judged: who is in sums, or all if nobody is.
+    pub(super) fn judged(&self, units: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let counted: BTreeSet<usize> = units.iter().copied().filter(|unit| !self.all[*unit].never_comes_back).collect();
+        if counted.is_empty() { units.clone() } else { counted }
     }
 
     /// Workloads that services lead to, by their paths.
@@ -188,6 +223,11 @@ pub(super) fn is_worker(object: &Object) -> bool {
             | Object::Pod(_)
     );
     runs_on && object.metadata().owner_references.is_empty()
+}
+
+/// Whether it is a pod that nothing makes anew.
+fn is_bare(object: &Object) -> bool {
+    matches!(object, Object::Pod(pod) if !is_mirror(&pod.metadata))
 }
 
 /// Whether its pods come and go with their nodes: a DaemonSet, or a pod that a kubelet runs from a file.

@@ -2,33 +2,28 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::budget::{Budget, Player};
-use super::evaluation::{By, Evaluation, Variant, incidents, is_told, minutes, saving, years};
-use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, UnitCost, Worst};
+use super::evaluation::{By, Cluster, Evaluation, Variant, incidents, is_told, minutes, saving, years};
+use super::extent::{Extent, INCIDENTS_OF_A_FIX};
+use super::finding::{Alternative, Dropped, Finding, Front, Price, Saved, Worst};
 use super::fix::{Circumstances, Fix};
 use super::incident::IncidentKind;
 use super::intake::Forecast;
-use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Tried, agree};
+use super::outlook::{Plays, Stage};
+use super::proposal::{AS_GOOD, COST_MIN, Gain, Proposal, Second, Tried, agree};
 use super::results::{ForecastResults, Question};
 use super::runbook::Runbook;
-use super::toll::Observing;
+use super::toll::{Observing, Toll};
 use super::units::{Loss, is_worker};
-use crate::observe::Phase;
 use crate::parallel::Threads;
 use crate::study::JournalError;
 use crate::study::edit::path_of;
-use crate::study::statistics::Sample;
 
 /// Years that are played if nothing else is asked for.
-const YEARS: u64 = 24;
-
-/// The most years that are played for the sake of a precision.
-const YEARS_MAX: u64 = 1000;
-
-/// Incidents that a change is played on besides planned work: those that cost its units most.
-const INCIDENTS_OF_A_FIX: usize = 12;
+pub(super) const YEARS: u64 = 24;
 
 /// How a forecast is worked out.
 #[derive(Debug, Default)]
@@ -46,7 +41,11 @@ pub struct Options<'a> {
 /// # The order
 ///
 /// What tells most comes first, so that a budget leaves out what tells least: the years as the cluster is, planned work and single
-/// incidents, then each change that may help, then the findings by themselves on new seeds, then all of them together.
+/// incidents, then each change that may help, then new years as the cluster is, the findings by themselves in these, and all of them
+/// together.
+///
+/// Changes are chosen by the first years. Every figure of a year is of the new ones, that of the whole and that of each change, so that
+/// what is saved is a part of what it is saved from. Where nothing was chosen, or the budget ended before, all are of the first ones.
 ///
 /// # Errors
 ///
@@ -57,45 +56,62 @@ pub(crate) fn work_out(
     threads: &Threads,
 ) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
-    let player = Player::new(observing, &options.budget, threads)?;
+    let years = options.years.unwrap_or(YEARS).max(2);
+    let whole = forecast.whole(years, options.years.is_some() || options.precision.is_some());
+    let extent = Extent::of(&whole, &options.budget, threads.count());
+    let player = Player::new(observing, &options.budget, threads, extent.work, forecast.work.fork)?;
     let search = Search {
         forecast,
         player: &player,
         threads,
-        years: options.years.unwrap_or(YEARS).max(2),
+        years: extent.years,
+        of_a_kind: extent.of_a_kind,
         runbooks: RefCell::default(),
+        attempts: RefCell::default(),
     };
-    let asked = Question {
-        years: search.years,
-        precision: options.precision,
-        plays: options.budget.plays,
-        ..forecast.asked.clone()
-    };
-    let base = search.base(options.precision);
-    let chosen = search.choose(&base);
-    let (findings, mut dropped) = search.confirm(&base, chosen.proposals);
+    let asked = Question { years, precision: options.precision, plays: options.budget.plays, ..forecast.asked.clone() };
+    let first = search.base();
+    let chosen = search.choose(&first);
+    let measured = search.measure(first, chosen.proposals.len(), options.precision);
+    let (findings, mut dropped) = search.confirm(&measured, chosen.proposals);
     dropped.extend(chosen.dropped);
-    let front = search.together(&base, &findings);
-    let by_fault = search.by_fault(&base);
-    let results = search.results(&base, findings, dropped, front, by_fault);
+    let front = search.together(&measured, &findings);
+    let by_fault = search.by_fault(&measured);
+    let results = search.results(&measured, findings, dropped, front, by_fault);
     player.finish()?;
     Ok(ForecastResults { asked, ..results })
 }
 
-struct Search<'a> {
-    forecast: &'a Forecast,
-    player: &'a Player<'a>,
+pub(super) struct Search<'a> {
+    pub(super) forecast: &'a Forecast,
+    pub(super) player: &'a Player<'a>,
     threads: &'a Threads,
-    years: u64,
+    pub(super) years: u64,
+    /// Incidents of a kind that are played at most.
+    pub(super) of_a_kind: usize,
     /// What somebody types, by the first and the last of the years that were asked for.
     runbooks: RefCell<BTreeMap<(u64, u64), Rc<Runbook>>>,
+    /// What was tried against incidents, by their positions.
+    pub(super) attempts: RefCell<BTreeMap<usize, Attempt>>,
 }
 
 /// The cluster as it is.
-struct Base {
-    evaluation: Evaluation,
+pub(super) struct Base {
+    pub(super) evaluation: Evaluation,
     /// Of each year, what it costs each unit.
-    yearly: Vec<Vec<Loss>>,
+    pub(super) yearly: Vec<Vec<Loss>>,
+    /// Which years these are.
+    pub(super) seeds: Range<u64>,
+    /// How many others changes were chosen by; 0 if by these.
+    pub(super) chosen_by: u64,
+}
+
+/// What was tried against an incident.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) fixes: BTreeSet<Fix>,
+    /// What it costs everybody where that is least, in minutes.
+    pub(super) least_min: f64,
 }
 
 /// What changes seem to be worth, by the first seeds.
@@ -105,38 +121,19 @@ struct Chosen {
 }
 
 impl Search<'_> {
-    fn base(&self, precision: Option<f64>) -> Base {
+    fn base(&self) -> Base {
         let forecast = self.forecast;
-        let settled = &forecast.settled;
-        let mut played =
-            years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
-        let mut order: Vec<usize> = (0..forecast.incidents.len()).collect();
+        let settled = Cluster::as_it_is(forecast);
+        let (mut order, weights) = self.incidents(settled.settled.store(), &IncidentKind::ALL);
         order.sort_by_key(|&index| (!forecast.incidents[index].kind.is_planned(), forecast.incidents[index].kind));
+        self.expect_all(&order);
+        let played = years(forecast, self.player, settled, 0..self.years, By::default(), "years of random failures");
+        self.player.expect(Stage::AsItIs, Plays::new());
         let tolls = incidents(forecast, self.player, settled, &order, false, "single incidents");
-        let mut evaluation = Evaluation { years: std::mem::take(&mut played), incidents: tolls };
-        let total = |losses: &Vec<Loss>| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost);
-        while let Some(goal) = precision {
-            let totals: Vec<f64> = evaluation.yearly(forecast).iter().map(total).collect();
-            let count = evaluation.years.len() as u64;
-            if Sample::new(totals).is_precise(goal, 0.95) || count >= YEARS_MAX || count < self.years {
-                break;
-            }
-            let more = (count + count / 2).min(YEARS_MAX);
-            let next = years(
-                forecast,
-                self.player,
-                settled,
-                count..more,
-                By::default(),
-                "years, until the interval is narrow",
-            );
-            if next.is_empty() {
-                break;
-            }
-            evaluation.years.extend(next);
-        }
+        let seeds = 0..played.len() as u64;
+        let evaluation = Evaluation { years: played, incidents: tolls, weights };
         let yearly = evaluation.yearly(forecast);
-        Base { evaluation, yearly }
+        Base { evaluation, yearly, seeds, chosen_by: 0 }
     }
 
     /// Tries each change on everybody it fits at once: services hardly touch each other, and what one of them gains is read off the
@@ -162,11 +159,13 @@ impl Search<'_> {
         };
         let mut tried = Vec::new();
         let mut dropped = Vec::new();
-        for &fix in Fix::ALL {
-            let workloads = self.candidates(fix, base, &around);
-            if workloads.is_empty() {
-                continue;
-            }
+        let fixes = Fix::ALL.iter().map(|&fix| (fix, self.candidates(fix, base, &around)));
+        let fixes: Vec<(Fix, BTreeSet<String>)> = fixes.filter(|(_, workloads)| !workloads.is_empty()).collect();
+        let mut left = fixes.len();
+        self.expect_evaluations(Stage::Changes, left);
+        for (fix, workloads) in fixes {
+            left -= 1;
+            self.expect_evaluations(Stage::Changes, left);
             match self.try_fix(fix, workloads, base) {
                 Some(found) => tried.push(found),
                 None => dropped.push(Dropped { fix, workloads: 0, why: "the budget was used up" }),
@@ -175,7 +174,9 @@ impl Search<'_> {
         let mut proposals: BTreeMap<Fix, Proposal> = BTreeMap::new();
         for unit in 0..forecast.units.all.len() {
             let cost = mean_cost(&base.yearly, unit);
-            let gains = tried.iter().filter_map(|of| Some((of, *of.by_unit.get(&unit)?)));
+            let is_apart = forecast.units.all[unit].never_comes_back;
+            let fitting = tried.iter().filter(|of| !is_apart || of.fix == Fix::Controller);
+            let gains = fitting.filter_map(|of| Some((of, *of.by_unit.get(&unit)?)));
             let gains: Vec<(&Tried, Gain)> = gains.filter(|(_, gain)| gain.pays(cost)).collect();
             let Some(most) =
                 gains.iter().map(|(_, gain)| gain.worth()).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
@@ -193,9 +194,7 @@ impl Search<'_> {
             let of_unit = forecast.units.all[unit].workloads.iter();
             proposal.workloads.extend(of_unit.filter(|path| best.workloads.contains(*path)).cloned());
             for (other, gain) in gains.iter().filter(|(other, _)| other.fix != best.fix) {
-                let (count, sum) = proposal.others.entry(other.fix).or_default();
-                *count += 1;
-                *sum += gain.yearly;
+                proposal.others.entry(other.fix).or_default().add(&Second { units: 1, saved: gain.yearly, of: cost });
             }
         }
         agree(&mut proposals, &tried);
@@ -229,7 +228,10 @@ impl Search<'_> {
     fn candidates(&self, fix: Fix, base: &Base, around: &Circumstances) -> BTreeSet<String> {
         let forecast = self.forecast;
         let is_hurt = |path: &String| {
-            forecast.units.of_workload.get(path).into_iter().flatten().any(|&unit| {
+            let of = forecast.units.of_workload.get(path).into_iter().flatten();
+            // What never comes back needs somebody who makes it anew, and nothing else.
+            let mut helped = of.filter(|unit| fix == Fix::Controller || !forecast.units.all[**unit].never_comes_back);
+            helped.any(|&unit| {
                 let in_incident = || {
                     let mut tolls = base.evaluation.incidents.iter().filter(|(index, _)| self.can_be_helped(**index));
                     tolls.any(|(_, toll)| toll.losses[unit].cost_s() >= 60.0)
@@ -243,7 +245,7 @@ impl Search<'_> {
     }
 
     /// Whether any change could make a difference to an incident: not where no kubelet is heard, wherever pods are.
-    fn can_be_helped(&self, index: usize) -> bool {
+    pub(super) fn can_be_helped(&self, index: usize) -> bool {
         self.forecast.incidents[index].kind != IncidentKind::KubeletsCutOff
     }
 
@@ -264,6 +266,7 @@ impl Search<'_> {
             .collect();
         worst.retain(|(cost, _)| *cost > 0.0);
         worst.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.keep_one_domain(&mut worst);
         telling.extend(worst.into_iter().take(INCIDENTS_OF_A_FIX).map(|(_, index)| index));
         telling
     }
@@ -272,31 +275,49 @@ impl Search<'_> {
     fn evaluate(
         &self,
         changes: &[(Fix, BTreeSet<String>)],
-        seeds: std::ops::Range<u64>,
+        seeds: Range<u64>,
         which: &[usize],
         what: &str,
     ) -> Option<Evaluation> {
         let wanted = (seeds.end - seeds.start) as usize;
+        if self.player.is_spent() {
+            self.player.leave_out(wanted + which.len());
+            return None;
+        }
         let variant = Variant::of(self.forecast, changes);
         let runbook = self.runbook(changes, seeds.clone());
         let by = By { only: None, runbook: runbook.as_deref() };
-        let years = years(self.forecast, self.player, &variant.settled, seeds, by, what);
+        let years = years(self.forecast, self.player, variant.cluster(), seeds, by, what);
         if years.len() < wanted {
+            self.player.leave_out(which.len());
             return None;
         }
-        let tolls = incidents(self.forecast, self.player, &variant.settled, which, runbook.is_some(), what);
-        (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls })
+        let (which, weights) = self.where_pods_are(which, variant.settled.store());
+        let tolls = incidents(self.forecast, self.player, variant.cluster(), &which, runbook.is_some(), what);
+        self.remember(changes, &tolls);
+        (tolls.len() == which.len()).then_some(Evaluation { years, incidents: tolls, weights })
+    }
+
+    /// Remembers what incidents cost with these changes.
+    fn remember(&self, changes: &[(Fix, BTreeSet<String>)], tolls: &BTreeMap<usize, Toll>) {
+        let mut attempts = self.attempts.borrow_mut();
+        for (&index, toll) in tolls {
+            let attempt =
+                attempts.entry(index).or_insert_with(|| Attempt { fixes: BTreeSet::new(), least_min: f64::INFINITY });
+            attempt.fixes.extend(changes.iter().map(|(fix, _)| *fix));
+            attempt.least_min = attempt.least_min.min(self.cost_min(toll));
+        }
     }
 
     /// What somebody types in these years, if that is one of the changes.
-    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Option<Rc<Runbook>> {
+    fn runbook(&self, changes: &[(Fix, BTreeSet<String>)], seeds: Range<u64>) -> Option<Rc<Runbook>> {
         let acts = changes.iter().any(|(fix, _)| *fix == Fix::OutOfService);
         let played = || Rc::new(Runbook::of(self.forecast, seeds.clone(), self.threads));
         acts.then(|| Rc::clone(self.runbooks.borrow_mut().entry((seeds.start, seeds.end)).or_insert_with(played)))
     }
 
     /// What changes take, in years such as these.
-    fn price(&self, changes: &[(Fix, BTreeSet<String>)], seeds: std::ops::Range<u64>) -> Price {
+    fn price(&self, changes: &[(Fix, BTreeSet<String>)], seeds: Range<u64>) -> Price {
         let mut price = Price::of(self.forecast, changes);
         if let Some(runbook) = self.runbook(changes, seeds) {
             price.interventions_per_year += runbook.per_year(self.forecast);
@@ -305,9 +326,10 @@ impl Search<'_> {
     }
 
     /// What the same incidents cost as the cluster is, with these years.
-    fn same_of_base(&self, base: &Base, years: Vec<super::toll::Toll>, which: &[usize]) -> Evaluation {
-        let incidents = which.iter().map(|index| (*index, base.evaluation.incidents[index].clone())).collect();
-        Evaluation { years, incidents }
+    fn same_of_base(&self, base: &Base, years: Vec<Toll>, which: &[usize]) -> Evaluation {
+        let incidents: BTreeMap<usize, Toll> =
+            which.iter().map(|index| (*index, base.evaluation.incidents[index].clone())).collect();
+        Evaluation { years, incidents, weights: base.evaluation.weights.clone() }
     }
 
     fn try_fix(&self, fix: Fix, workloads: BTreeSet<String>, base: &Base) -> Option<Tried> {
@@ -317,10 +339,9 @@ impl Search<'_> {
             .flat_map(|path| forecast.units.of_workload.get(path).into_iter().flatten().copied())
             .collect();
         let which = self.telling(base, &units);
-        let count = base.evaluation.years.len().min(self.years as usize);
         let changes = [(fix, workloads.clone())];
-        let after = self.evaluate(&changes, 0..count as u64, &which, fix.words())?;
-        let before = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        let after = self.evaluate(&changes, base.seeds.clone(), &which, fix.words())?;
+        let before = self.same_of_base(base, base.evaluation.years.clone(), &which);
         let (yearly_before, yearly_after) = (before.yearly(forecast), after.yearly(forecast));
         let gain = |unit: usize| {
             let of = |yearly: &[Vec<Loss>]| yearly.iter().map(|losses| losses[unit].cost_s()).collect::<Vec<_>>();
@@ -332,7 +353,10 @@ impl Search<'_> {
                 was - is >= 60.0 && was - is >= 0.5 * was
             });
             let sum = |evaluation: &Evaluation| {
-                let costs = evaluation.incidents.values().map(|toll| toll.losses[unit].cost_s() / 60.0);
+                let costs = evaluation
+                    .incidents
+                    .iter()
+                    .map(|(&index, toll)| evaluation.weight(index, unit) * toll.losses[unit].cost_s() / 60.0);
                 costs.fold(0.0, |sum, cost| sum + cost)
             };
             let (before, after) = (sum(&before), sum(&after));
@@ -348,26 +372,19 @@ impl Search<'_> {
         Some(Tried { fix, workloads, by_unit })
     }
 
-    /// Plays each finding by itself on new seeds; those that do not hold are dropped. The most saving one comes first.
+    /// Plays each finding by itself in the years that all figures are of; those that do not hold are dropped. The most saving one comes
+    /// first.
     fn confirm(&self, base: &Base, proposals: BTreeMap<Fix, Proposal>) -> (Vec<Finding>, Vec<Dropped>) {
         let forecast = self.forecast;
-        let count = base.evaluation.years.len() as u64;
-        let new = count..count + self.years.min(count);
         let mut dropped = Vec::new();
-        if proposals.is_empty() {
-            return (Vec::new(), dropped);
-        }
-        let wanted = (new.end - new.start) as usize;
-        let as_it_is =
-            years(forecast, self.player, &forecast.settled, new.clone(), By::default(), "new years, to confirm");
-        let is_new = as_it_is.len() == wanted;
-        // Where the budget ends, the first seeds have to do, and that is said.
-        let (seeds, years_before) = if is_new { (new, as_it_is) } else { (0..count, base.evaluation.years.clone()) };
         let mut findings = Vec::new();
+        let mut left = proposals.len();
         for (fix, Proposal { units, workloads, others }) in proposals {
+            left -= 1;
+            self.expect_evaluations(Stage::Confirmation, left);
             let which = self.telling(base, &units);
             let changes = [(fix, workloads.clone())];
-            let Some(after) = self.evaluate(&changes, seeds.clone(), &which, "each finding by itself") else {
+            let Some(after) = self.evaluate(&changes, base.seeds.clone(), &which, "each finding by itself") else {
                 dropped.push(Dropped {
                     fix,
                     workloads: workloads.len(),
@@ -375,21 +392,23 @@ impl Search<'_> {
                 });
                 continue;
             };
-            let before = self.same_of_base(base, years_before.clone(), &which);
+            let before = self.same_of_base(base, base.evaluation.years.clone(), &which);
+            let helped = units;
+            let units = forecast.units.judged(&helped);
             let saved = self.saved(&before, &after, &units);
             let (worst, worst_after) = self.worst(&before, &after, &units);
             let is_blocked = saved.blocked_per_year.0 > saved.blocked_per_year.1;
-            let in_incident = worst.as_ref().is_some_and(|worst| worst.lost_min - worst_after >= 0.5 * worst.lost_min);
+            let in_incident = worst.as_ref().is_some_and(|worst| worst.cost_min - worst_after >= 0.5 * worst.cost_min);
             let is_certain = is_told(&self.costs(&before, &units), &self.costs(&after, &units));
             let is_borne_out = is_certain || is_blocked || in_incident && saved.cost.mean >= 0.0;
             if !is_borne_out {
                 dropped.push(Dropped { fix, workloads: workloads.len(), why: "new seeds do not bear it out" });
                 continue;
             }
-            let price = self.price(&changes, seeds.clone());
+            let price = self.price(&changes, base.seeds.clone());
             findings.push(Finding {
                 fix,
-                units: units.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
+                units: helped.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
                 workloads: workloads.into_iter().collect(),
                 cost: self.cost_of(&before, &units),
                 saved,
@@ -398,16 +417,16 @@ impl Search<'_> {
                 price,
                 alternatives: others
                     .into_iter()
-                    .map(|(fix, (units, saved_min_per_year))| Alternative { fix, units, saved_min_per_year })
+                    .map(|(fix, second)| Alternative { fix, units: second.units, share: second.share() })
                     .collect(),
-                is_confirmed: is_new,
+                is_confirmed: base.chosen_by > 0,
+                is_apart: units.iter().all(|&unit| forecast.units.all[unit].never_comes_back),
             });
         }
         findings.sort_by(|a: &Finding, b: &Finding| {
-            b.saved
-                .cost
-                .mean
-                .total_cmp(&a.saved.cost.mean)
+            a.is_apart
+                .cmp(&b.is_apart)
+                .then_with(|| b.saved.cost.mean.total_cmp(&a.saved.cost.mean))
                 .then_with(|| b.worst_saved().total_cmp(&a.worst_saved()))
                 .then(a.fix.cmp(&b.fix))
         });
@@ -444,7 +463,7 @@ impl Search<'_> {
             saving(&sum(&yearly_before, of, counts), &sum(&yearly_after, of, counts))
         };
         let is_ours = |unit: &usize| units.contains(unit);
-        let is_other = |unit: &usize| !units.contains(unit);
+        let is_other = |unit: &usize| !units.contains(unit) && !forecast.units.all[*unit].never_comes_back;
         let (evictions, needless) = (before.evictions_per_year(forecast), after.evictions_per_year(forecast));
         Saved {
             cost: between(Loss::cost_s, &is_ours),
@@ -465,34 +484,38 @@ impl Search<'_> {
                 units.iter().map(|&unit| toll.losses[unit].cost_s()).fold(0.0, |sum, cost| sum + cost) / 60.0
             })
         };
-        let all = before.incidents.keys().map(|index| (cost(before, index), *index));
+        // Of planned work other nodes may have been chosen, as the pods are elsewhere.
+        let of_both = before.incidents.keys().filter(|index| after.incidents.contains_key(index));
+        let all = of_both.map(|index| (cost(before, index), *index));
         let spared = |(before, index): &(f64, usize)| (before - cost(after, index)).max(0.0);
         let by_spared = |a: &(f64, usize), b: &(f64, usize)| {
             spared(a).total_cmp(&spared(b)).then_with(|| a.0.total_cmp(&b.0)).then(b.1.cmp(&a.1))
         };
         let most = all.filter(|(cost, _)| *cost > 0.0).max_by(by_spared);
-        let Some((lost_min, index)) = most else { return (None, 0.0) };
+        let Some((cost_min, index)) = most else { return (None, 0.0) };
         let incident = &self.forecast.incidents[index];
-        (Some(Worst { incident: incident.id.clone(), label: incident.label.clone(), lost_min }), cost(after, &index))
+        (Some(Worst { incident: incident.id.clone(), label: incident.label.clone(), cost_min }), cost(after, &index))
     }
 
     /// The findings' changes together, the cheapest minute first, until the next one saves nothing.
     fn together(&self, base: &Base, findings: &[Finding]) -> Vec<Front> {
         let forecast = self.forecast;
-        let mut order: Vec<&Finding> = findings.iter().collect();
+        let mut order: Vec<&Finding> = findings.iter().filter(|finding| !finding.is_apart).collect();
         order.sort_by(|a, b| b.saved_per_price().total_cmp(&a.saved_per_price()).then(a.fix.cmp(&b.fix)));
-        let count = base.evaluation.years.len().min(self.years as usize);
-        let everybody: BTreeSet<usize> = (0..forecast.units.all.len()).collect();
+        let everybody: BTreeSet<usize> = forecast.units.counted().collect();
         let mut changes: Vec<(Fix, BTreeSet<String>)> = Vec::new();
         let mut front: Vec<Front> = Vec::new();
         let mut last: Option<Vec<f64>> = None;
         let total = |evaluation: &Evaluation| -> Vec<f64> {
             let yearly = evaluation.yearly(forecast);
-            yearly.iter().map(|losses| losses.iter().map(Loss::cost_s).fold(0.0, |sum, cost| sum + cost)).collect()
+            yearly.iter().map(|losses| forecast.units.sum(losses, Loss::cost_s)).collect()
         };
         let which = self.telling(base, &everybody);
-        let start = self.same_of_base(base, base.evaluation.years[..count].to_vec(), &which);
+        let mut left = order.len();
+        let start = self.same_of_base(base, base.evaluation.years.clone(), &which);
         for finding in order {
+            left -= 1;
+            self.expect_evaluations(Stage::Together, left);
             let mut with = changes.clone();
             let taken: BTreeSet<&String> =
                 changes.iter().filter(|(fix, _)| fix.rival() == Some(finding.fix)).flat_map(|(_, of)| of).collect();
@@ -502,7 +525,9 @@ impl Search<'_> {
                 continue;
             }
             with.push((finding.fix, workloads));
-            let Some(after) = self.evaluate(&with, 0..count as u64, &which, "all findings together") else { break };
+            let Some(after) = self.evaluate(&with, base.seeds.clone(), &which, "all findings together") else {
+                break;
+            };
             let now = total(&after);
             let before = last.clone().unwrap_or_else(|| total(&start));
             let gained = saving(&before, &now);
@@ -518,104 +543,11 @@ impl Search<'_> {
                 cost: minutes(now.iter().copied()).not_below_zero(),
                 gained,
                 blocked_per_year: blocked,
-                price: self.price(&changes, 0..count as u64),
+                price: self.price(&changes, base.seeds.clone()),
             });
             last = Some(now);
         }
         front
-    }
-
-    /// What each kind of random failure costs by itself, with the same seeds: minutes a year of each unit.
-    fn by_fault(&self, base: &Base) -> Vec<(String, Vec<f64>)> {
-        let forecast = self.forecast;
-        let count = base.evaluation.years.len().min(self.years as usize) as u64;
-        let scale = 365.0 * 86400.0 / forecast.year.as_secs_f64();
-        let mut found = Vec::new();
-        for (index, name) in forecast.faults.iter().enumerate() {
-            let played = years(
-                forecast,
-                self.player,
-                &forecast.settled,
-                0..count,
-                By { only: Some(index), runbook: None },
-                "each kind of failure by itself",
-            );
-            if (played.len() as u64) < count {
-                break;
-            }
-            let mean = |unit: usize| {
-                let sum = played.iter().map(|toll| toll.losses[unit].lost_s).fold(0.0, |sum, lost| sum + lost);
-                sum * scale / 60.0 / count.max(1) as f64
-            };
-            found.push((name.clone(), (0..forecast.units.all.len()).map(mean).collect()));
-        }
-        found
-    }
-
-    fn results(
-        &self,
-        base: &Base,
-        findings: Vec<Finding>,
-        dropped: Vec<Dropped>,
-        front: Vec<Front>,
-        by_fault: Vec<(String, Vec<f64>)>,
-    ) -> ForecastResults {
-        let forecast = self.forecast;
-        let of_unit = |unit: usize| {
-            let years = || base.yearly.iter().map(move |losses| losses[unit]);
-            let phases = |phase: usize| years().map(|loss| loss.phases_s[phase]).fold(0.0, |sum, of| sum + of);
-            let sums: Vec<f64> = (0..Phase::ALL.len()).map(phases).collect();
-            let all: f64 = sums.iter().fold(0.0, |sum, of| sum + of);
-            let share = |of: f64| if all > 0.0 { of / all } else { 0.0 };
-            let cost = |(index, toll): (&usize, &super::toll::Toll)| (toll.losses[unit].cost_s(), *index);
-            let worst = base.evaluation.incidents.iter().map(cost).filter(|(cost, _)| *cost > 0.0);
-            let worst = worst.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(cost, index)| Worst {
-                incident: forecast.incidents[index].id.clone(),
-                label: forecast.incidents[index].label.clone(),
-                lost_min: cost / 60.0,
-            });
-            UnitCost {
-                object: forecast.units.all[unit].object.clone(),
-                workloads: forecast.units.all[unit].workloads.clone(),
-                lost: minutes(years().map(|loss| loss.lost_s)).not_below_zero(),
-                short: minutes(years().map(|loss| loss.short_s)).not_below_zero(),
-                blocked: minutes(years().map(|loss| loss.blocked_s)).not_below_zero(),
-                worst_year_min: years().map(|loss| loss.lost_s / 60.0).fold(0.0, f64::max),
-                by_fault: by_fault.iter().map(|(name, of)| (name.clone(), of[unit])).collect(),
-                by_phase: Phase::ALL.iter().zip(sums).map(|(phase, of)| (*phase, share(of))).collect(),
-                worst,
-            }
-        };
-        let mut units: Vec<UnitCost> = (0..forecast.units.all.len()).map(of_unit).collect();
-        units.sort_by(|a, b| {
-            let cost = |unit: &UnitCost| unit.lost.mean + unit.blocked.mean;
-            cost(b).total_cmp(&cost(a)).then_with(|| a.object.cmp(&b.object))
-        });
-        let sum = |of: fn(&Loss) -> f64| {
-            minutes(base.yearly.iter().map(|losses| losses.iter().map(of).fold(0.0, |sum, of| sum + of)))
-                .not_below_zero()
-        };
-        let (plays, wanted) = self.player.counts();
-        ForecastResults {
-            name: forecast.name.clone(),
-            seed: forecast.scenario.seed,
-            asked: Question::default(),
-            stands_on: super::results::StandsOn::of(forecast),
-            years: base.evaluation.years.len(),
-            year: forecast.year,
-            lost: sum(|loss| loss.lost_s),
-            short: sum(|loss| loss.short_s),
-            blocked: sum(|loss| loss.blocked_s),
-            blocked_per_year: base.evaluation.blocked_per_year(forecast),
-            units,
-            incidents: super::results::incident_rows(forecast, &base.evaluation.incidents),
-            findings,
-            dropped,
-            front,
-            plays,
-            plays_left_out: wanted - plays,
-            left_out: forecast.left_out.clone(),
-        }
     }
 }
 

@@ -6,6 +6,9 @@ use super::super::patch::{self, Patches};
 use super::super::setting::Setting;
 use super::{Tuning, WorkloadChoice};
 
+/// Where the documents of what is recommended go.
+const FILE: &str = "patch.yaml";
+
 impl Study {
     /// The variant that is recommended: for each workload the recommended value; none if
     /// everything is to stay as it is.
@@ -36,7 +39,7 @@ impl Study {
     #[must_use]
     pub fn patches(&self, recommended: Option<&Variant>) -> Patches {
         let today = &self.variants[self.baseline].base;
-        let Some(recommended) = recommended else { return patch::patches(&[], &[], &[]) };
+        let Some(recommended) = recommended else { return patch::patches(&[], &[], &[], FILE) };
         let value = |setting: &Setting| setting.of_document().map(|(_, value)| value.to_owned());
         let is_new = |axis: &Axis, setting: &Setting| {
             let today = axis.today.and_then(|index| value(&axis.settings[index]));
@@ -49,6 +52,6 @@ impl Study {
         let told: Vec<Setting> = self.axes.iter().filter_map(of_path).collect();
         // It has been tried when the study was loaded.
         let wanted = recommended.scenario().map(|scenario| scenario.objects).unwrap_or_default();
-        patch::patches(&today.objects, &wanted, &told)
+        patch::patches(&today.objects, &wanted, &told, FILE)
     }
 }

@@ -54,8 +54,13 @@ trait Change: Sync {
         None
     }
 
-    /// What no patch can say: kubectl lines for an hour to come, or words, as a shell script without its first lines.
+    /// What is to be done where no kubectl line can do it, in words.
     fn by_hand(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// kubectl lines for an hour to come in place of a patch, as a shell script without its first lines.
+    fn runbook(&self) -> Option<&'static str> {
         None
     }
 }
@@ -174,5 +179,9 @@ impl Fix {
 
     pub(super) fn by_hand(self) -> Option<&'static str> {
         self.change().by_hand()
+    }
+
+    pub(super) fn runbook(self) -> Option<&'static str> {
+        self.change().runbook()
     }
 }

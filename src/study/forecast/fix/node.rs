@@ -41,6 +41,6 @@ impl Change for Node {
     }
 
     fn by_hand(&self) -> Option<&'static str> {
-        Some("# add a node like the largest that takes ordinary pods\n")
+        Some("Add a node like the largest that takes ordinary pods: raise the size of its pool, or join a machine.")
     }
 }

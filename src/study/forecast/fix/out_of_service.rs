@@ -33,13 +33,15 @@ impl Change for OutOfService {
         // The cluster stays as it is: the plays have the lines of the runbook.
     }
 
-    fn by_hand(&self) -> Option<&'static str> {
+    fn runbook(&self) -> Option<&'static str> {
         Some(
-            "# For the hour in which a machine is lost: NODE is its node. Make sure first that it is off, and not only cut off: its pods are\n\
+            "# For the hour in which a machine is lost; NODE is its node. Make sure first that it is off, and not only cut off: its pods are\n\
              # deleted at once, and others take over their names and volumes.\n\
              : \"${NODE:?the node whose machine is off}\"\n\
+             # It ends here if the kubelet is heard of.\n\
+             kubectl wait --for=condition=Ready=Unknown node \"$NODE\" --timeout=10s\n\
              kubectl taint nodes \"$NODE\" node.kubernetes.io/out-of-service=nodeshutdown:NoExecute\n\
-             # Once the machine is back:\n\
+             # Once the machine is back, so that pods may run there again:\n\
              # kubectl taint nodes \"$NODE\" node.kubernetes.io/out-of-service=nodeshutdown:NoExecute-\n",
         )
     }

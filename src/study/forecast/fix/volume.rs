@@ -95,7 +95,9 @@ impl Change for Volume {
 
     fn by_hand(&self) -> Option<&'static str> {
         Some(
-            "# move the data of these claims to volumes that every node can reach: a regional disk, or a network file system\n",
+            "Move the data of these claims to volumes that every node can reach: a regional disk, or a network file system. Make its \
+             storage class, with the provisioner of your storage; stop the workload, copy the data to claims of that class, and start it \
+             with these.",
         )
     }
 }

@@ -40,7 +40,9 @@ impl Change for Zone {
     }
 
     fn by_hand(&self) -> Option<&'static str> {
-        Some("# let the node pool of these workloads have nodes in one more zone\n")
+        Some(
+            "Let the node pool of these workloads have nodes in one more zone, with the labels and taints of its other nodes.",
+        )
     }
 }
 

@@ -111,7 +111,9 @@ impl Log<'_> {
     }
 
     /// Reads values that span lines: a list of events, or events one after the other.
-    fn document(&mut self, mut content: impl Read) -> io::Result<()> {
+    fn document(&mut self, content: impl Read) -> io::Result<()> {
+        // The reader of JSON asks for byte after byte.
+        let mut content = io::BufReader::new(content);
         loop {
             let mut first = [0];
             loop {
@@ -141,7 +143,7 @@ impl Log<'_> {
     fn bad(&mut self, why: &str, line: &[u8]) {
         let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN_MAX)]);
         let message = format!("line {} is no audit event: {why}", self.place);
-        let diagnostic = Diagnostic::warning("evidence::bad_line", message);
+        let diagnostic = Diagnostic::warning("evidence::syntax", message);
         let location = Location::new(self.name, self.place, 1, 1);
         self.into.problem(diagnostic.at(location, text.trim_end()), None);
     }
@@ -154,7 +156,7 @@ impl Log<'_> {
         }
         if without_time > 0 {
             let message = format!("events without a time that can be read: {without_time}");
-            let diagnostic = Diagnostic::warning("evidence::bad_time", message);
+            let diagnostic = Diagnostic::warning("evidence::no_time", message);
             into.problem(diagnostic.at(Location::file(name), ""), None);
         }
         calls.finish(name, into);

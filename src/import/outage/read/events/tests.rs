@@ -158,6 +158,8 @@ fn events_of_owners_say_what_came_about() {
     check(&format!("{head}: Scaled up replica set web-7 to 3 from 2"), scaled(Some(2)));
     check(&format!("{head}: Scaled down replica set web-7 to 3"), scaled(None));
     check("Lease/kube-scheduler default-scheduler LeaderElection: cp-1_8c became leader", leader);
+    let api_server = What::ComponentStarted { component: Symbol::new("kube-apiserver") };
+    check("Namespace/kube-system apiserver KubeAPIReadyz: readyz=true", api_server);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufReader};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -30,6 +30,8 @@ pub(super) fn read(
     samples: &mut Samples,
     said: &mut Said,
 ) -> io::Result<Option<serde_json::Error>> {
+    // Its own buffer, as the reader of JSON asks for byte after byte.
+    let mut content = BufReader::new(content);
     let mut labels = Labels::default();
     loop {
         let buffer = content.fill_buf()?;
@@ -43,7 +45,7 @@ pub(super) fn read(
             content.consume(blanks);
             continue;
         }
-        let mut value = serde_json::Deserializer::from_reader(&mut *content);
+        let mut value = serde_json::Deserializer::from_reader(&mut content);
         let answer = Answer { samples, said, labels: &mut labels };
         if let Err(error) = answer.deserialize(&mut value) {
             return if error.is_io() { Err(error.into()) } else { Ok(Some(error)) };

@@ -111,11 +111,6 @@ impl Metric {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, metric)| *metric)
     }
 
-    /// The name that says most, for messages.
-    pub(super) fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, metric)| *metric == self).map_or("", |(name, _)| name)
-    }
-
     /// The labels that tell one object, or one state of it, from another.
     pub(super) fn labels(self) -> &'static [Label] {
         use Label::{

@@ -124,7 +124,7 @@ fn exposition(name: &str, content: &mut dyn BufRead, samples: &mut Samples, into
     if let Some((line, text)) = wrong.first {
         let more =
             if wrong.count > 1 { format!(", and {} more lines are none", wrong.count - 1) } else { String::new() };
-        problem(name, line, "evidence::bad_line", format!("`{text}` is no sample{more}"), "", into);
+        problem(name, line, "evidence::syntax", format!("`{text}` is no sample{more}"), "", into);
     }
     if wrong.is_cut {
         into.not_read(name, "it ends in the middle");
@@ -132,7 +132,7 @@ fn exposition(name: &str, content: &mut dyn BufRead, samples: &mut Samples, into
     if wrong.without_time > 0 {
         let help = "save what Prometheus has of it, which knows when: `promtool query range` or `/federate`";
         let message = format!("samples without a time: {}; they say nothing of when", wrong.without_time);
-        problem(name, 0, "evidence::bad_time", message, help, into);
+        problem(name, 0, "evidence::no_time", message, help, into);
     }
     read
 }
@@ -150,7 +150,7 @@ fn table(
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let more = if told.bad > 1 { format!(", and {} more rows have none", told.bad - 1) } else { String::new() };
         let message = format!("`{cell}` is no time, such as 2026-03-01 14:05:00 or 1772373900000{more}");
-        problem(name, line, "evidence::bad_time", message, "", into);
+        problem(name, line, "evidence::no_time", message, "", into);
     }
     if !told.assumed.is_empty() {
         let message = format!(
@@ -178,7 +178,7 @@ fn table(
 fn say(name: &str, samples: &Samples, into: &mut Evidence) {
     if samples.bad > 0 {
         let message = format!("samples whose time or value is none: {}", samples.bad);
-        problem(name, 0, "evidence::bad_time", message, "", into);
+        problem(name, 0, "evidence::no_time", message, "", into);
     }
     if samples.dropped > 0 {
         let message = format!("series beyond the first {SERIES_MAX} are not read: {}", samples.dropped);

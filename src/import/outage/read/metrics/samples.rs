@@ -41,6 +41,9 @@ pub(super) struct Place {
     track: usize,
 }
 
+/// A series of which no more comes: what each source had of it.
+type Settled = (Key, Vec<(u64, Vec<Run>)>);
+
 /// Everything that was read of a record.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
@@ -180,11 +183,11 @@ impl Samples {
     /// Joins what several scrapers had of each series.
     pub(super) fn finish(&mut self) -> Table {
         self.index.clear();
-        let mut series: Vec<(Key, Vec<(u64, Vec<Run>)>)> = std::mem::take(&mut self.series)
+        let mut series: Vec<Settled> = std::mem::take(&mut self.series)
             .into_iter()
             .map(|(key, tracks)| (key, tracks.into_iter().map(|track| (track.source, track.settle())).collect()))
             .collect();
-        series.sort_by(|a, b| a.0.cmp(&b.0));
+        series.sort_by_key(|(key, _)| *key);
         let distances = distances(&series);
         let step = most_frequent(&distances).unwrap_or(0);
         let slack = slack(&series, step);
@@ -218,7 +221,7 @@ impl Samples {
 }
 
 /// How often which distance between samples occurs; distances of a second and more in whole seconds.
-fn distances(series: &[(Key, Vec<(u64, Vec<Run>)>)]) -> BTreeMap<i64, u64> {
+fn distances(series: &[Settled]) -> BTreeMap<i64, u64> {
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
     let mut count = |distance: i64, times: u64| {
         let unit = if distance >= 1000 * MILLISECOND { 1000 * MILLISECOND } else { MILLISECOND };
@@ -245,7 +248,7 @@ fn most_frequent(counts: &BTreeMap<i64, u64>) -> Option<i64> {
 }
 
 /// Samples on a grid are on time; those of scrapes come a little early or late.
-fn slack(series: &[(Key, Vec<(u64, Vec<Run>)>)], step: i64) -> i64 {
+fn slack(series: &[Settled], step: i64) -> i64 {
     let runs = || series.iter().flat_map(|(_, tracks)| tracks).flat_map(|(_, runs)| runs);
     let is_even = step > 0
         && runs().all(|run| {

@@ -469,7 +469,7 @@ fn what_is_hostile_is_told_and_passed_over() {
     assert_eq!(told(&found), CHANGED);
     assert_eq!(
         found.diagnostics.as_slice()[0].to_string(),
-        "warning[evidence::bad_time]: samples whose time or value is none: 4 (samples)"
+        "warning[evidence::no_time]: samples whose time or value is none: 4 (samples)"
     );
     // The end is missing.
     let text = answer(&[(&ready("true"), "1 1 0"), (&ready("unknown"), "0 0 1")]);
@@ -483,14 +483,14 @@ fn what_is_hostile_is_told_and_passed_over() {
     assert_eq!(found.unread[0].why, "none of its metrics tells when something came about");
     // No time at all.
     let found = evidence("# TYPE kube_node_info gauge\nkube_node_info{node=\"a\"} 1\n");
-    assert_eq!(found.diagnostics.as_slice()[0].code, "evidence::bad_time");
+    assert_eq!(found.diagnostics.as_slice()[0].code, "evidence::no_time");
     // Lines that are none, and one without an end.
     let found = evidence(
         "# TYPE kube_node_info gauge\nkube_node_info{node=\"a\" 1 1\nx y z\nkube_node_info{node=\"a\"} 1 1772373600000\nkube_node_info{no",
     );
     assert_eq!(
         found.diagnostics.as_slice()[0].to_string(),
-        "warning[evidence::bad_line]: `kube_node_info{node=\"a\" 1 1` is no sample, and 1 more lines are none (samples:2:1)"
+        "warning[evidence::syntax]: `kube_node_info{node=\"a\" 1 1` is no sample, and 1 more lines are none (samples:2:1)"
     );
     assert_eq!(found.unread[0].why, "it ends in the middle");
     // Several clusters.

@@ -24,12 +24,6 @@ use fields::{LeaseSpec, Metadata, NodeSpec, NodeStatus, PodSpec, PodStatus, Text
 /// The largest text that is read, in bytes.
 const TEXT_MAX: u64 = 1 << 30;
 
-/// Whether a text may be objects of the API, in JSON or YAML.
-pub(in crate::import::outage) fn is(head: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(head);
-    ["apiVersion", "\"metadata\"", "\"items\"", "kind:", "items:"].iter().any(|key| head.contains(key))
-}
-
 /// Reads nodes, pods and node leases; other kinds are passed over.
 pub(in crate::import::outage) fn read(
     name: &str,
@@ -183,14 +177,14 @@ impl Dump<'_> {
     fn problem(&mut self, line: usize, why: &str) {
         let message = format!("an object of `{}` cannot be read: {why}", self.name);
         let location = Location::new(self.name, u32::try_from(line).unwrap_or(u32::MAX), 1, 1);
-        self.into.problem(Diagnostic::warning("evidence::bad_object", message).at(location, ""), None);
+        self.into.problem(Diagnostic::warning("evidence::syntax", message).at(location, ""), None);
     }
 
     fn item(&mut self, item: &Item<'_>) {
         self.found.place = self.found.place.saturating_add(1);
         if let Err(error) = self.object(item) {
             let message = format!("item {} of `{}` cannot be read: {error}", self.found.place, self.name);
-            let diagnostic = Diagnostic::warning("evidence::bad_object", message);
+            let diagnostic = Diagnostic::warning("evidence::syntax", message);
             self.into.problem(diagnostic.at(Location::file(self.name), ""), None);
         }
     }

@@ -1,0 +1,101 @@
+//! What operators did, as lines of kubectl: from an audit log as they asked for it, else from what events show of it.
+
+mod from_events;
+mod from_requests;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use super::faults::Confidence;
+use super::timeline::Timeline;
+use crate::arena::Symbol;
+use crate::evidence::{Bounds, DeletedBy, PodName, What};
+
+pub(super) use from_requests::is_operators;
+
+/// A line of kubectl, or nodes that joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Without `kubectl` in front.
+    Kubectl(String),
+    /// An object that was applied: it gets a file of its own.
+    Apply(Box<str>),
+    /// Machines that joined a pool.
+    AddNodes { pool: String, count: usize },
+}
+
+/// What was done, and how that is known.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    pub(super) when: Bounds,
+    pub(super) action: Action,
+    /// Who asked, if a record says it.
+    pub(super) by: Option<Symbol>,
+    pub(super) confidence: Confidence,
+    pub(super) reason: String,
+    pub(super) evidence: Vec<usize>,
+}
+
+/// Everything that operators did, by time.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    pub(super) commands: Vec<Command>,
+    pub(super) explained: BTreeSet<usize>,
+    pub(super) remarks: Vec<String>,
+}
+
+impl Commands {
+    fn push(&mut self, command: Command) {
+        self.explained.extend(command.evidence.iter().copied());
+        self.commands.push(command);
+    }
+}
+
+/// Looks for what operators did. `explained`: what faults explain already.
+pub(super) fn find(timeline: &Timeline<'_>, explained: &BTreeSet<usize>) -> Commands {
+    let mut commands = Commands::default();
+    from_requests::find(timeline, &mut commands);
+    from_events::find(timeline, explained, &mut commands);
+    commands.commands.sort_by(|a, b| (a.when, &a.reason).cmp(&(b.when, &b.reason)));
+    commands
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// ` -n NAMESPACE`, unless it is the default one.
+fn in_namespace(namespace: Symbol) -> String {
+    if namespace.is_empty() || namespace.as_str() == "default" {
+        String::new()
+    } else {
+        format!(" -n {}", quoted(namespace.as_str()))
+    }
+}
+
+/// The drain of a node, as it is usually asked for.
+fn drain(node: Symbol) -> String {
+    format!("drain {} --ignore-daemonsets --delete-emptydir-data --force", quoted(node.as_str()))
+}
+
+/// Pods of a node that a drain took: evicted, or stopped by their kubelet, within a time.
+fn drained(node: Symbol, within: Bounds, timeline: &Timeline<'_>) -> Vec<usize> {
+    let is_taken = |pod: PodName| {
+        timeline.of_pod(pod).find(|(_, seen)| {
+            matches!(
+                seen.what,
+                What::PodDeletion { by: DeletedBy::Eviction | DeletedBy::Unknown | DeletedBy::Operator, .. }
+            ) && seen.when.latest >= within.earliest
+                && seen.when.earliest <= within.latest
+                && timeline.node_of(pod, seen.when.earliest) == Some(node)
+        })
+    };
+    timeline.pods_of(node).iter().filter_map(|pod| is_taken(*pod)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,388 @@
+//! Incidents that we play and then rebuild from the evidence of them alone: what `import outage` finds is held against what was played.
+//!
+//! A kind counts as right if it is the first that the importer names, or among the alternatives that it states: some records do not tell
+//! a crash from a partition. Both are counted, and printed with `--nocapture`. A fault of which a record has no trace is not asked for.
+//!
+//! A play of what was rebuilt draws anew what chance decides: the phases of heartbeats and of the node monitor, which node of a zone is
+//! tainted first, how long pods take. A fact agrees if the play has it within the bounds of the evidence or a minute of them; those within
+//! the bounds are counted, too.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use kubesquall::evidence::write_observed;
+use kubesquall::import::cluster::ClusterImport;
+use kubesquall::import::outage::{ImportedOutage, OutageImport, OutageOptions};
+use kubesquall::model::manifest;
+use kubesquall::{Observations, Report, Scenario, SimDuration, WriteOptions};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::outage_incident::{Incident, incident};
+use super::random::seeds;
+
+/// As many as one waits for; `OUTAGE_SEEDS=0..300` plays more.
+const SEEDS_BY_DEFAULT: u64 = 10;
+
+/// What has to be right, of all.
+const RIGHT_MIN: f64 = 0.95;
+
+/// What chance may change of times when an incident is played again.
+const CHANCE_S: f64 = 60.0;
+
+/// What half a millisecond of the tables may add.
+const ROUNDED_S: f64 = 0.001;
+
+/// What the importer is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    Events,
+    Metrics(u64),
+    Audit,
+    All,
+}
+
+const GIVEN: [Given; 6] =
+    [Given::Events, Given::Metrics(15), Given::Metrics(30), Given::Metrics(60), Given::Audit, Given::All];
+
+/// A fault as it was played, of one thing that it hit.
+#[derive(Debug)]
+struct Played {
+    kind: String,
+    object: String,
+    began_s: f64,
+    ended_s: Option<f64>,
+    not_ready_s: Option<f64>,
+    ready_s: Option<f64>,
+}
+
+impl Played {
+    /// Whether such a record has a trace of it.
+    fn is_in(&self, given: Given) -> bool {
+        match self.kind.as_str() {
+            // Pods that die leave no Event that tells it from what their owners do, nor a sample.
+            "PodKill" => matches!(given, Given::Audit | Given::All),
+            "NetworkUnavailable" => given != Given::Events,
+            "MemoryPressure" | "DiskPressure" | "PIDPressure" => true,
+            _ => match (given, self.not_ready_s) {
+                (_, None) => false,
+                // Too short for a sample to be sure to see it.
+                (Given::Metrics(step), Some(from)) => self.ready_s.is_none_or(|until| until - from > step as f64),
+                (_, Some(_)) => true,
+            },
+        }
+    }
+}
+
+/// A fault as it was rebuilt, of one thing that it hit. Times are since t=0 of what was played.
+#[derive(Debug)]
+struct Told {
+    kinds: Vec<String>,
+    object: String,
+    begin: (f64, f64),
+    end: Option<(f64, f64)>,
+}
+
+/// What is right, of how many.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    right: u64,
+    all: u64,
+}
+
+impl Share {
+    fn add(&mut self, is_right: bool) {
+        self.right += u64::from(is_right);
+        self.all += 1;
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { right: self.right + other.right, all: self.all + other.all }
+    }
+
+    fn value(self) -> f64 {
+        if self.all == 0 { 1.0 } else { self.right as f64 / self.all as f64 }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Score {
+    /// Of faults that were played or told: those that were both, of the same things.
+    machines: Share,
+    /// Of those: the kind is right, or stated as an alternative.
+    kinds: Share,
+    /// The same without alternatives.
+    named_first: Share,
+    /// Bounds, of begins and ends, that hold what was played.
+    times: Share,
+    /// Facts in which the play of what was rebuilt agrees with what was seen.
+    facts: Share,
+    /// Those at exactly the times of the evidence.
+    exact_facts: Share,
+    /// What is wrong, a line each.
+    wrong: Vec<String>,
+}
+
+impl Score {
+    fn plus(mut self, other: Self) -> Self {
+        self.wrong.extend(other.wrong);
+        Self {
+            machines: self.machines.plus(other.machines),
+            kinds: self.kinds.plus(other.kinds),
+            named_first: self.named_first.plus(other.named_first),
+            times: self.times.plus(other.times),
+            facts: self.facts.plus(other.facts),
+            exact_facts: self.exact_facts.plus(other.exact_facts),
+            wrong: self.wrong,
+        }
+    }
+}
+
+/// An incident that was played: its files, and what was exported of it.
+struct Evidence {
+    played: Vec<Played>,
+    cluster: String,
+    events: Vec<u8>,
+    audit: Vec<u8>,
+    report: Report,
+}
+
+fn play(incident: &Incident, dir: &Path) -> Evidence {
+    let files = [("scenario.yaml", incident.scenario.as_str()), ("apps.yaml", incident.apps.as_str())];
+    let scenario = Scenario::parse(&incident.scenario, files).expect("the generator makes scenarios");
+    let out = dir.join("run");
+    scenario.play(scenario.seed()).write_with(&out, &WriteOptions::new().charts(false)).expect("a place to write");
+    let report = Report::open(&out).expect("a run");
+    let mut audit = Vec::new();
+    report.write_audit_log(&mut audit).expect("a run").expect("memory takes it");
+    let events = serde_json::to_vec(&report.events().expect("a run")).expect("JSON");
+    Evidence { played: played(&out), cluster: snapshot(&out), events, audit, report }
+}
+
+fn played(run: &Path) -> Vec<Played> {
+    let mut table = csv::Reader::from_path(run.join("faults.csv")).expect("a table");
+    let header = table.headers().expect("a header").clone();
+    let place = |name: &str| header.iter().position(|column| column == name).expect("a column");
+    let places = ["kind", "object", "began_s", "ended_s", "not_ready_s", "ready_s"].map(place);
+    let rows = table.records().map(|row| {
+        let row = row.expect("a row");
+        let [kind, object, began, ended, not_ready, ready] = places.map(|place| row[place].to_owned());
+        Played {
+            kind,
+            object,
+            began_s: began.parse().expect("a time"),
+            ended_s: ended.parse().ok(),
+            not_ready_s: not_ready.parse().ok(),
+            ready_s: ready.parse().ok(),
+        }
+    });
+    rows.collect()
+}
+
+/// The cluster at t=0, as the first line of the transcript printed it.
+fn snapshot(run: &Path) -> String {
+    let transcript = fs::read_to_string(run.join("transcript.jsonl")).expect("a table");
+    let first: Value = serde_json::from_str(transcript.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(first["exit"], 0, "{first}");
+    let lines = first["stdout"].as_array().expect("lines");
+    lines.iter().map(|line| format!("{}\n", line.as_str().expect("text"))).collect()
+}
+
+/// What `import outage` makes of a part of the evidence.
+fn import(evidence: &Evidence, given: Given) -> Result<ImportedOutage, String> {
+    let mut importing = ClusterImport::new();
+    importing.add_stream(Cursor::new(evidence.cluster.clone().into_bytes()), "cluster.yaml");
+    let cluster = importing.finish(false).map_err(|unusable| format!("the snapshot: {:?}", unusable.diagnostics))?;
+    let cluster = manifest::load_text("cluster.yaml", &cluster.document).objects;
+    let options = OutageOptions { name: "again".to_owned(), ..OutageOptions::default() };
+    let mut importing = OutageImport::new(options);
+    let metrics = |step: u64| {
+        let mut samples = Vec::new();
+        let written = evidence.report.write_metrics(SimDuration::from_secs(step), &mut samples);
+        written.expect("a run").expect("memory takes it");
+        samples
+    };
+    let mut add = |name: &str, content: Vec<u8>| importing.add_stream(Cursor::new(content), name);
+    match given {
+        Given::Events => add("events.json", evidence.events.clone()),
+        Given::Audit => add("audit.jsonl", evidence.audit.clone()),
+        Given::Metrics(step) => add("metrics.json", metrics(step)),
+        Given::All => {
+            add("events.json", evidence.events.clone());
+            add("audit.jsonl", evidence.audit.clone());
+            add("metrics.json", metrics(30));
+        }
+    }
+    importing.finish(&cluster).map_err(|unusable| format!("{:?}", unusable.diagnostics))
+}
+
+/// The faults of `evidence.json`, and by how many seconds its t=0 is later than that of what was played.
+fn told(imported: &ImportedOutage, epoch_nanos: i64) -> (Vec<Told>, f64) {
+    let record: Value = serde_json::from_str(&imported.record).expect("JSON");
+    let later_s = (imported.t0.unix_nanos() - epoch_nanos) as f64 / 1e9;
+    let bounds = |value: &Value| {
+        let bound = |name: &str| value[name].as_f64().map(|at| at + later_s);
+        bound("earliest_s").zip(bound("latest_s"))
+    };
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let mut faults = Vec::new();
+    for entry in record["faults"].as_array().expect("faults") {
+        let mut kinds = vec![entry["kind"].as_str().expect("a kind").to_owned()];
+        kinds.extend(texts(&entry["alternatives"]));
+        for hit in entry["hits"].as_array().expect("hits") {
+            faults.push(Told {
+                kinds: kinds.clone(),
+                object: hit["hit"].as_str().expect("a name").to_owned(),
+                begin: bounds(&hit["begin"]).expect("bounds"),
+                end: bounds(&hit["end"]),
+            });
+        }
+    }
+    (faults, later_s)
+}
+
+fn holds((earliest, latest): (f64, f64), at: f64) -> bool {
+    earliest - ROUNDED_S <= at && at <= latest + ROUNDED_S
+}
+
+/// Holds what was told against what was played.
+fn compare(played: &[Played], mut told: Vec<Told>, given: Given, score: &mut Score) {
+    for fault in played {
+        let nearest = told
+            .iter()
+            .enumerate()
+            .filter(|(_, told)| told.object == fault.object)
+            // A fault ends before the next one of the same machine begins.
+            .filter(|(_, told)| (told.begin.0 - 120.0..told.begin.1 + 120.0).contains(&fault.began_s))
+            .min_by(|(_, one), (_, other)| {
+                let far = |told: &Told| (f64::midpoint(told.begin.0, told.begin.1) - fault.began_s).abs();
+                far(one).total_cmp(&far(other))
+            })
+            .map(|(place, _)| place);
+        let Some(told) = nearest.map(|place| told.remove(place)) else {
+            if fault.is_in(given) {
+                score.machines.add(false);
+                score.wrong.push(format!("not found: {fault:?}"));
+            }
+            continue;
+        };
+        score.machines.add(true);
+        score.named_first.add(told.kinds[0] == fault.kind);
+        let is_right = told.kinds.contains(&fault.kind);
+        score.kinds.add(is_right);
+        if !is_right {
+            score.wrong.push(format!("another kind: {fault:?} as {told:?}"));
+        }
+        let is_begin_right = holds(told.begin, fault.began_s);
+        score.times.add(is_begin_right);
+        if !is_begin_right {
+            score.wrong.push(format!("begin: {fault:?} as {told:?}"));
+        }
+        if let Some(end) = told.end {
+            // Of a machine that boots, what is told may be when it was on, or when it was back.
+            let ends = [fault.ended_s, fault.ready_s].into_iter().flatten();
+            let is_end_right = ends.into_iter().any(|at| holds(end, at));
+            score.times.add(is_end_right);
+            if !is_end_right {
+                score.wrong.push(format!("end: {fault:?} as {told:?}"));
+            }
+        }
+    }
+    for told in told {
+        score.machines.add(false);
+        score.wrong.push(format!("nothing was there: {told:?}"));
+    }
+}
+
+/// Plays what was rebuilt, and holds it against what was seen: with what chance may change, and without.
+fn replay(imported: &ImportedOutage) -> Result<(Share, Share), String> {
+    let mut observed = Vec::new();
+    write_observed(&mut observed, &imported.observed).expect("memory takes it");
+    let observed = String::from_utf8(observed).expect("text");
+    let seen = Observations::parse(&observed).map_err(|error| format!("observed.csv: {error}"))?;
+    let mut files = vec![("cluster.yaml".to_owned(), imported.cluster.clone())];
+    files.extend(imported.applied.iter().cloned());
+    let scenario = Scenario::parse(&imported.scenario, files).map_err(|error| format!("outage.yaml: {error}"))?;
+    let outcome = scenario.play(scenario.seed()).held_against(&seen).map_err(|error| error.to_string())?;
+    let (mut facts, mut exact) = (Share::default(), Share::default());
+    let rows = outcome.rows("agreement.csv").map_err(|error| error.to_string())?;
+    for row in rows.iter() {
+        let off = row.get("off_s").and_then(|off| off.as_time());
+        let is_near = off.is_some_and(|off| off.as_secs_f64().abs() <= CHANCE_S);
+        let verdict = row.get("verdict").and_then(|verdict| verdict.as_str()).unwrap_or_default();
+        exact.add(verdict == "same");
+        facts.add(verdict == "same" || verdict == "other time" && is_near);
+    }
+    Ok((facts, exact))
+}
+
+fn score(evidence: &Evidence, given: Given, epoch_nanos: i64) -> Score {
+    let mut score = Score::default();
+    if !evidence.played.iter().any(|fault| fault.is_in(given)) {
+        return score;
+    }
+    match import(evidence, given) {
+        Ok(imported) => {
+            let (faults, _) = told(&imported, epoch_nanos);
+            compare(&evidence.played, faults, given, &mut score);
+            match replay(&imported) {
+                Ok((facts, exact)) => {
+                    (score.facts, score.exact_facts) = (facts, exact);
+                    if facts.value() < RIGHT_MIN {
+                        score.wrong.push(format!("{} of {} facts agree", facts.right, facts.all));
+                    }
+                }
+                Err(why) => {
+                    score.facts.all += 1;
+                    score.wrong.push(why);
+                }
+            }
+        }
+        Err(why) => {
+            score.machines.add(false);
+            score.wrong.push(why);
+        }
+    }
+    score
+}
+
+fn of_seed(seed: u64) -> Vec<Score> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let evidence = play(&incident(seed), dir.path());
+    let epoch = evidence.report.summary()["epoch"].as_str().expect("a time stamp");
+    let epoch = kubesquall::evidence::Instant::parse(epoch).expect("a time stamp").unix_nanos();
+    let named = |given: Given, mut score: Score| {
+        score.wrong.iter_mut().for_each(|line| *line = format!("seed {seed}, {given:?}: {line}"));
+        score
+    };
+    GIVEN.into_iter().map(|given| named(given, score(&evidence, given, epoch))).collect()
+}
+
+#[test]
+fn incidents_are_rebuilt_from_their_evidence() {
+    let (seeds, asked) = seeds("OUTAGE_SEEDS", 0..SEEDS_BY_DEFAULT);
+    let none = || vec![Score::default(); GIVEN.len()];
+    let add = |one: Vec<Score>, other: Vec<Score>| -> Vec<Score> {
+        one.into_iter().zip(other).map(|(one, other)| one.plus(other)).collect()
+    };
+    let scores: Vec<Vec<Score>> = seeds.into_par_iter().map(of_seed).collect();
+    let total = scores.into_iter().fold(none(), add);
+    let mut failed = Vec::new();
+    let head = ["machines", "kinds", "named first", "times", "facts", "exact facts"];
+    println!("{:<14} {}", "given", head.map(|name| format!("{name:>12}")).concat());
+    for (given, score) in GIVEN.iter().zip(&total) {
+        let shown = |share: Share| format!("{:>10.1} %", share.value() * 100.0);
+        let columns = [score.machines, score.kinds, score.named_first, score.times, score.facts, score.exact_facts];
+        println!("{:<14} {}", format!("{given:?}"), columns.map(shown).concat());
+        let shares =
+            [("machines", score.machines), ("kinds", score.kinds), ("times", score.times), ("facts", score.facts)];
+        let low = shares.into_iter().filter(|(_, share)| share.value() < RIGHT_MIN);
+        failed.extend(low.map(|(what, share)| format!("{given:?}: {what}: {} of {}", share.right, share.all)));
+    }
+    let wrong: Vec<&str> = total.iter().flat_map(|score| &score.wrong).map(String::as_str).collect();
+    let shown = if asked { wrong.len() } else { wrong.len().min(40) };
+    assert!(failed.is_empty(), "{}\n{}", failed.join("\n"), wrong[..shown].join("\n"));
+}

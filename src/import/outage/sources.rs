@@ -260,14 +260,14 @@ fn warn_of_offset(evidence: &mut Evidence, offset: &ClockOffset) {
     evidence.problem(diagnostic.help(format!("the median of {things}")), None);
 }
 
-/// Logs are written in the order of time: one that goes back has a clock that was set.
+/// Audit logs are written in the order of time: one that goes back has a clock that was set. Of other logs their reader says it.
 fn warn_of_jumps(evidence: &mut Evidence) {
     let mut latest: BTreeMap<RecordId, (i64, i64)> = BTreeMap::new();
     // Of heartbeats readers tell the last ones, once all has been read.
     let in_order = |sighting: &&Sighting| !matches!(sighting.what, What::Heartbeat { .. });
     for sighting in evidence.sightings.iter().filter(in_order) {
         let kind = evidence.records[sighting.record.0 as usize].kind;
-        if matches!(kind, RecordKind::Audit | RecordKind::ControllerLog) {
+        if kind == RecordKind::Audit {
             let at = sighting.when.latest.unix_nanos();
             let entry = latest.entry(sighting.record).or_insert((at, 0));
             entry.1 = entry.1.max(entry.0 - at);
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_log_that_goes_back_has_a_clock_that_was_set() {
-        let mut bench = Bench::of(RecordKind::ControllerLog);
+        let mut bench = Bench::of(RecordKind::Audit);
         bench.see_at(500.0, lost("w-1", Reporter::Controller)).see_at(100.0, lost("w-2", Reporter::Controller));
         assert_eq!(codes(&mut bench), [("evidence::clock_jump", Severity::Warning)]);
     }

@@ -32,14 +32,13 @@ const BUFFER_LENGTH: usize = 1 << 16;
 const FORMS: &str = "evidence is: events (`kubectl get events -A -o json`), audit logs, samples of kube-state-metrics, dumps, logs of \
                      kube-controller-manager, OpenShift's monitor intervals, notices of clouds";
 
+/// Tells a record by its first bytes.
+type Is = fn(&[u8]) -> bool;
 /// Reads a record of that name into evidence.
-type Read1 = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Result<()>;
-
-/// By the first bytes of a record whether it is one that is read, and what reads it.
-type Reader = (fn(&[u8]) -> bool, Read1);
+type Reads = fn(&str, &mut dyn BufRead, &ClockOptions, &mut Evidence) -> io::Result<()>;
 
 /// By their first bytes, who reads which records; the first that knows them does.
-const READERS: &[Reader] = &[
+const READERS: &[(Is, Reads)] = &[
     (audit::is, audit::read),
     (metrics::is, metrics::read),
     (intervals::is, intervals::read),

@@ -148,7 +148,6 @@ fn every_sample_goes_to_its_reader() {
         ("events-kubeadm-v1.8.json", RecordKind::Events),
         ("openshift-monitor-drain.json", RecordKind::Intervals),
         ("audit-delete-deployment.jsonl", RecordKind::Audit),
-        ("prometheus-federate.txt", RecordKind::Metrics),
     ] {
         let into = added(&Path::new("tests/evidence/samples").join(name));
         let kinds: Vec<RecordKind> = into.records.iter().map(|record| record.kind).collect();

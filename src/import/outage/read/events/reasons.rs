@@ -73,6 +73,7 @@ pub(super) fn said(event: &Event) -> Option<Said> {
         "Node" => of_node(event, event.node()?),
         "Pod" => of_pod(event, event.pod()?),
         "Lease" | "ConfigMap" | "Endpoints" => leader(event).or_else(|| autoscaler_status(event)),
+        "Namespace" => api_server(event),
         "Deployment" => scaled(event),
         "ReplicaSet" | "ReplicationController" | "StatefulSet" | "DaemonSet" | "Job" => of_owner(event),
         _ => None,
@@ -304,6 +305,12 @@ fn leader(event: &Event) -> Option<Said> {
     let is_leader = event.reason == "LeaderElection" && event.message.ends_with("became leader");
     let component = ELECTORS.iter().find(|name| is_leader && **name == event.object_name)?;
     Some(at_once(What::ComponentStarted { component: Symbol::new(component) }))
+}
+
+/// An API server has begun to serve.
+fn api_server(event: &Event) -> Option<Said> {
+    let is_ready = event.reason == "KubeAPIReadyz" && event.message == "readyz=true";
+    is_ready.then(|| at_once(What::ComponentStarted { component: Symbol::new("kube-apiserver") }))
 }
 
 /// What cluster-autoscaler says of nodes in the Events of its own ConfigMap.

@@ -55,275 +55,111 @@ fn ready(status: ConditionStatus, by: Reporter) -> What {
     What::NodeReady { node: Symbol::new("w-1"), status, by }
 }
 
+/// What an event says that is written as `kind/name component reason: message`.
+fn check(text: &str, expected: What) {
+    let (head, message) = text.split_once(": ").expect("a message");
+    let words: Vec<&str> = head.split(' ').collect();
+    let (kind, name) = words[0].split_once('/').expect("an object");
+    let into = read(&event(kind, name, words[1], words[2], message).to_string());
+    assert_eq!(seen(&into), [(second("2026-03-01T14:05:50Z"), expected)], "{text}");
+}
+
 #[test]
-fn reasons_say_what_came_about() {
+fn events_of_nodes_say_what_came_about() {
+    use ConditionStatus::{False, True, Unknown};
     let node = Symbol::new("w-1");
-    let web = pod("web-1");
-    let node_in = Some(Symbol::new("w-1"));
-    let owner = |kind: &str, name: &str| Some((Symbol::new(kind), Symbol::new(name)));
     let condition = |name: &str, status| What::NodeCondition { node, condition: Symbol::new(name), status };
     let notice = |notice| What::CloudNotice { machine: node, notice, deadline: None };
-    let deletion = |by, node| What::PodDeletion { pod: web, by, node };
-    let scaled = |from| What::Scaled {
-        kind: Symbol::new("ReplicaSet"),
-        namespace: Symbol::new("shop"),
-        name: Symbol::new("web-7"),
-        from,
-        to: 3,
-    };
-    use ConditionStatus::{False, True, Unknown};
-    for (kind, name, component, reason, message, expected) in [
-        (
-            "Node",
-            "w-1",
-            "node-controller",
-            "NodeNotReady",
-            "Node w-1 status is now: NodeNotReady",
-            ready(Unknown, Reporter::Controller),
-        ),
-        (
-            "Node",
-            "w-1",
-            "controllermanager",
-            "NodeNotReady",
-            "Node w-1 status is now: NodeNotReady",
-            ready(Unknown, Reporter::Controller),
-        ),
-        (
-            "Node",
-            "w-1",
-            "kubelet",
-            "NodeNotReady",
-            "Node w-1 status is now: NodeNotReady",
-            ready(False, Reporter::Kubelet),
-        ),
-        ("Node", "w-1", "kubelet", "NodeReady", "Node w-1 status is now: NodeReady", ready(True, Reporter::Kubelet)),
-        ("Node", "w-1", "", "NodeNotReady", "Node w-1 status is now: NodeNotReady", ready(False, Reporter::Unknown)),
-        (
-            "Node",
-            "w-1",
-            "node-controller",
-            "RegisteredNode",
-            "Node w-1 event: Registered Node w-1 in Controller",
-            What::NodePresent { node, is_present: true },
-        ),
-        (
-            "Node",
-            "w-1",
-            "node-controller",
-            "RemovingNode",
-            "Node w-1 event: Removing Node w-1 from Controller",
-            What::NodePresent { node, is_present: false },
-        ),
-        (
-            "Node",
-            "w-1",
-            "cloud-node-lifecycle-controller",
-            "DeletingNode",
-            "Deleting node w-1 because it does not exist in the cloud provider",
-            What::InstanceGone { node },
-        ),
-        ("Node", "w-1", "kubelet", "Starting", "Starting kubelet.", What::KubeletStarted { node }),
-        ("Node", "w-1", "kubelet", "Rebooted", "Node w-1 has been rebooted, boot id: 1", What::Rebooted { node }),
-        (
-            "Node",
-            "w-1",
-            "kubelet",
-            "NodeHasInsufficientMemory",
-            "Node w-1 status is now: NodeHasInsufficientMemory",
-            condition("MemoryPressure", True),
-        ),
-        (
-            "Node",
-            "w-1",
-            "kubelet",
-            "NodeHasNoDiskPressure",
-            "Node w-1 status is now: NodeHasNoDiskPressure",
-            condition("DiskPressure", False),
-        ),
-        (
-            "Node",
-            "w-1",
-            "kernel-monitor",
-            "DockerHung",
-            "Node condition KernelDeadlock is now: True, reason: DockerHung",
-            condition("KernelDeadlock", True),
-        ),
-        ("Node", "w-1", "kubelet", "Shutdown", "Shutdown manager detected shutdown event", notice(Notice::Stopping)),
-        (
-            "Node",
-            "w-1",
-            "karpenter",
-            "SpotInterrupted",
-            "Spot interruption warning was triggered",
-            notice(Notice::SpotInterruption),
-        ),
-        ("Node", "w-1", "karpenter", "InstanceTerminating", "Instance is terminating", notice(Notice::Termination)),
-        (
-            "Node",
-            "w-1",
-            "cluster-autoscaler",
-            "ScaleDown",
-            "node removed by cluster autoscaler",
-            notice(Notice::Termination),
-        ),
-        (
-            "Pod",
-            "web-1",
-            "node-controller",
-            "NodeNotReady",
-            "Node is not ready",
-            What::PodReady { pod: web, is_ready: false },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "taint-eviction-controller",
-            "TaintManagerEviction",
-            "Marking for deletion Pod shop/web-1",
-            deletion(DeletedBy::TaintManager, None),
-        ),
-        (
-            "Pod",
-            "web-1",
-            "taint-controller",
-            "TaintManagerEviction",
-            "Cancelling deletion of Pod shop/web-1",
-            What::DeletionCancelled { pod: web },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "default-scheduler",
-            "Scheduled",
-            "Successfully assigned shop/web-1 to w-1",
-            What::PodScheduled { pod: web, node },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "default-scheduler",
-            "Preempted",
-            "Preempted by pod 12-34 on node w-1",
-            deletion(DeletedBy::Preemption, node_in),
-        ),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "Evicted",
-            "The node was low on resource: memory. ",
-            deletion(DeletedBy::Kubelet, node_in),
-        ),
-        ("Pod", "web-1", "karpenter", "Evicted", "Evicted pod", deletion(DeletedBy::Eviction, None)),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "OutOfcpu",
-            "Node didn't have enough resource: cpu",
-            What::PodFinished { pod: web, is_success: false, reason: Symbol::new("OutOfcpu") },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "Failed",
-            "Failed to pull image \"nginx:x\": not found",
-            What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "BackOff",
-            "Back-off pulling image \"nginx:x\"",
-            What::ImagePullFailed { pod: web, node: node_in, image: Symbol::new("nginx:x") },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "Started",
-            "Started container web",
-            What::ContainerStarted { pod: web, container: Symbol::new("web") },
-        ),
-        (
-            "Pod",
-            "web-1",
-            "kubelet",
-            "Killing",
-            "Container web failed liveness probe, will be restarted",
-            What::ContainerEnded { pod: web, container: Symbol::new("web"), by: EndedBy::Unknown },
-        ),
-        (
-            "ReplicaSet",
-            "web-7",
-            "replicaset-controller",
-            "SuccessfulCreate",
-            "Created pod: web-1",
-            What::PodCreated { pod: web, owner: owner("ReplicaSet", "web-7") },
-        ),
-        (
-            "StatefulSet",
-            "web",
-            "statefulset-controller",
-            "SuccessfulCreate",
-            "create Pod web-1 in StatefulSet web successful",
-            What::PodCreated { pod: web, owner: owner("StatefulSet", "web") },
-        ),
-        (
-            "StatefulSet",
-            "web",
-            "statefulset-controller",
-            "SuccessfulDelete",
-            "Delete Pod web-1 in StatefulSet web successful",
-            deletion(DeletedBy::Workload, None),
-        ),
-        (
-            "DaemonSet",
-            "d",
-            "daemonset-controller",
-            "FailedDaemonPod",
-            "Found failed daemon pod shop/web-1 on node w-1, will try to kill it",
-            deletion(DeletedBy::Workload, node_in),
-        ),
-        (
-            "Deployment",
-            "web",
-            "deployment-controller",
-            "ScalingReplicaSet",
-            "Scaled up replica set web-7 from 2 to 3",
-            scaled(Some(2)),
-        ),
-        (
-            "Deployment",
-            "web",
-            "deployment-controller",
-            "ScalingReplicaSet",
-            "Scaled up replica set web-7 to 3 from 2",
-            scaled(Some(2)),
-        ),
-        (
-            "Deployment",
-            "web",
-            "deployment-controller",
-            "ScalingReplicaSet",
-            "Scaled down replica set web-7 to 3",
-            scaled(None),
-        ),
-        (
-            "Lease",
-            "kube-scheduler",
-            "default-scheduler",
-            "LeaderElection",
-            "cp-1_8c became leader",
-            What::ComponentStarted { component: Symbol::new("kube-scheduler") },
-        ),
-    ] {
-        let into = read(&event(kind, name, component, reason, message).to_string());
-        assert_eq!(seen(&into), [(second("2026-03-01T14:05:50Z"), expected)], "{component} {reason} {message}");
-    }
+    let present = |is_present| What::NodePresent { node, is_present };
+    let lost = ready(Unknown, Reporter::Controller);
+    check("Node/w-1 node-controller NodeNotReady: Node w-1 status is now: NodeNotReady", lost.clone());
+    check("Node/w-1 controllermanager NodeNotReady: Node w-1 status is now: NodeNotReady", lost);
+    check("Node/w-1 kubelet NodeNotReady: Node w-1 status is now: NodeNotReady", ready(False, Reporter::Kubelet));
+    check("Node/w-1 kubelet NodeReady: Node w-1 status is now: NodeReady", ready(True, Reporter::Kubelet));
+    check("Node/w-1 other NodeNotReady: Node w-1 status is now: NodeNotReady", ready(False, Reporter::Unknown));
+    check("Node/w-1 node-controller RegisteredNode: Node w-1 event: Registered Node w-1 in Controller", present(true));
+    check("Node/w-1 node-controller RemovingNode: Node w-1 event: Removing Node w-1 from Controller", present(false));
+    let gone = "Deleting node w-1 because it does not exist in the cloud provider";
+    check(&format!("Node/w-1 cloud-node-lifecycle-controller DeletingNode: {gone}"), What::InstanceGone { node });
+    check("Node/w-1 kubelet Starting: Starting kubelet.", What::KubeletStarted { node });
+    check("Node/w-1 kubelet Rebooted: Node w-1 has been rebooted, boot id: 1", What::Rebooted { node });
+    check("Node/w-1 kubelet NodeHasInsufficientMemory: x", condition("MemoryPressure", True));
+    check("Node/w-1 kubelet NodeHasNoDiskPressure: x", condition("DiskPressure", False));
+    let deadlock = "Node condition KernelDeadlock is now: True, reason: DockerHung";
+    check(&format!("Node/w-1 kernel-monitor DockerHung: {deadlock}"), condition("KernelDeadlock", True));
+    check("Node/w-1 kubelet Shutdown: Shutdown manager detected shutdown event", notice(Notice::Stopping));
+    let interrupted = "Spot interruption warning was triggered";
+    check(&format!("Node/w-1 karpenter SpotInterrupted: {interrupted}"), notice(Notice::SpotInterruption));
+    check("Node/w-1 karpenter InstanceTerminating: Instance is terminating", notice(Notice::Termination));
+    check("Node/w-1 cluster-autoscaler ScaleDown: node removed by cluster autoscaler", notice(Notice::Termination));
+    let status = What::CloudNotice { machine: Symbol::new("w-9"), notice: Notice::Termination, deadline: None };
+    check(
+        "ConfigMap/cluster-autoscaler-status cluster-autoscaler ScaleDownEmpty: Scale-down: empty node w-9 removed",
+        status,
+    );
+    check("Node/w-1 machineconfigdaemon Uncordon: x", What::NodeSchedulable { node, is_schedulable: true });
+}
+
+#[test]
+fn events_of_pods_say_what_came_about() {
+    let pod = pod("web-1");
+    let (node, container) = (Symbol::new("w-1"), Symbol::new("web"));
+    let deletion = |by, node| What::PodDeletion { pod, by, node };
+    let marked = deletion(DeletedBy::TaintManager, None);
+    let image = What::ImagePullFailed { pod, node: Some(node), image: Symbol::new("nginx:x") };
+    check("Pod/web-1 node-controller NodeNotReady: Node is not ready", What::PodReady { pod, is_ready: false });
+    check("Pod/web-1 taint-controller TaintManagerEviction: Marking for deletion Pod shop/web-1", marked.clone());
+    check("Pod/web-1 taint-eviction-controller TaintManagerEviction: Marking for deletion Pod shop/web-1", marked);
+    let cancelled = What::DeletionCancelled { pod };
+    check("Pod/web-1 taint-eviction-controller TaintManagerEviction: Cancelling deletion of Pod shop/web-1", cancelled);
+    let bound = What::PodScheduled { pod, node };
+    check("Pod/web-1 default-scheduler Scheduled: Successfully assigned shop/web-1 to w-1", bound.clone());
+    check("Pod/web-1 default-scheduler Scheduled: Successfully assigned web-1 to w-1", bound);
+    let preempted = deletion(DeletedBy::Preemption, Some(node));
+    check("Pod/web-1 default-scheduler Preempted: Preempted by pod 12-34 on node w-1", preempted.clone());
+    check("Pod/web-1 default-scheduler Preempted: Preempted by shop/web-2 on node w-1", preempted);
+    let evicted = deletion(DeletedBy::Kubelet, Some(node));
+    check("Pod/web-1 kubelet Evicted: The node was low on resource: memory. ", evicted);
+    check("Pod/web-1 karpenter Evicted: Evicted pod", deletion(DeletedBy::Eviction, None));
+    let refused = What::PodFinished { pod, is_success: false, reason: Symbol::new("OutOfcpu") };
+    check("Pod/web-1 kubelet OutOfcpu: Node didn't have enough resource: cpu", refused);
+    check("Pod/web-1 kubelet Failed: Failed to pull image \"nginx:x\": not found", image.clone());
+    check("Pod/web-1 kubelet BackOff: Back-off pulling image \"nginx:x\"", image);
+    check("Pod/web-1 kubelet Started: Started container web", What::ContainerStarted { pod, container });
+    let restarted = What::ContainerEnded { pod, container, by: EndedBy::Unknown };
+    check("Pod/web-1 kubelet Killing: Container web failed liveness probe, will be restarted", restarted);
+}
+
+#[test]
+fn events_of_owners_say_what_came_about() {
+    let pod = pod("web-1");
+    let created =
+        |kind: &str, name: &str| What::PodCreated { pod, owner: Some((Symbol::new(kind), Symbol::new(name))) };
+    let deleted = |node| What::PodDeletion { pod, by: DeletedBy::Workload, node };
+    let (kind, namespace, name) = (Symbol::new("ReplicaSet"), Symbol::new("shop"), Symbol::new("web-7"));
+    let scaled = |from| What::Scaled { kind, namespace, name, from, to: 3 };
+    let leader = What::ComponentStarted { component: Symbol::new("kube-scheduler") };
+    check(
+        "ReplicaSet/web-7 replicaset-controller SuccessfulCreate: Created pod: web-1",
+        created("ReplicaSet", "web-7"),
+    );
+    check("ReplicaSet/web-7 replicaset-controller SuccessfulDelete: Deleted pod: web-1", deleted(None));
+    let made = created("StatefulSet", "web");
+    check(
+        "StatefulSet/web statefulset-controller SuccessfulCreate: create Pod web-1 in StatefulSet web successful",
+        made,
+    );
+    let unmade = "Delete Pod web-1 in StatefulSet web successful";
+    check(&format!("StatefulSet/web statefulset-controller SuccessfulDelete: {unmade}"), deleted(None));
+    let failed = "Found failed daemon pod shop/web-1 on node w-1, will try to kill it";
+    check(&format!("DaemonSet/d daemonset-controller FailedDaemonPod: {failed}"), deleted(Some(Symbol::new("w-1"))));
+    let head = "Deployment/web deployment-controller ScalingReplicaSet";
+    check(&format!("{head}: Scaled up replica set web-7 from 2 to 3"), scaled(Some(2)));
+    check(&format!("{head}: Scaled up replica set web-7 to 3 from 2"), scaled(Some(2)));
+    check(&format!("{head}: Scaled down replica set web-7 to 3"), scaled(None));
+    check("Lease/kube-scheduler default-scheduler LeaderElection: cp-1_8c became leader", leader);
+    let api_server = What::ComponentStarted { component: Symbol::new("kube-apiserver") };
+    check("Namespace/kube-system apiserver KubeAPIReadyz: readyz=true", api_server);
 }
 
 #[test]

@@ -17,7 +17,9 @@ const OBJECTS_MAX: usize = 1 << 30;
 /// Objects one in the other by which exporters wrap one.
 const WRAPPERS_MAX: usize = 3;
 /// Fields in which watches, exporters and stores keep an object.
-const WRAPPERS: [&str; 6] = ["object", "event", "_source", "body", "resource", "raw_object"];
+const WRAPPERS: [&str; 5] = ["object", "event", "_source", "body", "jsonPayload"];
+/// Fields in which stores of logs keep the text of one.
+const TEXT_WRAPPERS: [&str; 5] = ["line", "log", "message", "@message", "textPayload"];
 
 /// How events are saved.
 pub(super) const EVENTS_COMMAND: &str = "kubectl get events -A -o json > events.json";
@@ -27,7 +29,7 @@ pub(super) fn is(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
     let text = head.trim_start();
     if text.starts_with(['{', '[']) {
-        let fields = ["\"apiVersion\"", "\"involvedObject\"", "\"regarding\"", "\"metadata\""];
+        let fields = ["\"apiVersion\"", "\"metadata\"", "involvedObject", "\"regarding\""];
         return fields.iter().any(|field| text.contains(field));
     }
     is_table(text) || text.lines().any(|line| line.trim_start_matches(['-', ' ']).starts_with("apiVersion:"))
@@ -217,8 +219,16 @@ fn unwrapped(value: Value, list: &ListHead) -> Value {
             break;
         }
         let Some(fields) = value.as_object_mut() else { break };
-        let Some(within) = WRAPPERS.iter().find(|name| fields.get(**name).is_some_and(Value::is_object)) else { break };
-        value = fields.remove(*within).unwrap_or_default();
+        if let Some(name) = WRAPPERS.iter().find(|name| fields.get(**name).is_some_and(Value::is_object)) {
+            value = fields.remove(*name).unwrap_or_default();
+            continue;
+        }
+        let texts = TEXT_WRAPPERS.iter().filter_map(|name| fields.get(*name)?.as_str());
+        let Some(text) = texts.filter(|text| text.starts_with('{')).find_map(|text| serde_json::from_str(text).ok())
+        else {
+            break;
+        };
+        value = text;
     }
     value
 }

@@ -22,16 +22,15 @@ use crate::import::outage::{ClockOptions, Evidence};
 /// Fields in which clouds keep lists of what they have to say.
 const LISTS: [&str; 6] = ["Records", "Messages", "Events", "InstanceStatuses", "value", "entries"];
 /// Texts by which notices are told from other JSON.
-const MARKS: [&str; 9] = [
-    "\"detail-type\"",
+const MARKS: [&str; 8] = [
+    "detail-type",
     "\"InstanceStatuses\"",
     "\"DocumentIncarnation\"",
     "\"CloudTrailEvent\"",
     "\"ec2.amazonaws.com\"",
     "\"currentHealthStatus\"",
-    "Microsoft.Compute/virtualMachine",
+    "\"eventTimestamp\"",
     "compute.instances.",
-    "detail-type\\\"",
 ];
 
 /// What a cloud says of one machine.
@@ -47,7 +46,10 @@ struct Told {
 /// Whether a text begins as notices do.
 pub(super) fn is(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    text.trim_start().starts_with(['{', '[']) && MARKS.iter().any(|mark| text.contains(mark))
+    let has = |field: &str| text.contains(field);
+    // Objects of clusters name their clouds, too.
+    let is_object = has("\"apiVersion\"") && has("\"metadata\"");
+    text.trim_start().starts_with(['{', '[']) && !is_object && MARKS.iter().any(|mark| has(mark))
 }
 
 /// Reads notices.
@@ -199,6 +201,11 @@ mod tests {
                 ("2026-03-01T14:09:00Z", "vm-2", Notice::Reboot, None),
             ],
         );
+    }
+
+    #[test]
+    fn objects_of_clusters_are_no_notices() {
+        assert!(!is(br#"{"apiVersion":"v1","kind":"Node","metadata":{"annotations":{"x":"\"ec2.amazonaws.com\" \"detail-type\""}}}"#));
     }
 
     #[test]

@@ -411,7 +411,7 @@ mod tests {
         let mut found = Vec::new();
         let mut content = io::BufReader::with_capacity(length, text);
         read("x.json", &mut content, &["items"], &mut into, &mut |_, list, place, value| {
-            assert_eq!(place as usize, found.len() + 1);
+            assert!(place as usize > found.len());
             found.push((list.kind.clone(), value));
         })
         .expect("a text");

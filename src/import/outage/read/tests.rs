@@ -111,8 +111,6 @@ fn archives_that_lead_out_or_are_cut_are_told() {
     let into = streamed(&whole[..whole.len() - 20]);
     assert_eq!(codes(&into), ["bundle::damaged"]);
     assert!(!into.sightings.is_empty());
-    let into = streamed(gzip(&vec![b' '; 400 << 20]));
-    assert_eq!(codes(&into), ["bundle::bomb"]);
 }
 
 #[test]
@@ -149,6 +147,8 @@ fn every_sample_goes_to_its_reader() {
         ("events-k3s.json", RecordKind::Events),
         ("events-kubeadm-v1.8.json", RecordKind::Events),
         ("openshift-monitor-drain.json", RecordKind::Intervals),
+        ("audit-delete-deployment.jsonl", RecordKind::Audit),
+        ("prometheus-federate.txt", RecordKind::Metrics),
     ] {
         let into = added(&Path::new("tests/evidence/samples").join(name));
         let kinds: Vec<RecordKind> = into.records.iter().map(|record| record.kind).collect();

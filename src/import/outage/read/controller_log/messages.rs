@@ -85,7 +85,7 @@ fn of_node(line: &Line<'_>) -> Option<Said> {
         Some(Symbol::new(name.trim_start_matches('/'))).filter(|name| !name.is_empty())
     };
     let ready = |node: Symbol, status: ConditionStatus, by: Reporter| What::NodeReady { node, status, by };
-    let word_before = |end: &str| message.split(end).next().and_then(|text| text.rsplit(' ').next());
+    let word_before = |end: &str| message.split_once(end).and_then(|(text, _)| text.rsplit(' ').next());
     if message.contains("Adding it to the Taint queue") {
         let is_silent = message.contains("is unresponsive");
         let node = node(word_before(" is unresponsive").or_else(|| word_before(" is NotReady")))?;

@@ -183,6 +183,7 @@ pub fn rebuild(
         records: &evidence.records,
         unread: &evidence.unread,
         passed_over: evidence.passed_over,
+        untold: &evidence.untold,
         clocks: &merged.clocks,
         repeated: merged.repeated,
         unknown_nodes: merged.unknown_nodes.len(),

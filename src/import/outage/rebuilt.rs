@@ -12,6 +12,7 @@ use super::inventory::Inventory;
 use super::put_back::PutBack;
 use super::sources::{ClockOffset, Seen};
 use super::words::words;
+use crate::arena::Symbol;
 use crate::evidence::{Bounds, Instant, ObservedFact, Record};
 use crate::units::{SimDuration, SimTime};
 
@@ -25,6 +26,8 @@ pub(super) struct Rebuilt<'a> {
     pub(super) records: &'a [Record],
     pub(super) unread: &'a [Unread],
     pub(super) passed_over: usize,
+    /// Reasons of Events of which nothing is made, and how many there were.
+    pub(super) untold: &'a BTreeMap<Symbol, usize>,
     pub(super) clocks: &'a [ClockOffset],
     pub(super) repeated: usize,
     pub(super) unknown_nodes: usize,
@@ -77,6 +80,7 @@ impl Rebuilt<'_> {
             "records": records,
             "not_read": not_read,
             "passed_over": self.passed_over,
+            "untold": self.untold,
             "clocks": clocks,
             "repeated": self.repeated,
             "unknown": {"nodes": self.unknown_nodes, "pods": self.unknown_pods},

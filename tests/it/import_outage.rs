@@ -294,7 +294,6 @@ fn faults_that_were_injected_into_a_real_control_plane_are_rebuilt() {
         let imported = case.import(&[("events.json", case.events()), ("nodes.json", case.samples())]);
         hold(&case, &imported, &mut score);
     }
-    println!("{score:#?}");
     // A machine that was removed before its silence could be missed leaves no trace of it.
     assert_eq!(score.missed, ["node-deleted: Crash of w-1 at 5 until None"], "{:#?}", score.missed);
     assert!(score.invented.is_empty(), "{:#?}", score.invented);

@@ -368,6 +368,7 @@ fn of_seed(seed: u64) -> Vec<Score> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the shares are what one plays many seeds for")]
 fn incidents_are_rebuilt_from_their_evidence() {
     let (seeds, asked) = seeds("OUTAGE_SEEDS", 0..SEEDS_BY_DEFAULT);
     let none = || vec![Score::default(); GIVEN.len()];

@@ -6,7 +6,9 @@ use super::error::Error;
 use super::outcome::Outcome;
 use crate::diagnostics::{Diagnostic, Location, Source, Sources};
 use crate::evidence::{ObservedError, ObservedFact, read_observed};
-use crate::inspect::{Agreement, TABLES_OF_FACTS, agree};
+#[cfg(feature = "cli")]
+use crate::inspect::Agreement;
+use crate::inspect::{TABLES_OF_FACTS, agree};
 use crate::report::RunTables;
 use crate::scenario::{Invalid, read_text};
 

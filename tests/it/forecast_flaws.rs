@@ -44,7 +44,7 @@ struct Workload {
 
 /// A workload behind a service.
 fn served(name: &'static str, replicas: u32) -> Workload {
-    Workload { name, replicas, has_service: true, cpu: "100m", memory: "0", ..Workload::default() }
+    Workload { name, replicas, has_service: true, cpu: "100m", memory: "\"0\"", ..Workload::default() }
 }
 
 impl Workload {
@@ -332,9 +332,11 @@ fn check_with(cluster: &str, catalogue: Option<&str>, fix: &str, workload: &str)
     let slack = width(saved).max(width(cost)).max(2.0);
     let promised = number(&cost["mean"]) - number(&saved["mean"]);
     assert!((now - promised).abs() <= slack, "{unit} costs {now}, promised were {promised} within {slack}");
-    let was = json["units"].as_array().expect("units").iter().find(|row| row["unit"] == unit).expect("it was there");
-    let was = number(&was["lost_min_per_year"]["mean"]) + number(&was["blocked_min_per_year"]["mean"]);
-    assert!(now < was.max(0.1), "{unit} costs {now} after the fix, {was} before");
+    // A year more or less of chance is in these; the same incidents are not.
+    assert!(number(&saved["mean"]) > 0.0, "{first:#}");
+    if let Some(worst) = first["worst"].as_object() {
+        assert!(number(&first["worst_after_min"]) < number(&worst["cost_min"]), "{first:#}");
+    }
 }
 
 #[track_caller]

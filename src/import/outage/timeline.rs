@@ -72,6 +72,8 @@ struct Stay {
 pub(super) struct Timeline<'a> {
     pub(super) seen: &'a [Seen],
     pub(super) inventory: &'a Inventory,
+    /// The last that a record tells or watched.
+    pub(super) ends: Instant,
     records: &'a [Record],
     by_node: BTreeMap<Symbol, Vec<usize>>,
     by_pod: BTreeMap<PodName, Vec<usize>>,
@@ -130,9 +132,12 @@ impl<'a> Timeline<'a> {
             nodes.dedup();
             nodes.into_iter().for_each(|node| pods_of.entry(node).or_default().push(*pod));
         }
+        let watched = records.iter().filter_map(|record| Some(record.covers?.latest));
+        let ends = seen.iter().map(|seen| seen.when.latest).chain(watched).max();
         let mut timeline = Self {
             seen,
             inventory,
+            ends: ends.unwrap_or(beginning),
             records,
             by_node,
             by_pod,

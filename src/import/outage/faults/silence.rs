@@ -107,8 +107,9 @@ impl Silence<'_> {
             self.back.map(|back| back.when.earliest.nanos_since(detected.latest) < BLIP_MAX.as_nanos().cast_signed());
         let until = |ended: Instant| match is_blip {
             Some(true) => ended.later(self.detection.grace).later(AFTERMATH),
-            Some(false) => Instant::from_unix_nanos(i64::MIN),
-            None => ended.later(AFTERMATH),
+            // Evidence that ends there does not say whether it would have been heard.
+            None if detected.latest.later(BLIP_MAX) > self.timeline.ends => ended.later(AFTERMATH),
+            Some(false) | None => Instant::from_unix_nanos(i64::MIN),
         };
         let is_after = |end: Bounds| detected.latest >= end.earliest && detected.earliest <= until(end.latest);
         let Some((at, _)) = outages.into_iter().rev().find(|(_, end)| is_after(*end)) else { return false };

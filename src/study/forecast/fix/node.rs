@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::{node_like, room_of};
+use super::objects::{free_name, node_like, room_of};
 use super::{Change, Circumstances};
 use crate::arena::Symbol;
-use crate::model::Object;
+use crate::model::{Object, ObjectKind};
 use crate::scenario::ResolvedScenario;
 use crate::study::forecast::finding::Price;
 
@@ -32,8 +32,10 @@ impl Change for Node {
     fn apply(&self, scenario: &mut ResolvedScenario, _workloads: &BTreeSet<String>) {
         let found = scenario.objects.iter().filter_map(|object| Some((room_of(&object.object)?, object)));
         let Some((_, like)) = found.max_by_key(|(room, _)| *room) else { return };
-        let name = Symbol::from(format!("{}-more", like.object.metadata().name));
-        scenario.objects.push(node_like(like, name));
+        let metadata = like.object.metadata();
+        let name = format!("{}-more", metadata.name);
+        let name = free_name(&scenario.objects, ObjectKind::Node, metadata.namespace, &name, "-more");
+        scenario.objects.push(node_like(like, Symbol::from(name)));
     }
 
     fn price(&self, _: &ResolvedScenario, _: &BTreeSet<String>) -> Price {

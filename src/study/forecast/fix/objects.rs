@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::arena::Symbol;
 use crate::model::manifest::{self, ManifestObject};
 use crate::model::{
-    DeploymentStrategyType, LabelSelector, NodeInclusionPolicy, Object, PodSpec, PodTemplateSpec,
+    DeploymentStrategyType, LabelSelector, NodeInclusionPolicy, Object, ObjectKind, PodSpec, PodTemplateSpec,
     TopologySpreadConstraint, UnsatisfiableConstraintAction, requests,
 };
 use crate::scenario::{pod_template, pod_template_mut};
@@ -199,7 +199,8 @@ pub(super) fn add_budgets(objects: &mut Vec<ManifestObject>, workloads: &BTreeSe
     let mut budgets = Vec::new();
     for object in objects.iter().map(|object| &object.object).filter(|object| workloads.contains(&path_of(object))) {
         let metadata = object.metadata();
-        let name = free_name(objects, metadata.namespace, metadata.name);
+        let name =
+            free_name(objects, ObjectKind::PodDisruptionBudget, metadata.namespace, metadata.name.as_str(), "-one");
         budgets.extend(read(&json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": {"name": name, "namespace": metadata.namespace},
@@ -209,19 +210,23 @@ pub(super) fn add_budgets(objects: &mut Vec<ManifestObject>, workloads: &BTreeSe
     objects.extend(budgets);
 }
 
-/// The name of a budget that there is not.
-fn free_name(objects: &[ManifestObject], namespace: Symbol, name: Symbol) -> String {
+/// A name that no object of the kind has yet: this one, with the ending as often as needed.
+pub(super) fn free_name(
+    objects: &[ManifestObject],
+    kind: ObjectKind,
+    namespace: Symbol,
+    name: &str,
+    ending: &str,
+) -> String {
     let is_taken = |name: &str| {
-        objects.iter().any(|object| match &object.object {
-            Object::PodDisruptionBudget(budget) => {
-                budget.metadata.namespace == namespace && budget.metadata.name.as_str() == name
-            }
-            _ => false,
+        objects.iter().map(|object| &object.object).any(|object| {
+            let metadata = object.metadata();
+            object.kind() == kind && metadata.namespace == namespace && metadata.name.as_str() == name
         })
     };
-    let mut free = name.as_str().to_owned();
+    let mut free = name.to_owned();
     while is_taken(&free) {
-        free.push_str("-one");
+        free.push_str(ending);
     }
     free
 }

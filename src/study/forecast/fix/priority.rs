@@ -7,7 +7,8 @@ use serde_json::json;
 use super::objects::{change_templates, read, replicas_of};
 use super::{Change, Circumstances};
 use crate::arena::Symbol;
-use crate::model::Object;
+use crate::model::manifest::ManifestObject;
+use crate::model::{Object, ObjectKind};
 use crate::scenario::ResolvedScenario;
 use crate::study::edit::path_of;
 
@@ -41,7 +42,13 @@ impl Change for Priority {
             "metadata": {"name": CLASS}, "value": 1_000_000,
             "description": "Workloads that go before others when room is short",
         });
-        scenario.objects.extend(read(&class));
+        // Another fix may have made it, or an earlier forecast.
+        let is_it = |object: &ManifestObject| {
+            object.object.kind() == ObjectKind::PriorityClass && object.object.metadata().name == CLASS
+        };
+        if !scenario.objects.iter().any(is_it) {
+            scenario.objects.extend(read(&class));
+        }
         change_templates(&mut scenario.objects, workloads, |template, _| {
             (template.spec.priority_class_name, template.spec.priority) = (Some(Symbol::new(CLASS)), None);
         });

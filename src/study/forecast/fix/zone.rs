@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::objects::{node_like, pod_spec, replicas_of};
+use super::objects::{free_name, node_like, pod_spec, replicas_of};
 use super::{Change, Circumstances};
 use crate::arena::Symbol;
-use crate::model::{ManifestObject, Node, Object, PodSpec, TaintEffect, ZONE_LABEL, zone_of};
+use crate::model::{ManifestObject, Node, Object, ObjectKind, PodSpec, TaintEffect, ZONE_LABEL, zone_of};
 use crate::scenario::ResolvedScenario;
 use crate::study::edit::path_of;
 use crate::study::forecast::finding::Price;
@@ -107,7 +107,9 @@ fn more_nodes(scenario: &ResolvedScenario, workloads: &BTreeSet<String>) -> Vec<
         largest.sort_by_key(|&index| (std::cmp::Reverse(cpu(&objects[index].object)), index));
         for index in largest.into_iter().take(count) {
             let like = &objects[index];
-            let name = format!("{}-{other}", like.object.metadata().name);
+            let metadata = like.object.metadata();
+            let name = format!("{}-{other}", metadata.name);
+            let name = free_name(objects, ObjectKind::Node, metadata.namespace, &name, "-more");
             let mut node = node_like(like, Symbol::new(&name));
             let labels = &mut node.object.metadata_mut().labels;
             let former = Symbol::new("failure-domain.beta.kubernetes.io/zone");

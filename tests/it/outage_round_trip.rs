@@ -7,6 +7,7 @@
 //! tainted first, how long pods take. A fact agrees if the play has it within the bounds of the evidence or a minute of them; those within
 //! the bounds are counted, too.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
@@ -124,6 +125,8 @@ struct Score {
     facts: Share,
     /// Those at exactly the times of the evidence.
     exact_facts: Share,
+    /// How many facts of a kind do not agree, by what is wrong with them.
+    odd_facts: BTreeMap<String, u64>,
     /// What is wrong, a line each.
     wrong: Vec<String>,
 }
@@ -131,6 +134,9 @@ struct Score {
 impl Score {
     fn plus(mut self, other: Self) -> Self {
         self.wrong.extend(other.wrong);
+        for (fact, count) in other.odd_facts {
+            *self.odd_facts.entry(fact).or_default() += count;
+        }
         Self {
             machines: self.machines.plus(other.machines),
             kinds: self.kinds.plus(other.kinds),
@@ -138,6 +144,7 @@ impl Score {
             times: self.times.plus(other.times),
             facts: self.facts.plus(other.facts),
             exact_facts: self.exact_facts.plus(other.exact_facts),
+            odd_facts: self.odd_facts,
             wrong: self.wrong,
         }
     }
@@ -303,8 +310,11 @@ fn compare(played: &[Played], mut told: Vec<Told>, given: Given, score: &mut Sco
     }
 }
 
-/// Plays what was rebuilt, and holds it against what was seen: with what chance may change, and without.
-fn replay(imported: &ImportedOutage) -> Result<(Share, Share), String> {
+/// Plays what was rebuilt, and holds it against what was seen.
+fn replay(imported: &ImportedOutage, score: &mut Score) -> Result<(), String> {
+    if imported.observed.is_empty() {
+        return Ok(());
+    }
     let mut observed = Vec::new();
     write_observed(&mut observed, &imported.observed).expect("memory takes it");
     let observed = String::from_utf8(observed).expect("text");
@@ -313,16 +323,20 @@ fn replay(imported: &ImportedOutage) -> Result<(Share, Share), String> {
     files.extend(imported.applied.iter().cloned());
     let scenario = Scenario::parse(&imported.scenario, files).map_err(|error| format!("outage.yaml: {error}"))?;
     let outcome = scenario.play(scenario.seed()).held_against(&seen).map_err(|error| error.to_string())?;
-    let (mut facts, mut exact) = (Share::default(), Share::default());
     let rows = outcome.rows("agreement.csv").map_err(|error| error.to_string())?;
     for row in rows.iter() {
         let off = row.get("off_s").and_then(|off| off.as_time());
         let is_near = off.is_some_and(|off| off.as_secs_f64().abs() <= CHANCE_S);
-        let verdict = row.get("verdict").and_then(|verdict| verdict.as_str()).unwrap_or_default();
-        exact.add(verdict == "same");
-        facts.add(verdict == "same" || verdict == "other time" && is_near);
+        let text = |column: &str| row.get(column).and_then(|value| value.as_str()).unwrap_or_default();
+        let verdict = text("verdict");
+        let agrees = verdict == "same" || verdict == "other time" && is_near;
+        score.exact_facts.add(verdict == "same");
+        score.facts.add(agrees);
+        if !agrees {
+            *score.odd_facts.entry(format!("{} {verdict}", text("fact"))).or_default() += 1;
+        }
     }
-    Ok((facts, exact))
+    Ok(())
 }
 
 fn score(evidence: &Evidence, given: Given, epoch_nanos: i64) -> Score {
@@ -334,17 +348,11 @@ fn score(evidence: &Evidence, given: Given, epoch_nanos: i64) -> Score {
         Ok(imported) => {
             let (faults, _) = told(&imported, epoch_nanos);
             compare(&evidence.played, faults, given, &mut score);
-            match replay(&imported) {
-                Ok((facts, exact)) => {
-                    (score.facts, score.exact_facts) = (facts, exact);
-                    if facts.value() < RIGHT_MIN {
-                        score.wrong.push(format!("{} of {} facts agree", facts.right, facts.all));
-                    }
-                }
-                Err(why) => {
-                    score.facts.all += 1;
-                    score.wrong.push(why);
-                }
+            if let Err(why) = replay(&imported, &mut score) {
+                score.facts.add(false);
+                score.wrong.push(why);
+            } else if score.facts.value() < RIGHT_MIN {
+                score.wrong.push(format!("{} of {} facts agree", score.facts.right, score.facts.all));
             }
         }
         Err(why) => {
@@ -355,9 +363,33 @@ fn score(evidence: &Evidence, given: Given, epoch_nanos: i64) -> Score {
     score
 }
 
+/// Writes an incident, its evidence and what is made of that, to be looked at: `OUTAGE_KEEP=DIR`.
+fn keep(dir: &Path, incident: &Incident, evidence: &Evidence) -> std::io::Result<()> {
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join("scenario.yaml"), &incident.scenario)?;
+    fs::write(dir.join("apps.yaml"), &incident.apps)?;
+    fs::write(dir.join("events.json"), &evidence.events)?;
+    fs::write(dir.join("audit.jsonl"), &evidence.audit)?;
+    for given in GIVEN {
+        let Ok(imported) = import(evidence, given) else { continue };
+        let dir = dir.join(format!("{given:?}"));
+        fs::create_dir_all(&dir)?;
+        fs::write(dir.join("cluster.yaml"), &imported.cluster)?;
+        fs::write(dir.join("outage.yaml"), &imported.scenario)?;
+        fs::write(dir.join("evidence.json"), &imported.record)?;
+        write_observed(fs::File::create(dir.join("observed.csv"))?, &imported.observed)?;
+        imported.applied.iter().try_for_each(|(name, text)| fs::write(dir.join(name), text))?;
+    }
+    Ok(())
+}
+
 fn of_seed(seed: u64) -> Vec<Score> {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let evidence = play(&incident(seed), dir.path());
+    let incident = incident(seed);
+    let evidence = play(&incident, dir.path());
+    if let Some(kept) = std::env::var_os("OUTAGE_KEEP") {
+        keep(&Path::new(&kept).join(seed.to_string()), &incident, &evidence).expect("a place to write");
+    }
     let epoch = evidence.report.summary()["epoch"].as_str().expect("a time stamp");
     let epoch = kubesquall::evidence::Instant::parse(epoch).expect("a time stamp").unix_nanos();
     let named = |given: Given, mut score: Score| {
@@ -384,6 +416,10 @@ fn incidents_are_rebuilt_from_their_evidence() {
         let shown = |share: Share| format!("{:>10.1} %", share.value() * 100.0);
         let columns = [score.machines, score.kinds, score.named_first, score.times, score.facts, score.exact_facts];
         println!("{:<14} {}", format!("{given:?}"), columns.map(shown).concat());
+        let mut odd: Vec<(&String, &u64)> = score.odd_facts.iter().collect();
+        odd.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let odd: Vec<String> = odd.iter().take(8).map(|(fact, count)| format!("{count} {fact}")).collect();
+        println!("{:<14} of {} facts: {}", "", score.facts.all, odd.join(", "));
         let shares = [
             ("machines", score.machines, RIGHT_MIN),
             ("kinds", score.kinds, RIGHT_MIN),
@@ -394,6 +430,9 @@ fn incidents_are_rebuilt_from_their_evidence() {
         failed.extend(low.map(|(what, share, _)| format!("{given:?}: {what}: {} of {}", share.right, share.all)));
     }
     let wrong: Vec<&str> = total.iter().flat_map(|score| &score.wrong).map(String::as_str).collect();
-    let shown = if asked { wrong.len() } else { wrong.len().min(40) };
+    if asked {
+        wrong.iter().for_each(|line| println!("{line}"));
+    }
+    let shown = if asked { 0 } else { wrong.len().min(40) };
     assert!(failed.is_empty(), "{}\n{}", failed.join("\n"), wrong[..shown].join("\n"));
 }

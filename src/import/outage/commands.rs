@@ -1,13 +1,14 @@
 //! What operators did, as lines of kubectl: from an audit log as they asked for it, else from what events show of it.
 
 mod from_events;
+mod from_pods;
 mod from_requests;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
-use super::faults::Confidence;
+use super::faults::{Confidence, Found};
 use super::timeline::Timeline;
 use crate::arena::Symbol;
 use crate::evidence::{Bounds, DeletedBy, PodName, What};
@@ -52,11 +53,12 @@ impl Commands {
     }
 }
 
-/// Looks for what operators did. `explained`: what faults explain already.
-pub(super) fn find(timeline: &Timeline<'_>, explained: &BTreeSet<usize>) -> Commands {
+/// Looks for what operators did that faults do not explain already.
+pub(super) fn find(timeline: &Timeline<'_>, found: &Found) -> Commands {
     let mut commands = Commands::default();
     from_requests::find(timeline, &mut commands);
-    from_events::find(timeline, explained, &mut commands);
+    from_events::find(timeline, &found.explained, &mut commands);
+    from_pods::find(timeline, found, &mut commands);
     commands.commands.sort_by(|a, b| (a.when, &a.reason).cmp(&(b.when, &b.reason)));
     commands
 }

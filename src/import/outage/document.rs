@@ -67,6 +67,12 @@ fn head(text: &mut String, rebuilt: &Rebuilt<'_>) {
     }
     let grace = format!("Nodes are missed after a grace of {}", rebuilt.grace);
     say(&format!("{grace}: {}.", if rebuilt.is_grace_given { "as was said" } else { "by the version of the cluster" }));
+    if rebuilt.entries.iter().any(|entry| entry.first().kind == "GracefulShutdown") {
+        let [total, critical] = SHUTDOWN_GRACE;
+        say(&format!(
+            "Machines that shut down wait for their pods for {total}, {critical} of it for critical ones: assumed."
+        ));
+    }
     for done in &rebuilt.put_back.done {
         say(&format!("Put back: {done}"));
     }
@@ -120,6 +126,11 @@ fn spec(rebuilt: &Rebuilt<'_>) -> Vec<(&'static str, Value)> {
         let flags = json!({"node-monitor-grace-period": rebuilt.grace.to_string()});
         control_plane.insert("kubeControllerManager".to_owned(), flags);
     }
+    if rebuilt.entries.iter().any(|entry| entry.first().kind == "GracefulShutdown") {
+        let [total, critical] = SHUTDOWN_GRACE.map(|grace| grace.to_string());
+        let kubelet = json!({"shutdownGracePeriod": total, "shutdownGracePeriodCriticalPods": critical});
+        control_plane.insert("kubelet".to_owned(), kubelet);
+    }
     let mut latency = rebuilt.latency.clone();
     // How long kubelets take to be heard again is in the lengths of the faults.
     latency.insert("kubeletReconnect".to_owned(), json!({"constant": "0s"}));
@@ -133,6 +144,10 @@ fn spec(rebuilt: &Rebuilt<'_>) -> Vec<(&'static str, Value)> {
 
 /// The grace of the versions that are played.
 const GRACE_DEFAULT: SimDuration = SimDuration::from_secs(50);
+
+/// How long a machine that shuts down waits for its pods, in all and for critical ones alone; pods that end sooner are not waited for. No
+/// record tells how the kubelets are configured.
+const SHUTDOWN_GRACE: [SimDuration; 2] = [SimDuration::from_secs(30), SimDuration::from_secs(10)];
 
 /// Pools of nodes that join, after a node that is there.
 fn node_pools(rebuilt: &Rebuilt<'_>) -> Vec<Value> {

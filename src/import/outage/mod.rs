@@ -169,7 +169,7 @@ pub fn rebuild(
     let grace = options.grace.unwrap_or_else(|| inventory.grace());
     let timeline = Timeline::new(&merged.seen, &evidence.records, &inventory);
     let found = faults::find(&timeline, Detection { grace });
-    let commands = commands::find(&timeline, &found.explained);
+    let commands = commands::find(&timeline, &found);
     let t0 = beginning(&timeline, &found, &commands, &inventory);
     let unexplained = unexplained::unexplained(&timeline, &found, &commands, t0);
     let observed = facts::facts(&timeline, t0);

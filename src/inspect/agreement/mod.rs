@@ -121,7 +121,7 @@ impl Held<'_> {
         }
         for (name, facts) in played.nodes.iter().filter(|(name, _)| !seen.nodes.contains_key(name)) {
             let object = Object { name: *name, ..Object::default() };
-            facts.iter().for_each(|fact| self.extra(fact, object));
+            (0..facts.len()).for_each(|place| self.extra(facts, place, object));
         }
     }
 
@@ -141,7 +141,7 @@ impl Held<'_> {
             }
         }
         for (pod, _) in played.pods.iter().zip(is_paired).filter(|(_, is_paired)| !is_paired) {
-            pod.facts.iter().for_each(|fact| self.extra(fact, Object::of(pod)));
+            (0..pod.facts.len()).for_each(|place| self.extra(&pod.facts, place, Object::of(pod)));
         }
     }
 
@@ -171,8 +171,8 @@ impl Held<'_> {
             let missing = places.iter().zip(is_found).filter(|(_, is_found)| !is_found);
             missing.for_each(|(place, _)| self.missing(*place, ""));
         }
-        let extra = played.iter().zip(is_told).filter(|(_, is_told)| !is_told);
-        extra.for_each(|(fact, _)| self.extra(fact, object));
+        let extra = (0..played.len()).filter(|place| !is_told[*place]);
+        extra.for_each(|place| self.extra(played, place, object));
     }
 
     fn both(&mut self, place: usize, played: &PlayedFact, object: Object) {
@@ -201,12 +201,13 @@ impl Held<'_> {
     }
 
     /// Takes down a fact of the play that was not seen, if it would have been.
-    fn extra(&mut self, played: &PlayedFact, object: Object) {
-        let &PlayedFact { at, kind, value, node, is_implied } = played;
+    fn extra(&mut self, played: &[PlayedFact], place: usize, object: Object) {
+        let PlayedFact { at, kind, value, node, is_implied } = played[place];
         if is_implied {
             return;
         }
-        if !self.coverage.would_tell(kind, object.namespace, value, at) {
+        let shown = shows_for(played, place);
+        if !self.coverage.would_tell(kind, object.namespace, value, at, shown) {
             *self.unseen.entry(kind).or_default() += 1;
             return;
         }
@@ -271,6 +272,32 @@ impl Held<'_> {
             worst: words::worst(&self.rows, WORST_MAX),
             rows: self.rows,
         }
+    }
+}
+
+/// For how many milliseconds a record that samples can see that a fact came about: as long as what it changed stayed so, and as what was
+/// before it, if that was a change, too.
+fn shows_for(facts: &[PlayedFact], place: usize) -> i64 {
+    let fact = &facts[place];
+    let is_end = |other: &&PlayedFact| {
+        other.kind == FactKind::PodGone && fact.kind != FactKind::PodGone || is_undone_by(fact, other)
+    };
+    let after = facts[place + 1..].iter().find(is_end).map(|end| end.at - fact.at);
+    let before = facts[..place].iter().rev().find(|other| is_undone_by(other, fact)).map(|begin| fact.at - begin.at);
+    after.unwrap_or(i64::MAX).min(before.unwrap_or(i64::MAX))
+}
+
+/// Whether nothing is left of a fact after another of the same object.
+fn is_undone_by(fact: &PlayedFact, other: &PlayedFact) -> bool {
+    use FactKind::{NodeReady, NodeTaint, NodeUnschedulable, PodCreated, PodGone, PodReady};
+    match (fact.kind, other.kind) {
+        (NodeReady, NodeReady) | (NodeUnschedulable, NodeUnschedulable) | (PodReady, PodReady) => true,
+        (PodCreated, PodGone) | (PodGone, PodCreated) => true,
+        (NodeTaint, NodeTaint) => {
+            let (one, two) = (fact.value.as_str(), other.value.as_str());
+            one.strip_suffix('-') == Some(two) || two.strip_suffix('-') == Some(one)
+        }
+        _ => false,
     }
 }
 

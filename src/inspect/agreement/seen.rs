@@ -108,6 +108,8 @@ pub(super) struct Source {
     pub(super) to: i64,
     kinds: BTreeSet<FactKind>,
     namespaces: BTreeSet<Symbol>,
+    /// Between two samples, in milliseconds; none of what does not sample.
+    step: i64,
 }
 
 /// What the sources of the evidence tell of.
@@ -117,6 +119,7 @@ pub(super) struct Coverage(pub(super) Vec<Source>);
 impl Coverage {
     pub(super) fn of(observed: &[ObservedFact]) -> Self {
         let mut sources: BTreeMap<Option<RecordKind>, Source> = BTreeMap::new();
+        let step = step(observed);
         for fact in observed {
             let Window { earliest, latest, .. } = Window::of(fact);
             let named = fact.sources.iter().copied().map(Some);
@@ -129,6 +132,7 @@ impl Coverage {
                     to: latest,
                     kinds: BTreeSet::new(),
                     namespaces: BTreeSet::new(),
+                    step: if kind == Some(RecordKind::Metrics) { step } else { 0 },
                 });
                 source.facts += 1;
                 (source.from, source.to) = (source.from.min(earliest), source.to.max(latest));
@@ -140,15 +144,36 @@ impl Coverage {
     }
 
     /// Whether the evidence would tell of a fact at that time, had it come about: a source of it tells facts of that kind, of pods of
-    /// that namespace if it is of a pod, and of earlier and of later things.
-    pub(super) fn would_tell(&self, kind: FactKind, namespace: Symbol, value: Symbol, at: i64) -> bool {
+    /// that namespace if it is of a pod, and of earlier and of later things, and samples as often as is needed to see what shows for so
+    /// many milliseconds.
+    pub(super) fn would_tell(&self, kind: FactKind, namespace: Symbol, value: Symbol, at: i64, shown: i64) -> bool {
         self.0.iter().any(|source| {
             source.kinds.contains(&kind)
+                && shown >= source.step
                 && (!kind.is_of_pod() || source.namespaces.contains(&namespace))
                 && (source.from - ROUNDING..=source.to + ROUNDING).contains(&at)
                 && source.kind.is_none_or(|source| tells_all(source, kind, value.as_str()))
         })
     }
+}
+
+/// The time between two samples, in milliseconds: as wide as the bounds of most of what samples alone tell of states are.
+fn step(observed: &[ObservedFact]) -> i64 {
+    let is_sampled = |fact: &&ObservedFact| {
+        fact.sources == [RecordKind::Metrics]
+            && matches!(
+                fact.fact.kind,
+                FactKind::NodeReady | FactKind::NodeTaint | FactKind::PodReady | FactKind::PodGone
+            )
+    };
+    let mut widths: Vec<i64> = observed
+        .iter()
+        .filter(is_sampled)
+        .map(|fact| Window::of(fact))
+        .map(|window| window.latest - window.earliest)
+        .collect();
+    widths.sort_unstable();
+    widths.get(widths.len() / 2).copied().unwrap_or(0)
 }
 
 /// Whether a record of that kind that tells some facts of a kind and value tells all of them.

@@ -158,28 +158,35 @@ fn joined(timeline: &Timeline<'_>, commands: &mut Commands) {
     }
 }
 
-/// One change of the replicas of a ReplicaSet.
+/// A ReplicaSet whose replicas changed, or of which a pod was made.
 struct Change {
     when: Bounds,
     set: Symbol,
-    to: i64,
+    /// How many replicas it wants from then on, if that is known.
+    to: Option<i64>,
     index: usize,
 }
 
 /// Replicas that changed: a ReplicaSet that is new is one of a rollout; else somebody scaled.
 fn scaled(timeline: &Timeline<'_>, commands: &mut Commands) {
     let mut of_deployments: BTreeMap<(Symbol, Symbol), Vec<Change>> = BTreeMap::new();
+    let mut add = |namespace: Symbol, change: Change| {
+        if let Some(deployment) = timeline.inventory.deployment_of(namespace, change.set) {
+            of_deployments.entry((namespace, deployment)).or_default().push(change);
+        }
+    };
     for (index, seen) in timeline.seen.iter().enumerate() {
-        let What::Scaled { kind, namespace, name, to, .. } = &seen.what else { continue };
-        match kind.as_str() {
-            "ReplicaSet" => {
-                if let Some(deployment) = timeline.inventory.deployment_of(*namespace, *name) {
-                    let change = Change { when: seen.when, set: *name, to: *to, index };
-                    of_deployments.entry((*namespace, deployment)).or_default().push(change);
+        let when = seen.when;
+        match &seen.what {
+            What::Scaled { kind, namespace, name, to, .. } => match kind.as_str() {
+                "ReplicaSet" => add(*namespace, Change { when, set: *name, to: Some(*to), index }),
+                "Deployment" | "StatefulSet" => {
+                    scale(commands, timeline, (*kind, *namespace, *name), *to, when, index);
                 }
-            }
-            "Deployment" | "StatefulSet" => {
-                scale(commands, timeline, (*kind, *namespace, *name), *to, seen.when, index);
+                _ => {}
+            },
+            What::PodCreated { pod, owner: Some((kind, set)) } if kind.as_str() == "ReplicaSet" => {
+                add(pod.namespace, Change { when, set: *set, to: None, index });
             }
             _ => {}
         }
@@ -215,11 +222,15 @@ fn of_deployment(
             continue;
         }
         if is_rolling {
-            commands.explained.insert(change.index);
+            if change.to.is_some() {
+                commands.explained.insert(change.index);
+            }
             continue;
         }
-        let workload = (Symbol::new("Deployment"), namespace, deployment);
-        scale(commands, timeline, workload, change.to, change.when, change.index);
+        if let Some(to) = change.to {
+            let workload = (Symbol::new("Deployment"), namespace, deployment);
+            scale(commands, timeline, workload, to, change.when, change.index);
+        }
     }
 }
 

@@ -90,6 +90,8 @@ struct Traces {
     stopped: Option<(usize, Bounds)>,
     running: Option<(usize, Bounds)>,
     shut_down: Vec<usize>,
+    /// A pod that was there before ended well once the node was back: its containers had gone on.
+    survived: Option<usize>,
 }
 
 impl Silence<'_> {
@@ -130,7 +132,7 @@ impl Silence<'_> {
             begin = begin.and(when).unwrap_or(begin);
         }
         evidence.extend(traces.shut_down.first());
-        evidence.extend([traces.rebooted, traces.kubelet_started, traces.gone].into_iter().flatten());
+        evidence.extend([traces.rebooted, traces.kubelet_started, traces.gone, traces.survived].into_iter().flatten());
         if let Some(gone) = traces.gone {
             // Whoever finds the machine gone removes its Node.
             let from = self.timeline.seen[gone].when.earliest.earlier(SLACK);
@@ -275,6 +277,13 @@ impl Silence<'_> {
                     {
                         traces.shut_down.push(index);
                     }
+                    What::PodFinished { is_success: true, .. }
+                        if back.is_some_and(|back| {
+                            seen.when.latest >= back.earliest && seen.when.earliest <= back.latest
+                        }) && self.is_older(*pod, begin) =>
+                    {
+                        traces.survived = traces.survived.or(Some(index));
+                    }
                     What::ContainerStarted { .. }
                     | What::ContainerEnded { by: EndedBy::Unknown | EndedBy::Crash, .. }
                         if back.is_some_and(|back| {
@@ -293,15 +302,21 @@ impl Silence<'_> {
 
     /// Whether a pod ran on the node before the silence, so that a container of it that starts anew has been lost.
     fn was_there(&self, pod: crate::evidence::PodName, begin: Bounds) -> bool {
+        let is_deleted = |what: &What| matches!(what, What::PodDeletion { .. });
+        let is_kept = !self.timeline.of_pod(pod).any(|(_, seen)| is_deleted(&seen.what));
+        is_kept && self.is_older(pod, begin)
+    }
+
+    /// Whether a pod was made before the silence.
+    fn is_older(&self, pod: crate::evidence::PodName, begin: Bounds) -> bool {
         let known = self.timeline.inventory.pods.get(&pod);
         let created = known.and_then(|known| known.created);
         let made = self.timeline.of_pod(pod).find_map(|(_, seen)| match seen.what {
             What::PodCreated { .. } | What::PodScheduled { .. } => Some(seen.when.earliest),
             _ => None,
         });
-        let is_deleted = |what: &What| matches!(what, What::PodDeletion { .. });
-        let is_kept = !self.timeline.of_pod(pod).any(|(_, seen)| is_deleted(&seen.what));
-        is_kept && made.or(created).is_some_and(|made| made < begin.earliest)
+        // A pod that was there may have been made again under its name.
+        created.into_iter().chain(made).min().is_some_and(|made| made < begin.earliest)
     }
 
     /// Whether the kubelet's Events are there, so that a start of it would be among them.
@@ -341,6 +356,15 @@ impl Silence<'_> {
         if !traces.containers.is_empty() {
             let reason = format!("{containers} when it was back, in pods that were there before");
             return ("Crash", Likely, reason, vec!["Reboot", "Partition"]);
+        }
+        if traces.survived.is_some() {
+            let reason =
+                "a pod that was there before ended well when it was back: its containers had gone on".to_owned();
+            return if traces.kubelet_started.is_some() {
+                ("KubeletStop", Likely, reason, vec!["Partition"])
+            } else {
+                ("Partition", Likely, reason, vec!["KubeletStop"])
+            };
         }
         if traces.kubelet_started.is_some() {
             let reason = "the kubelet started anew, its containers did not".to_owned();

@@ -22,6 +22,8 @@ pub(super) enum Action {
     Kubectl(String),
     /// An object that was applied: it gets a file of its own.
     Apply(Box<str>),
+    /// Pods of which only those of their kind are known: so many of those that a selector selects.
+    KillPods { namespace: Symbol, selector: String, count: usize },
     /// Machines that joined a pool.
     AddNodes { pool: String, count: usize },
 }
@@ -87,13 +89,16 @@ fn drain(node: Symbol) -> String {
     format!("drain {} --ignore-daemonsets --delete-emptydir-data --force", quoted(node.as_str()))
 }
 
-/// Pods of a node that a drain took: evicted, or stopped by their kubelet, within a time.
+/// Pods of a node that a drain took: evicted, stopped by their kubelet, or gone without anything having been seen before, within a time.
 fn drained(node: Symbol, within: Bounds, timeline: &Timeline<'_>) -> Vec<usize> {
     let is_taken = |pod: PodName| {
-        timeline.of_pod(pod).find(|(_, seen)| {
+        let deletion =
+            timeline.of_pod(pod).find(|(_, seen)| matches!(seen.what, What::PodDeletion { .. } | What::PodGone { .. }));
+        deletion.filter(|(_, seen)| {
             matches!(
                 seen.what,
-                What::PodDeletion { by: DeletedBy::Eviction | DeletedBy::Unknown | DeletedBy::Operator, .. }
+                What::PodGone { .. }
+                    | What::PodDeletion { by: DeletedBy::Eviction | DeletedBy::Unknown | DeletedBy::Operator, .. }
             ) && seen.when.latest >= within.earliest
                 && seen.when.earliest <= within.latest
                 && timeline.node_of(pod, seen.when.earliest) == Some(node)

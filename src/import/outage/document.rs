@@ -214,6 +214,10 @@ fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Writ
                 files.push((name.clone(), yaml_text::document(&object)));
                 value.insert("kubectl".to_owned(), format!("apply -f {name}").into())
             }
+            Action::KillPods { namespace, selector, count } => {
+                let pods = json!({"namespace": namespace, "selector": selector, "count": count});
+                value.insert("fault".to_owned(), json!({"kind": "PodKill", "pods": pods}))
+            }
             Action::AddNodes { pool, count } => {
                 value.insert("addNodes".to_owned(), json!({"pool": pool, "count": count}))
             }

@@ -8,7 +8,10 @@ use super::timeline::Timeline;
 use super::words::status_word;
 use crate::arena::Symbol;
 use crate::evidence::{DeletedBy, Fact, FactKind, Instant, ObservedFact, PodName, RecordKind, What};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
+
+/// Records that tell of one deletion do so no further apart.
+const ONE_DELETION: SimDuration = SimDuration::from_secs(1);
 
 /// Facts from t=0 on, by time, and how many there were before.
 pub(super) struct Facts {
@@ -22,6 +25,8 @@ pub(super) fn facts(timeline: &Timeline<'_>, t0: Instant) -> Facts {
     let mut rows = Vec::new();
     let mut before = 0;
     let mut last: BTreeMap<(FactKind, Symbol, Symbol), Symbol> = BTreeMap::new();
+    // By pod: the row of its deletion.
+    let mut deleted: BTreeMap<(Symbol, Symbol), usize> = BTreeMap::new();
     for seen in timeline.seen {
         let Some(fact) = fact(seen, timeline, &owners) else { continue };
         // A condition that is told again has not changed.
@@ -39,10 +44,37 @@ pub(super) fn facts(timeline: &Timeline<'_>, t0: Instant) -> Facts {
         sources.dedup();
         let [at, earliest, latest] =
             [seen.when.middle(), seen.when.earliest, seen.when.latest].map(|time| since(time, t0));
-        rows.push(ObservedFact { at, earliest, latest, fact, sources });
+        let row = ObservedFact { at, earliest, latest, fact, sources };
+        match fact.kind {
+            FactKind::PodDeletion => match deleted.get(&(fact.namespace, fact.name)) {
+                // Whoever asks later finds it asked for.
+                Some(first) => {
+                    tell_again(&mut rows[*first], row);
+                    continue;
+                }
+                None => drop(deleted.insert((fact.namespace, fact.name), rows.len())),
+            },
+            FactKind::PodGone | FactKind::PodCreated => drop(deleted.remove(&(fact.namespace, fact.name))),
+            _ => {}
+        }
+        rows.push(row);
     }
     rows.sort_by_key(|row| (row.at, row.earliest, row.fact));
     Facts { rows, before }
+}
+
+/// Takes what another sighting adds to a fact.
+fn tell_again(row: &mut ObservedFact, again: ObservedFact) {
+    let is_same_time = again.earliest.saturating_since(row.latest) <= ONE_DELETION;
+    if is_same_time && again.latest.saturating_since(again.earliest) < row.latest.saturating_since(row.earliest) {
+        (row.at, row.earliest, row.latest) = (again.at, again.earliest, again.latest);
+    }
+    if row.fact.value.is_empty() {
+        row.fact.value = again.fact.value;
+    }
+    row.sources.extend(again.sources);
+    row.sources.sort_unstable();
+    row.sources.dedup();
 }
 
 /// An instant as time since t=0.

@@ -257,6 +257,9 @@ fn told(command: &commands::Command, t0: Instant) -> String {
     let what = match &command.action {
         commands::Action::Kubectl(line) => format!("kubectl {line}"),
         commands::Action::Apply(_) => "kubectl apply".to_owned(),
+        commands::Action::KillPods { namespace, selector, count } => {
+            format!("{} of {selector} in {namespace} deleted", counted(*count, "pod", "pods"))
+        }
         commands::Action::AddNodes { pool, count } => {
             format!("{} join pool {pool}", counted(*count, "node", "nodes"))
         }

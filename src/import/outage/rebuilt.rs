@@ -14,7 +14,7 @@ use super::sources::{ClockOffset, Seen};
 use super::words::words;
 use crate::arena::Symbol;
 use crate::evidence::{Bounds, Instant, ObservedFact, Record};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, counted};
 
 /// Everything that the files say.
 #[derive(Debug)]
@@ -135,6 +135,9 @@ impl Rebuilt<'_> {
         let line = match &command.action {
             Action::Kubectl(line) => format!("kubectl {line}"),
             Action::Apply(_) => "kubectl apply".to_owned(),
+            Action::KillPods { namespace, selector, count } => {
+                format!("{} of {selector} in {namespace} deleted", counted(*count, "pod", "pods"))
+            }
             Action::AddNodes { pool, count } => format!("{count} nodes join pool {pool}"),
         };
         json!({

@@ -42,6 +42,8 @@ impl Sampler {
         let told = told.filter(|(_, seen)| seen.when.latest <= next);
         let status = told.filter_map(|(_, seen)| match &seen.what {
             What::NodeReady { status, .. } => Some(*status),
+            // It was removed meanwhile.
+            What::NodePresent { is_present: false, .. } => Some(ConditionStatus::Unknown),
             _ => None,
         });
         (status.last().unwrap_or(ConditionStatus::True) == ConditionStatus::True).then_some(next)

@@ -49,13 +49,26 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
         if is_lost || is_asked || replacement.is_none() {
             continue;
         }
+        let action = if timeline.inventory.pods.contains_key(&pod) {
+            let line = format!("delete pod {}{} --wait=false", quoted(pod.name.as_str()), in_namespace(pod.namespace));
+            Action::Kubectl(line)
+        } else {
+            // Its name will be another one.
+            let workload = deployment.map_or((kind, name), |deployment| (Symbol::new("Deployment"), deployment));
+            let Some(selector) = timeline.inventory.selector(pod.namespace, workload) else { continue };
+            Action::KillPods { namespace: pod.namespace, selector: selector.to_owned(), count: 1 }
+        };
+        let is_alike = |other: &&mut Command| other.when == when && is_of_same(&other.action, &action);
+        if let Some(other) = deleted.iter_mut().find(is_alike)
+            && let Action::KillPods { count, .. } = &mut other.action
+        {
+            *count += 1;
+            other.evidence.extend(evidence);
+            continue;
+        }
         deleted.push(Command {
             when,
-            action: Action::Kubectl(format!(
-                "delete pod {}{} --wait=false",
-                quoted(pod.name.as_str()),
-                in_namespace(pod.namespace)
-            )),
+            action,
             by: None,
             confidence: Confidence::Guess,
             reason: "the pod went although its node was well, and another one was made in its place".to_owned(),
@@ -63,6 +76,17 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
         });
     }
     deleted.into_iter().for_each(|command| commands.push(command));
+}
+
+/// Whether two actions take pods of one selector.
+fn is_of_same(one: &Action, other: &Action) -> bool {
+    match (one, other) {
+        (
+            Action::KillPods { namespace, selector, .. },
+            Action::KillPods { namespace: of_other, selector: also, .. },
+        ) => (namespace, selector) == (of_other, also),
+        _ => false,
+    }
 }
 
 /// When a pod was deleted by nobody who is known, and had not ended before.

@@ -279,7 +279,8 @@ impl Silence<'_> {
                     }
                     What::PodFinished { is_success: true, .. }
                         if back.is_some_and(|back| {
-                            seen.when.latest >= back.earliest && seen.when.earliest <= back.latest
+                            seen.when.earliest >= detected.latest.max(back.earliest.earlier(TRACES_BEFORE))
+                                && seen.when.earliest <= back.latest
                         }) && self.is_older(*pod, begin) =>
                     {
                         traces.survived = traces.survived.or(Some(index));

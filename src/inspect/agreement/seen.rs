@@ -182,9 +182,11 @@ fn step(observed: &[ObservedFact]) -> i64 {
 ///
 /// Events: kubelets and controllers report no condition Ready of a pod but that its node is lost, no end of a pod but an eviction by its
 /// kubelet, and of deletions those by a taint, by the scheduler and by controllers of workloads. kube-controller-manager logs the
-/// deletions of its taint manager and its garbage collector. A dump has the last change of an object alone; clouds know machines.
+/// deletions of its taint manager and its garbage collector. An audit log without the responses' bodies does not name the pods that a
+/// controller lets the API server name. A dump has the last change of an object alone; clouds know machines.
 fn tells_all(source: RecordKind, kind: FactKind, value: &str) -> bool {
     match (source, kind) {
+        (RecordKind::Audit, FactKind::PodCreated) => false,
         (RecordKind::Audit | RecordKind::Metrics, _) => true,
         (RecordKind::Objects | RecordKind::Cloud, _) => false,
         (RecordKind::Events | RecordKind::Intervals, FactKind::PodReady | FactKind::PodFinished) => false,

@@ -1,6 +1,6 @@
 //! Processes of the control plane that were away: what they do when they begin anew, and the silence before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::silence::RENEWAL_MAX;
 use super::{Confidence, Extra, Fault, Found, Hit};
@@ -21,6 +21,8 @@ const ONE_START: SimDuration = SimDuration::from_secs(30);
 const AWAY: SimDuration = SimDuration::from_secs(15);
 /// No lease is renewed for so long: nobody could write.
 const NO_RENEWALS: SimDuration = SimDuration::from_secs(12);
+/// Within three periods a node that renews does so as often, at least.
+const RENEWALS_MIN: usize = 2;
 /// So many nodes have to renew before and after, for their silence to say something.
 const RENEWING_MIN: usize = 3;
 
@@ -180,8 +182,12 @@ fn unrenewed(timeline: &Timeline<'_>, found: &mut Found) {
         .enumerate()
         .filter(|(_, seen)| matches!(seen.what, What::Heartbeat { .. }) && seen.when.width() < NO_RENEWALS)
         .collect();
-    let renewing =
-        |range: &[(usize, &Seen)]| range.iter().filter_map(|(_, seen)| seen.what.node()).collect::<BTreeSet<_>>().len();
+    // One that is heard once did not renew: it told that something changed.
+    let renewing = |range: &[(usize, &Seen)]| {
+        let mut times: BTreeMap<_, usize> = BTreeMap::new();
+        range.iter().filter_map(|(_, seen)| seen.what.node()).for_each(|node| *times.entry(node).or_default() += 1);
+        times.values().filter(|times| **times >= RENEWALS_MIN).count()
+    };
     let all = renewing(&heartbeats);
     for (at, pair) in heartbeats.windows(2).enumerate() {
         let [(last, before), (next, after)] = [pair[0], pair[1]];
@@ -189,11 +195,11 @@ fn unrenewed(timeline: &Timeline<'_>, found: &mut Found) {
             continue;
         }
         let start = heartbeats[..=at]
-            .partition_point(|(_, seen)| seen.when.earliest < before.when.earliest.earlier(RENEWAL_MAX));
+            .partition_point(|(_, seen)| seen.when.earliest < before.when.earliest.earlier(RENEWAL_MAX * 3));
         let end = at
             + 1
             + heartbeats[at + 1..]
-                .partition_point(|(_, seen)| seen.when.earliest <= after.when.earliest.later(RENEWAL_MAX));
+                .partition_point(|(_, seen)| seen.when.earliest <= after.when.earliest.later(RENEWAL_MAX * 3));
         let (was, is) = (renewing(&heartbeats[start..=at]), renewing(&heartbeats[at + 1..end]));
         let gap = Bounds { earliest: before.when.earliest, latest: after.when.latest };
         let is_known = found

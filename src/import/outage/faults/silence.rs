@@ -34,6 +34,8 @@ const AFTERMATH: SimDuration = SimDuration::from_secs(15);
 const BLIP_MAX: SimDuration = SimDuration::from_secs(30);
 /// A machine that shuts down says so for so long before it is off, at most.
 const SHUTDOWN_MAX: SimDuration = SimDuration::from_secs(600);
+/// Machines that shut down are off so soon, as a rule.
+const SHUTDOWN_USUAL: SimDuration = SimDuration::from_secs(150);
 /// So many renewals in a row are a series of all of them.
 const SERIES_MIN: usize = 3;
 
@@ -281,7 +283,8 @@ impl Silence<'_> {
                         if back.is_some_and(|back| {
                             seen.when.earliest >= detected.latest.max(back.earliest.earlier(TRACES_BEFORE))
                                 && seen.when.earliest <= back.latest
-                        }) && self.is_older(*pod, begin) =>
+                        }) && self.is_older(*pod, begin)
+                            && self.was_deleted_before_return(*pod) =>
                     {
                         traces.survived = traces.survived.or(Some(index));
                     }
@@ -306,6 +309,15 @@ impl Silence<'_> {
         let is_deleted = |what: &What| matches!(what, What::PodDeletion { .. });
         let is_kept = !self.timeline.of_pod(pod).any(|(_, seen)| is_deleted(&seen.what));
         is_kept && self.is_older(pod, begin)
+    }
+
+    /// Whether a pod was deleted while the node was silent: had its containers been lost, they would not have started anew.
+    fn was_deleted_before_return(&self, pod: crate::evidence::PodName) -> bool {
+        let deletion = self.timeline.of_pod(pod).find(|(_, seen)| matches!(seen.what, What::PodDeletion { .. }));
+        let back = self.back.map(|back| back.when.earliest);
+        deletion.zip(back).is_some_and(|((_, seen), back)| {
+            seen.when.latest >= self.turn.when.earliest && seen.when.latest < back.earlier(SLACK)
+        })
     }
 
     /// Whether a pod was made before the silence.
@@ -341,11 +353,17 @@ impl Silence<'_> {
             let reason = "the cloud did not know the machine any more".to_owned();
             return ("InstanceGone", Certain, reason, vec![]);
         }
-        let was_unready = self.before.is_some_and(|before| before.status == ConditionStatus::False);
+        let unready = self.before.filter(|before| before.status == ConditionStatus::False);
+        let was_unready = unready.is_some();
         if !traces.shut_down.is_empty() || (was_unready && traces.stopped.is_some()) {
             let pods = counted(traces.shut_down.len(), "pod", "pods");
             let reason = format!("its kubelet said that it shut down, and ended {pods}, before it fell silent");
             return ("GracefulShutdown", Likely, reason, vec!["Crash"]);
+        }
+        let since_unready = unready.map(|unready| begin.latest.nanos_since(unready.when.earliest));
+        if since_unready.is_some_and(|since| since <= SHUTDOWN_USUAL.as_nanos().cast_signed()) {
+            let reason = "its kubelet said that it was not Ready, and soon fell silent".to_owned();
+            return ("GracefulShutdown", Guess, reason, vec!["Crash", "NotReady"]);
         }
         if traces.rebooted.is_some() {
             let reason = "the kubelet found that the machine had booted anew".to_owned();
@@ -378,16 +396,18 @@ impl Silence<'_> {
         let answered = self.back.map(|back| back.when.earliest.nanos_since(self.turn.when.latest));
         if answered.is_some_and(|took| took <= ANSWER_MAX.as_nanos().cast_signed()) {
             let reason = "its kubelet said that it was well as soon as it was missed".to_owned();
-            return ("Partition", Guess, reason, vec!["ControlPlaneOutage", "KubeletStop", "Crash"]);
+            return ("Partition", Guess, reason, vec!["ControlPlaneOutage", "KubeletStop", "Crash", "Reboot"]);
         }
         let lasted = end.map(|end| end.latest.nanos_since(begin.middle()));
         if let Some(lasted) = lasted.filter(|lasted| *lasted < BOOT_MIN.as_nanos().cast_signed()) {
             let reason =
                 format!("it was back after about {}, sooner than most machines boot", length(lasted as f64 / 1e9));
-            return ("Partition", Guess, reason, vec!["KubeletStop", "Crash"]);
+            return ("Partition", Guess, reason, vec!["KubeletStop", "Crash", "Reboot"]);
         }
         let reason = "nothing tells whether its containers went on".to_owned();
-        ("Crash", Guess, reason, vec!["Partition", "KubeletStop"])
+        let alternatives =
+            if end.is_some() { vec!["Partition", "KubeletStop", "Reboot"] } else { vec!["Partition", "KubeletStop"] };
+        ("Crash", Guess, reason, alternatives)
     }
 }
 

@@ -19,6 +19,8 @@ use crate::units::SimDuration;
 const LEASE_SILENCE: SimDuration = SimDuration::from_secs(15);
 /// The status is posted every 5 min, give or take, if nothing changes.
 const STATUS_SILENCE: SimDuration = SimDuration::from_secs(330);
+/// The taints that the node lifecycle controller makes of conditions.
+const OF_CONDITIONS: &str = "node.kubernetes.io/";
 /// How far the time that an object gives a change may lie before the request that makes it.
 const JUST_NOW: SimDuration = SimDuration::from_secs(10);
 
@@ -249,12 +251,16 @@ impl Node {
         let mut told = |(key, effect), is_present| {
             seen.see(when, place, What::NodeTaint { node, key, effect, is_present });
         };
+        let is_recent = |taint: &Taint<'_>| {
+            stamp_of(taint.time_added.as_ref())
+                .is_some_and(|added| added.latest.later(JUST_NOW) >= when.earliest && added.earliest <= when.latest)
+        };
+        let has_recent = taints.iter().any(is_recent);
         for taint in taints {
             let Some(identity) = identity(taint) else { continue };
-            // Nobody has said what was there before; what was added just now says so itself.
-            let is_recent = stamp_of(taint.time_added.as_ref())
-                .is_some_and(|added| added.latest.later(JUST_NOW) >= when.earliest && added.earliest <= when.latest);
-            if before.as_ref().map_or(is_recent, |before| !before.contains(&identity)) {
+            // Nobody has said what was there before; what was added just now says so itself, or is what a controller has added.
+            let is_added = || is_recent(taint) || !has_recent && identity.0.as_str().starts_with(OF_CONDITIONS);
+            if before.as_ref().map_or_else(is_added, |before| !before.contains(&identity)) {
                 told(identity, true);
             }
         }

@@ -11,8 +11,9 @@ use super::super::failure::Failure;
 use super::super::paint::Paint;
 use super::super::ui::Ui;
 use crate::evidence::write_observed;
+use crate::facade::{Observations, RefineOptions, Scenario, Unsure};
 use crate::import::cluster::ClusterImport;
-use crate::import::outage::{ClockOptions, ImportedOutage, OutageImport, OutageOptions};
+use crate::import::outage::{ClockOptions, ImportedOutage, OutageImport, OutageOptions, RefinedTimes};
 use crate::model::{manifest, yaml};
 use crate::report::{Contents, OutputDir, Overwrite};
 use crate::scenario::Invalid;
@@ -56,6 +57,11 @@ pub(in crate::cli) struct OutageArgs {
     /// A file with a `latency` block, such as `import latencies` writes
     #[arg(long, value_name = "FILE")]
     latencies: Option<PathBuf>,
+    /// Play the outage, this many times at most, and move begins and lengths of faults, within what the evidence leaves open, to where
+    /// the play agrees best with what was seen
+    #[arg(long, value_name = "PLAYS", num_args = 0..=1, require_equals = true, default_missing_value = "120",
+        value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    refine: Option<u32>,
     /// Go on without what cannot be read; the files say what is missing
     #[arg(long)]
     allow_partial: bool,
@@ -126,15 +132,78 @@ pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure>
             importing.add(input);
         }
     }
-    let imported = importing
+    let mut imported = importing
         .finish(&cluster)
         .map_err(|unusable| Failure::from(Invalid { diagnostics: unusable.diagnostics, sources: unusable.sources }))?;
     ui.diagnostics(&imported.warnings, &imported.sources);
+    let mut refined = String::new();
+    if let Some(plays) = arguments.refine {
+        refined = match refine(&imported, plays)? {
+            Some(found) => {
+                let text = refined_text(&imported, &found);
+                imported.refine(&found);
+                text
+            }
+            None => {
+                "Not refined: nothing was seen that a play can be held against, or all times are exact.\n".to_owned()
+            }
+        };
+    }
     write(arguments, &imported, overwrite)?;
     if !ui.is_quiet {
-        ui.out(&told(&imported, &arguments.output.to_string_lossy(), ui))?;
+        ui.out(&told(&imported, &refined, &arguments.output.to_string_lossy(), ui))?;
     }
     Ok(Ending::Done)
+}
+
+/// The times with which a play agrees best; none if there is nothing to find.
+fn refine(imported: &ImportedOutage, plays: u32) -> Result<Option<RefinedTimes>, Failure> {
+    if imported.observed.is_empty() || imported.bounded.is_empty() {
+        return Ok(None);
+    }
+    let mut observed = Vec::new();
+    write_observed(&mut observed, &imported.observed)?;
+    let seen = Observations::parse(&String::from_utf8_lossy(&observed))?;
+    let mut files = vec![("cluster.yaml".to_owned(), imported.cluster.clone())];
+    files.extend(imported.applied.iter().cloned());
+    let scenario = Scenario::parse(&imported.scenario, files)?;
+    let unsure: Vec<Unsure> = imported
+        .bounded
+        .iter()
+        .map(|time| Unsure { path: time.path.clone(), value: time.value, least: time.least, most: time.most })
+        .collect();
+    let found = scenario.refine(&seen, &unsure, &RefineOptions::new().plays(plays as usize))?;
+    Ok(Some(RefinedTimes {
+        before: found.before,
+        after: found.after,
+        plays: found.plays,
+        times: found.values.iter().map(|value| (value.after, value.explains)).collect(),
+    }))
+}
+
+/// What was refined, the most telling first.
+fn refined_text(imported: &ImportedOutage, found: &RefinedTimes) -> String {
+    let mut text = format!(
+        "Refined: {:.1} % of the facts agree with the times that were guessed, {:.1} % with these ({})\n",
+        found.before * 100.0,
+        found.after * 100.0,
+        counted(found.plays, "play", "plays")
+    );
+    let mut moved: Vec<_> =
+        imported.bounded.iter().zip(&found.times).filter(|(time, (after, _))| time.value != *after).collect();
+    moved.sort_by(|(_, (_, one)), (_, (_, other))| other.total_cmp(one));
+    for (time, (after, explains)) in moved.iter().take(LINES_MAX) {
+        let what = if time.path.ends_with(".at") { "begins" } else { "lasts" };
+        let explains = explains * 100.0;
+        let _ = writeln!(text, "  {} {what} {after}, not {}: explains {explains:.1} %", time.fault, time.value);
+    }
+    if moved.is_empty() {
+        text.push_str("  no other time within the bounds agrees better\n");
+    }
+    if let Some(more) = moved.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} more in evidence.json");
+    }
+    text
 }
 
 /// The cluster, from whatever it was saved by.
@@ -185,7 +254,7 @@ fn write(arguments: &OutageArgs, imported: &ImportedOutage, overwrite: Overwrite
 }
 
 /// The verdict, on one screen.
-fn told(imported: &ImportedOutage, output: &str, ui: &Ui) -> String {
+fn told(imported: &ImportedOutage, refined: &str, output: &str, ui: &Ui) -> String {
     let paint = Paint { style: ui.stdout };
     let mut text = String::new();
     for unread in imported.unread.iter().take(LINES_MAX) {
@@ -215,6 +284,9 @@ fn told(imported: &ImportedOutage, output: &str, ui: &Ui) -> String {
     }
     if imported.faults.is_empty() {
         let _ = writeln!(text, "\nNo fault is in what was read.");
+    }
+    if !refined.is_empty() {
+        let _ = write!(text, "\n{refined}");
     }
     let _ = writeln!(text, "\nPlay it with `kubesquall run {output}/outage.yaml --observed {output}/observed.csv`");
     text

@@ -59,7 +59,7 @@ impl Commands {
 pub(super) fn find(timeline: &Timeline<'_>, found: &Found) -> Commands {
     let mut commands = Commands::default();
     from_requests::find(timeline, &mut commands);
-    from_events::find(timeline, &found.explained, &mut commands);
+    from_events::find(timeline, found, &mut commands);
     from_pods::find(timeline, found, &mut commands);
     commands.commands.sort_by(|a, b| (a.when, &a.reason).cmp(&(b.when, &b.reason)));
     commands

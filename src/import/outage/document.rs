@@ -28,8 +28,33 @@ pub(super) fn applied_file(number: usize) -> String {
     format!("applied-{number:02}.yaml")
 }
 
-/// The document, and the files that its lines apply.
-pub(super) fn document(rebuilt: &Rebuilt<'_>, name: &str) -> (String, Vec<(String, String)>) {
+/// A length of time in the scenario of which the evidence leaves bounds: when a fault begins, or for how long it lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundedTime {
+    /// Where it stands: `spec.timeline[0].at`.
+    pub path: String,
+    /// The line of the scenario, counted from 0.
+    pub line: usize,
+    /// The fault, by its kind and what it hits.
+    pub fault: String,
+    /// What is written there.
+    pub value: SimDuration,
+    /// The least that the evidence allows.
+    pub least: SimDuration,
+    /// The most that it allows.
+    pub most: SimDuration,
+}
+
+/// The document, as it is written.
+pub(super) struct Document {
+    pub(super) text: String,
+    /// The files that its lines apply: names and texts.
+    pub(super) files: Vec<(String, String)>,
+    /// What the evidence does not say exactly.
+    pub(super) bounded: Vec<BoundedTime>,
+}
+
+pub(super) fn document(rebuilt: &Rebuilt<'_>, name: &str) -> Document {
     let mut text = String::new();
     head(&mut text, rebuilt);
     let mut files = Vec::new();
@@ -46,13 +71,24 @@ pub(super) fn document(rebuilt: &Rebuilt<'_>, name: &str) -> (String, Vec<(Strin
     }
     let entries = entries(rebuilt, &mut files);
     text.push_str(if entries.is_empty() { "  timeline: []\n" } else { "  timeline:\n" });
-    for (_, comments, entry) in entries {
-        for line in comments {
+    let mut bounded = Vec::new();
+    for (number, written) in entries.into_iter().enumerate() {
+        for line in written.comments {
             push_comment(&mut text, &line, "  ");
         }
-        push_indented(&mut text, &yaml_text::document(&json!([entry])), "  ");
+        let first = text.lines().count();
+        push_indented(&mut text, &yaml_text::document(&json!([written.entry])), "  ");
+        for (field, mut time) in written.bounded {
+            let key = field.rsplit('.').next().unwrap_or(field);
+            let is_it = |line: &&str| line.trim_start_matches([' ', '-']).starts_with(&format!("{key}: "));
+            let lines: Vec<&str> = text.lines().skip(first).collect();
+            let Some(place) = lines.iter().position(is_it) else { continue };
+            time.path = format!("spec.timeline[{number}].{field}");
+            time.line = first + place;
+            bounded.push(time);
+        }
     }
-    (text, files)
+    Document { text, files, bounded }
 }
 
 fn head(text: &mut String, rebuilt: &Rebuilt<'_>) {
@@ -192,15 +228,24 @@ fn duration(rebuilt: &Rebuilt<'_>) -> SimDuration {
     SimDuration::from_secs(whole) + TAIL
 }
 
-type Written = (SimTime, Vec<String>, Value);
+/// An entry of the timeline.
+struct Written {
+    at: SimTime,
+    comments: Vec<String>,
+    entry: Value,
+    /// By field: what is known within bounds.
+    bounded: Vec<(&'static str, BoundedTime)>,
+}
 
 fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Written> {
     let mut written: Vec<Written> = Vec::new();
     for (number, entry) in rebuilt.entries.iter().enumerate() {
         let at = not_before_t0(since(entry.begin_guess, rebuilt.t0));
         let fault = fault(entry, rebuilt.inventory, rebuilt.t0);
-        let value = json!({"at": at_text(at), "fault": fault});
-        written.push((at, fault_comments(number + 1, entry, rebuilt), value));
+        let bounded = bounded(entry, at, &fault, rebuilt.t0);
+        let entry_value = json!({"at": at_text(at), "fault": fault});
+        let comments = fault_comments(number + 1, entry, rebuilt);
+        written.push(Written { at, comments, entry: entry_value, bounded });
     }
     for command in rebuilt.commands {
         let at = not_before_t0(since(command.when.middle(), rebuilt.t0));
@@ -222,10 +267,35 @@ fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Writ
                 value.insert("addNodes".to_owned(), json!({"pool": pool, "count": count}))
             }
         };
-        written.push((at, command_comments(command, rebuilt), Value::Object(value)));
+        let comments = command_comments(command, rebuilt);
+        written.push(Written { at, comments, entry: Value::Object(value), bounded: Vec::new() });
     }
-    written.sort_by_key(|(at, ..)| *at);
+    written.sort_by_key(|written| written.at);
     written
+}
+
+/// What the evidence says of a fault's begin and length within bounds that hold more than a second.
+fn bounded(entry: &Entry, at: SimTime, fault: &Value, t0: Instant) -> Vec<(&'static str, BoundedTime)> {
+    let millis = |from: Instant, to: Instant| to.nanos_since(from).max(0) / 1_000_000;
+    let what = format!("{} of {}", entry.first().kind, hits(entry));
+    let time = |value: SimDuration, least: i64, most: i64| {
+        let value = value.as_millis();
+        let [least, most] = [least, most].map(|millis| u64::try_from(millis).unwrap_or(0));
+        let [value, least, most] = [value, least.min(value), most.max(value)].map(SimDuration::from_millis);
+        let is_wide = most.as_millis() - least.as_millis() > 1000;
+        is_wide.then(|| BoundedTime { path: String::new(), line: 0, fault: what.clone(), value, least, most })
+    };
+    let mut times = Vec::new();
+    let begin =
+        time(at.saturating_since(SimTime::ZERO), millis(t0, entry.begin.earliest), millis(t0, entry.begin.latest));
+    times.extend(begin.map(|begin| ("at", begin)));
+    let length = fault["for"].as_str().and_then(|text| text.parse::<SimDuration>().ok());
+    if let Some((length, end)) = length.zip(entry.end) {
+        let least = millis(entry.begin.latest, end.earliest).max(1000);
+        let length = time(length, least, millis(entry.begin.earliest, end.latest));
+        times.extend(length.map(|length| ("fault.for", length)));
+    }
+    times
 }
 
 fn not_before_t0(at: SimTime) -> SimTime {
@@ -388,8 +458,20 @@ fn targets(fault: &mut Map<String, Value>, faults: &[Fault], inventory: &Invento
 
 /// An entry in a line, for people.
 pub(super) fn told(entry: &Entry, t0: Instant) -> String {
+    let (first, of) = (entry.first(), hits(entry));
+    let at = since(entry.begin_guess, t0).as_secs_f64();
+    let lasted = match entry.end_guess {
+        Some(end) => format!(" for {}", length(end.nanos_since(entry.begin_guess).max(0) as f64 / 1e9)),
+        None => String::new(),
+    };
+    let width = length(entry.begin.width().as_secs_f64() / 2.0);
+    format!("{at:>8.1} s ±{width}  {} of {of}{lasted}: {}", first.kind, first.confidence.as_str())
+}
+
+/// What a fault hits, in words.
+fn hits(entry: &Entry) -> String {
     let first = entry.first();
-    let of = match &entry.nodes {
+    match &entry.nodes {
         Nodes::All => "all nodes".to_owned(),
         Nodes::Zone(zone) => format!("zone {zone} ({})", counted(entry.faults.len(), "node", "nodes")),
         Nodes::Pool(pool) => format!("pool {pool} ({})", counted(entry.faults.len(), "node", "nodes")),
@@ -405,12 +487,5 @@ pub(super) fn told(entry: &Entry, t0: Instant) -> String {
             Hit::Process(process) => (*process).to_owned(),
             Hit::Node(node) => node.to_string(),
         },
-    };
-    let at = since(entry.begin_guess, t0).as_secs_f64();
-    let lasted = match entry.end_guess {
-        Some(end) => format!(" for {}", length(end.nanos_since(entry.begin_guess).max(0) as f64 / 1e9)),
-        None => String::new(),
-    };
-    let width = length(entry.begin.width().as_secs_f64() / 2.0);
-    format!("{at:>8.1} s ±{width}  {} of {of}{lasted}: {}", first.kind, first.confidence.as_str())
+    }
 }

@@ -23,7 +23,7 @@ mod words;
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::cluster;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
@@ -35,6 +35,7 @@ use inventory::Inventory;
 use rebuilt::Rebuilt;
 use timeline::Timeline;
 
+pub use document::BoundedTime;
 pub use evidence::{ClockOptions, Evidence, Unread};
 
 /// A saved cluster is taken for that of t=0 if nothing happened for at most so long after.
@@ -63,6 +64,8 @@ pub struct OutageOptions {
 pub struct ImportedOutage {
     /// `outage.yaml`.
     pub scenario: String,
+    /// What stands there that is known within bounds only, in the order of the text.
+    pub bounded: Vec<BoundedTime>,
     /// `cluster.yaml`: the cluster at t=0.
     pub cluster: String,
     /// `evidence.json`.
@@ -91,6 +94,47 @@ pub struct ImportedOutage {
     pub warnings: Diagnostics,
     /// Texts that warnings are about.
     pub sources: Sources,
+}
+
+/// Which of the times that are known within bounds make a play agree best with what was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefinedTimes {
+    /// The agreement with the times that were guessed, from 0 to 1.
+    pub before: f64,
+    /// The agreement with these.
+    pub after: f64,
+    /// How many plays it took to find them.
+    pub plays: usize,
+    /// For each of [`ImportedOutage::bounded`]: the time, and how much of the agreement is lost if it alone stays as it was.
+    pub times: Vec<(SimDuration, f64)>,
+}
+
+impl ImportedOutage {
+    /// Writes refined times in place of those that were guessed, and what they explain beside them, into the scenario and the record.
+    pub fn refine(&mut self, refined: &RefinedTimes) {
+        let mut lines: Vec<String> = self.scenario.lines().map(str::to_owned).collect();
+        let mut told = Vec::new();
+        for (bounded, &(time, explains)) in self.bounded.iter_mut().zip(&refined.times) {
+            let seconds = |length: SimDuration| length.as_millis() as f64 / 1e3;
+            told.push(json!({
+                "path": bounded.path, "fault": bounded.fault, "guess_s": seconds(bounded.value), "refined_s": seconds(time),
+                "least_s": seconds(bounded.least), "most_s": seconds(bounded.most), "explains": explains,
+            }));
+            if time == bounded.value {
+                continue;
+            }
+            let was = bounded.value.to_string();
+            let line = lines[bounded.line].replacen(&was, &time.to_string(), 1);
+            lines[bounded.line] = format!("{line}  # refined from {was}: explains {:.1} %", explains * 100.0);
+            bounded.value = time;
+        }
+        self.scenario = lines.join("\n") + "\n";
+        let mut record: Value = serde_json::from_str(&self.record).expect("evidence.json is JSON");
+        record["refined"] = json!({
+            "agreement_before": refined.before, "agreement_after": refined.after, "plays": refined.plays, "times": told,
+        });
+        self.record = serde_json::to_string_pretty(&record).expect("a tree of texts and numbers") + "\n";
+    }
 }
 
 /// Why there is no outage.
@@ -197,13 +241,14 @@ pub fn rebuild(
         facts_before: observed.before,
         put_back: &put_back,
     };
-    let (scenario, applied) = document::document(&rebuilt, &options.name);
+    let document::Document { text: scenario, files: applied, bounded } = document::document(&rebuilt, &options.name);
     let statement = format!("From: a cluster that was saved, as it was at {t0}");
     let (record, read) = (rebuilt.record(), read_lines(&evidence, &merged));
     let faults = entries.iter().map(|entry| document::told(entry, t0)).collect();
     let commands = commands.commands.iter().map(|command| told(command, t0)).collect();
     Ok(ImportedOutage {
         scenario,
+        bounded,
         cluster: cluster::document(&put_back.objects, &[statement]),
         record,
         applied,

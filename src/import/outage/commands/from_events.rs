@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::faults::Confidence;
+use super::super::faults::{Confidence, Fault, Found};
 use super::super::inventory::pool_of;
 use super::super::timeline::Timeline;
 use super::from_requests::is_operators;
@@ -20,11 +20,12 @@ const ONE_ROLLOUT: SimDuration = SimDuration::from_secs(600);
 /// Nodes of one pool that join so close to each other join together.
 const ONE_JOIN: SimDuration = SimDuration::from_secs(5);
 
-pub(super) fn find(timeline: &Timeline<'_>, explained: &BTreeSet<usize>, commands: &mut Commands) {
+pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Commands) {
+    let explained = &found.explained;
     for node in timeline.nodes().collect::<Vec<_>>() {
         if timeline.inventory.nodes.contains_key(&node) {
             schedulable(node, timeline, explained, commands);
-            removed(node, timeline, explained, commands);
+            removed(node, timeline, found, commands);
         }
     }
     joined(timeline, commands);
@@ -98,12 +99,13 @@ fn push(commands: &mut Commands, when: Bounds, line: String, confidence: Confide
 }
 
 /// A Node object that went without its machine being missed in the cloud.
-fn removed(node: Symbol, timeline: &Timeline<'_>, explained: &BTreeSet<usize>, commands: &mut Commands) {
+fn removed(node: Symbol, timeline: &Timeline<'_>, found: &Found, commands: &mut Commands) {
     for (index, seen) in timeline.of_node(node) {
-        if !matches!(seen.what, What::NodePresent { is_present: false, .. }) || explained.contains(&index) {
+        if !matches!(seen.what, What::NodePresent { is_present: false, .. }) || found.explained.contains(&index) {
             continue;
         }
-        if is_said(commands, seen.when, node.as_str()) {
+        let is_gone = |fault: &Fault| fault.kind == "InstanceGone" && fault.covers(seen.when, SimDuration::ZERO);
+        if found.of_node(node).any(is_gone) || is_said(commands, seen.when, node.as_str()) {
             commands.explained.insert(index);
             continue;
         }

@@ -57,7 +57,7 @@ export function showAgreement(table, summary, known, view) {
   const shown = lanes(table, found, facts, view);
   const apart = disagreements(table, facts, known, view);
   fill(byId("agreement-body"),
-    el("p", {}, `The run agrees with what was seen in ${percent(found.score)} of ${counted(found.same + found.other_time + found.missing + found.extra, "fact")}. A fact agrees if the run has it within the bounds that the evidence leaves.`),
+    el("p", {}, `The run agrees with what was seen in ${percent(found.score)} of ${counted(found.same + found.other_time + found.missing + found.extra, "fact")}, within a minute in ${percent(found.near_score)}. A fact agrees if the run has it within the bounds that the evidence leaves.`),
     kindTable(found), remarks(found).map((text) => el("p", { class: "muted" }, text)),
     el("p", { class: "legend" }, VERDICTS.map(([of, tint, meaning]) => el("span", { class: `key verdict-key-${tint}`, title: of }, meaning)), el("span", { class: "muted" }, "above the line what was seen, below it what was played")),
     shown.element, apart.elements);
@@ -68,8 +68,8 @@ export function showAgreement(table, summary, known, view) {
 
 /** @param {any} found */
 function kindTable(found) {
-  const row = (/** @type {any} */ of, /** @type {string} */ what) => el("tr", {}, el("th", { scope: "row" }, what), [of.same, of.other_time, of.missing, of.extra, of.not_seen].map((facts) => el("td", { class: "right" }, count(facts))), el("td", { class: "right" }, percent(of.score)));
-  const heads = [["facts", ""], ["same", "within the bounds of the evidence"], ["other time", "in both, outside of these bounds"], ["missing", "seen, not in the run"], ["extra", "in the run, and the evidence would tell of it"], ["not told of", "in the run, and the evidence cannot know of it: not counted"], ["agree", "same, of all that are the same, at another time, missing or extra"]];
+  const row = (/** @type {any} */ of, /** @type {string} */ what) => el("tr", {}, el("th", { scope: "row" }, what), [of.same, of.other_time, of.missing, of.extra, of.not_seen].map((facts) => el("td", { class: "right" }, count(facts))), el("td", { class: "right" }, percent(of.score)), el("td", { class: "right" }, percent(of.near_score)));
+  const heads = [["facts", ""], ["same", "within the bounds of the evidence"], ["other time", "in both, outside of these bounds"], ["missing", "seen, not in the run"], ["extra", "in the run, and the evidence would tell of it"], ["not told of", "in the run, and the evidence cannot know of it: not counted"], ["agree", "same, of all that are the same, at another time, missing or extra"], ["within a minute", "the same or at most a minute outside of the bounds, of all: by so much plays of one incident differ"]];
   return el("div", { class: "scrolls" }, el("table", { class: "kinds" },
     el("thead", {}, el("tr", {}, heads.map(([head, title], at) => el("th", { scope: "col", title, class: at > 0 ? "right" : "" }, head)))),
     el("tbody", {}, found.kinds.map((/** @type {any} */ of) => row(of, of.what)), row(found, "all"))));

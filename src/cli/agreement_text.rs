@@ -18,7 +18,7 @@ const SENTENCE_LENGTH_MAX: usize = 200;
 pub(super) fn text(agreement: &Agreement, style: Style) -> String {
     let paint = Paint { style };
     let mut text = format!("\n{}\n", paint.bold(&headline(agreement)));
-    let mut table = NameTable::new(&["FACTS", "SAME", "OTHER TIME", "MISSING", "EXTRA", "AGREE"]);
+    let mut table = NameTable::new(&["FACTS", "SAME", "OTHER TIME", "MISSING", "EXTRA", "AGREE", "WITHIN 1m"]);
     for kind in agreement.kinds.iter().filter(|kind| kind.tally.judged() > 0) {
         table.add(row(kind.fact.in_words(), &kind.tally));
     }
@@ -40,16 +40,22 @@ pub(super) fn text(agreement: &Agreement, style: Style) -> String {
 
 fn headline(agreement: &Agreement) -> String {
     let seen = counted(agreement.observed as u64, "fact", "facts");
-    match agreement.total.score() {
-        Some(score) => format!("Agrees with what was seen in {} ({seen} seen)", percent(score)),
+    match agreement.total.score().zip(agreement.total.near_score()) {
+        Some((score, near)) => {
+            format!(
+                "Agrees with what was seen in {}, within a minute in {} ({seen} seen)",
+                percent(score),
+                percent(near)
+            )
+        }
         None => format!("Nothing of what was seen can be in the run ({seen} seen)"),
     }
 }
 
 fn row(name: &str, tally: &Tally) -> Vec<String> {
     let counts = [tally.same, tally.other_time, tally.missing, tally.extra].map(|count| count.to_string());
-    let score = tally.score().map_or_else(String::new, percent);
-    [name.to_owned()].into_iter().chain(counts).chain([score]).collect()
+    let scores = [tally.score(), tally.near_score()].map(|score| score.map_or_else(String::new, percent));
+    [name.to_owned()].into_iter().chain(counts).chain(scores).collect()
 }
 
 /// What the table does not count, and what it counts although it may not belong there.

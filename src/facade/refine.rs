@@ -80,16 +80,18 @@ pub struct Refinement {
     pub plays: usize,
 }
 
-/// How well a play agrees: by its score, and where that is equal, by how far what is at another time is off.
+/// How well a play agrees: by its score, where that is equal by what is near, and then by how far what is at another time is off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Fit {
     score: f64,
+    near: f64,
     off_s: f64,
 }
 
 impl PartialOrd for Fit {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.score.total_cmp(&other.score).then(other.off_s.total_cmp(&self.off_s)))
+        let by_near = self.near.total_cmp(&other.near);
+        Some(self.score.total_cmp(&other.score).then(by_near).then(other.off_s.total_cmp(&self.off_s)))
     }
 }
 
@@ -165,7 +167,7 @@ struct Variants<'a> {
 impl Variants<'_> {
     /// How well a play with these values agrees; worst if the scenario is wrong with them.
     fn fit(&self, place: &[i64]) -> Fit {
-        let worst = Fit { score: 0.0, off_s: f64::INFINITY };
+        let worst = Fit { score: 0.0, near: 0.0, off_s: f64::INFINITY };
         let Ok(scenario) = self.scenario.with_values(self.unsure, place) else { return worst };
         let seed = scenario.seed();
         let is_script = |of: &Unsure| of.path.starts_with("spec.timeline") || of.path.starts_with("spec.faults");
@@ -180,7 +182,8 @@ impl Variants<'_> {
 fn fit(outcome: &super::outcome::Outcome) -> Option<Fit> {
     let agreement = outcome.agreement.as_ref()?;
     let off_s = agreement.rows.iter().filter_map(|row| row.off).map(|off| off.as_secs_f64().abs()).sum();
-    Some(Fit { score: agreement.total.score().unwrap_or(0.0), off_s })
+    let [score, near] = [agreement.total.score(), agreement.total.near_score()].map(|score| score.unwrap_or(0.0));
+    Some(Fit { score, near, off_s })
 }
 
 fn refined(of: &Unsure, at: usize, found: &Found<Fit>) -> Refined {

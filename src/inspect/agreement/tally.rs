@@ -8,6 +8,11 @@ use serde::{Serialize, Serializer};
 use super::seen::Source;
 use crate::evidence::FactKind;
 use crate::report::{AgreementRow, Verdict};
+use crate::units::SimDuration;
+
+/// How far from the bounds of the evidence a play may have a fact, and still be near: the phases of heartbeats and of the node lifecycle
+/// controller's passes, and the order in which it goes through zones and nodes.
+const NEAR: SimDuration = SimDuration::from_secs(60);
 
 /// How many facts there are of each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +21,8 @@ pub struct Tally {
     pub same: u64,
     /// The play has them at another time.
     pub other_time: u64,
+    /// Of those: no more than [`NEAR`] before or after the bounds.
+    pub near: u64,
     /// Seen, not in the play.
     pub missing: u64,
     /// In the play, and the evidence, which would tell of them, does not.
@@ -32,14 +39,24 @@ impl Tally {
         (all > 0).then(|| self.same as f64 / all as f64)
     }
 
+    /// The same with what is near the bounds: by that much times differ from one play of an incident to another, and from a play to what it
+    /// is of.
+    #[must_use]
+    pub fn near_score(&self) -> Option<f64> {
+        let all = self.judged();
+        (all > 0).then(|| (self.same + self.near) as f64 / all as f64)
+    }
+
     /// How many facts the score is of.
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.same + self.other_time + self.missing + self.extra
     }
 
-    fn add(&mut self, verdict: Verdict) {
-        *match verdict {
+    fn add(&mut self, row: &AgreementRow) {
+        let is_near = row.off.is_some_and(|off| off.as_nanos().unsigned_abs() <= NEAR.as_nanos());
+        self.near += u64::from(row.verdict == Verdict::OtherTime && is_near);
+        *match row.verdict {
             Verdict::Same => &mut self.same,
             Verdict::OtherTime => &mut self.other_time,
             Verdict::Missing => &mut self.missing,
@@ -53,6 +70,7 @@ impl Sum for Tally {
         tallies.fold(Self::default(), |sum, of| Self {
             same: sum.same + of.same,
             other_time: sum.other_time + of.other_time,
+            near: sum.near + of.near,
             missing: sum.missing + of.missing,
             extra: sum.extra + of.extra,
             not_seen: sum.not_seen + of.not_seen,
@@ -65,14 +83,17 @@ impl Serialize for Tally {
         #[derive(Serialize)]
         struct Written {
             score: Option<f64>,
+            near_score: Option<f64>,
             same: u64,
             other_time: u64,
+            near: u64,
             missing: u64,
             extra: u64,
             not_seen: u64,
         }
-        let &Self { same, other_time, missing, extra, not_seen } = self;
-        Written { score: self.score(), same, other_time, missing, extra, not_seen }.serialize(serializer)
+        let &Self { same, other_time, near, missing, extra, not_seen } = self;
+        let (score, near_score) = (self.score(), self.near_score());
+        Written { score, near_score, same, other_time, near, missing, extra, not_seen }.serialize(serializer)
     }
 }
 
@@ -145,7 +166,7 @@ impl SourceSpan {
 /// What there is of each kind, those left out of which there is nothing.
 pub(super) fn by_kind(rows: &[AgreementRow], unseen: &BTreeMap<FactKind, u64>) -> Vec<KindTally> {
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
-    rows.iter().for_each(|row| tallies.entry(row.fact).or_default().add(row.verdict));
+    rows.iter().for_each(|row| tallies.entry(row.fact).or_default().add(row));
     let of_kind = |fact: FactKind| {
         let not_seen = unseen.get(&fact).copied().unwrap_or_default();
         let tally = Tally { not_seen, ..tallies.get(fact.as_str()).copied().unwrap_or_default() };

@@ -65,7 +65,7 @@ fn held(played: &Played, observed: &[ObservedFact]) -> Agreement {
 }
 
 fn counts(agreement: &Agreement) -> [u64; 5] {
-    let Tally { same, other_time, missing, extra, not_seen } = agreement.total;
+    let Tally { same, other_time, missing, extra, not_seen, .. } = agreement.total;
     [same, other_time, missing, extra, not_seen]
 }
 

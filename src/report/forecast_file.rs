@@ -28,6 +28,7 @@ pub(super) fn check(forecast: &Value) -> Result<(), Problem> {
         fixes: fixes.collect::<Result<_, _>>()?,
         units: root.field("units")?.names("unit")?,
         incidents: root.field("incidents")?.names("incident")?,
+        apart: check_apart(&root)?,
     };
     let whole = check_whole(&root)?;
     for unit in root.field("units")?.items()? {
@@ -64,6 +65,8 @@ struct Known<'a> {
     fixes: BTreeSet<&'a str>,
     units: BTreeSet<&'a str>,
     incidents: BTreeSet<&'a str>,
+    /// Units that are in no sum.
+    apart: BTreeSet<&'a str>,
 }
 
 /// What was asked, and what it stands on.
@@ -97,6 +100,16 @@ fn check_frame(root: &Field<'_>) -> Result<(), Problem> {
     let metrics = root.field("metrics")?.entries()?;
     metrics.iter().try_for_each(|figure| figure.number(Some(0.0)).map(drop))?;
     root.field("metrics")?.field("blocked_per_year").map(drop)
+}
+
+/// The units of pods without a controller, if there are any: they have figures of their own.
+fn check_apart<'a>(root: &Field<'a>) -> Result<BTreeSet<&'a str>, Problem> {
+    if root.value["without_controller"].is_null() {
+        return Ok(BTreeSet::new());
+    }
+    let apart = root.field("without_controller")?;
+    apart.field("lost_min_per_year")?.interval(Some(0.0))?;
+    apart.field("units")?.names("unit")
 }
 
 /// The figures of everybody together; the mean of what all of it costs, if that is known.
@@ -165,11 +178,13 @@ fn check_finding(finding: &Field<'_>, index: usize, whole: Option<f64>, known: &
     }
     finding.field("fix")?.one_of(&known.fixes, "fixes")?;
     let units = finding.field("units")?.items()?;
-    units.iter().try_for_each(|unit| unit.one_of(&known.units, "units"))?;
+    let is_apart = finding.value["is_apart"] == true;
+    let (of, list) = if is_apart { (&known.apart, "without_controller.units") } else { (&known.units, "units") };
+    units.iter().try_for_each(|unit| unit.one_of(of, list))?;
     finding.field("workloads")?.texts()?;
     let cost_field = finding.field("cost_min_per_year")?;
     let cost = cost_field.interval(Some(0.0))?;
-    if let (Some(whole), Some(cost)) = (whole, cost) {
+    if let (Some(whole), Some(cost), false) = (whole, cost, is_apart) {
         cost_field.expect_part(cost, whole, "that everything costs")?;
     }
     let saved = finding.field("saved_min_per_year")?;

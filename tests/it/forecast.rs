@@ -159,6 +159,10 @@ fn pods_without_a_controller_are_told_apart_and_are_in_no_sum() {
     let together = json["together"].as_array().expect("steps");
     assert!(together.iter().all(|step| step["fix"] != "controller"), "{together:#?}");
     assert!(with(&rest).json()["without_controller"].is_null());
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place =
+        outcome.write_with(dir.path().join("forecast"), &WriteOptions::new()).expect("what is told apart is written");
+    assert!(place.join("report.html").exists(), "{}", place.display());
 }
 
 #[test]

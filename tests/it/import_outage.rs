@@ -327,3 +327,52 @@ fn what_is_rebuilt_from_a_recording_can_be_checked_and_played() {
         assert_eq!(again.status, 0, "an outage of ours is replaced: {}", again.stderr);
     }
 }
+
+#[test]
+fn the_shipped_outage_is_what_its_evidence_tells() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/outages/node-lost");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = dir.path().join("outage");
+    let line = format!("import outage events.json metrics.json --cluster cluster.json -o {}", out.display());
+    let said = kubesquall(&shipped, &line, "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    for name in ["outage.yaml", "cluster.yaml", "observed.csv", "evidence.json"] {
+        let [now, then] =
+            [out.join(name), shipped.join("outage").join(name)].map(|path| fs::read_to_string(path).expect("a file"));
+        assert_eq!(now, then, "{name}: make it anew, as its README.md says");
+    }
+}
+
+#[test]
+fn refined_times_lie_within_their_bounds_and_agree_no_worse() {
+    let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/zones-and-rate"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let files =
+        [("events.json", case.events()), ("nodes.json", case.samples())].map(|(name, value)| (name, value.to_string()));
+    for (name, text) in files.iter().map(|(name, text)| (*name, text)).chain([("cluster.json", &case.snapshot)]) {
+        fs::write(dir.path().join(name), text).expect("a place to write");
+    }
+    let out = dir.path().join("outage");
+    let line = "import outage events.json nodes.json --cluster cluster.json --grace 20s --refine=40 -o outage";
+    let said = kubesquall(dir.path(), line, "");
+    assert!(said.stdout.contains("Refined: "), "{}", said.stdout);
+    let record = json_of(&out.join("evidence.json"));
+    let refined = &record["refined"];
+    let number = |value: &Value| value.as_f64().expect("a number");
+    assert!(number(&refined["agreement_after"]) >= number(&refined["agreement_before"]), "{refined}");
+    let times = refined["times"].as_array().expect("times");
+    assert!(!times.is_empty(), "{refined}");
+    let scenario = fs::read_to_string(out.join("outage.yaml")).expect("a scenario");
+    for time in times {
+        let [least, at, most] = ["least_s", "refined_s", "most_s"].map(|name| number(&time[name]));
+        assert!(least <= at && at <= most, "{time}");
+        let is_moved = time["refined_s"] != time["guess_s"];
+        let told = SimDuration::from_millis((at * 1e3).round() as u64).to_string();
+        assert!(
+            !is_moved || scenario.lines().any(|line| line.contains(&told) && line.contains("# refined from")),
+            "{time}\n{scenario}"
+        );
+    }
+    let checked = kubesquall(dir.path(), "check outage/outage.yaml", "");
+    assert_eq!(checked.status, 0, "{}", checked.stderr);
+}

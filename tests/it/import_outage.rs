@@ -216,7 +216,7 @@ fn rebuilt(imported: &ImportedOutage, base: i64) -> Vec<Rebuilt> {
     for fault in record["faults"].as_array().expect("faults") {
         for hit in fault["hits"].as_array().expect("hits") {
             let hit_name = hit["hit"].as_str().expect("a name");
-            let node = hit_name.strip_prefix("node/").unwrap_or(hit_name);
+            let node = ["node/", "process/"].iter().find_map(|kind| hit_name.strip_prefix(kind)).unwrap_or(hit_name);
             all.push(Rebuilt {
                 kind: fault["kind"].as_str().expect("a kind").to_owned(),
                 alternatives: fault["alternatives"]

@@ -79,7 +79,7 @@ fn apps(dice: &mut Dice, nodes: u64) -> String {
 }
 
 /// Kinds of faults that leave traces, and how often each is drawn.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 16] = [
     "Crash",
     "Crash",
     "Partition",
@@ -94,15 +94,22 @@ const KINDS: [&str; 14] = [
     "DiskPressure",
     "PIDPressure",
     "NetworkUnavailable",
+    "SpotInterruption",
+    "SlowHeartbeats",
 ];
 
 fn fault(dice: &mut Dice, nodes: u64, zones: &[&str]) -> String {
-    let kind = if dice.percent(12) { "PodKill" } else { dice.pick(&KINDS) };
-    if kind == "PodKill" {
-        return "kind: PodKill, pods: {namespace: default, selector: app=app0, count: 2}".to_owned();
+    if dice.percent(25) {
+        let kind = dice.pick(&["PodKill", "PodKill", "ContainerCrash", "OOMKill", "ControlPlaneOutage"]);
+        if kind == "ControlPlaneOutage" {
+            let component = dice.pick(&["kube-controller-manager", "kube-apiserver"]);
+            return format!("kind: ControlPlaneOutage, components: [{component}], for: {}s", dice.between(30, 120));
+        }
+        return format!("kind: {kind}, pods: {{namespace: default, selector: app=app0, count: 2}}");
     }
+    let kind = dice.pick(&KINDS);
     let first = dice.between(0, nodes - 1);
-    let is_zone = zones.len() > 1 && dice.percent(25) && kind != "InstanceGone";
+    let is_zone = zones.len() > 1 && dice.percent(25) && !matches!(kind, "InstanceGone" | "SpotInterruption");
     let hit = if is_zone {
         format!("{{zone: {}}}", dice.pick(zones))
     } else if dice.percent(30) {
@@ -110,7 +117,13 @@ fn fault(dice: &mut Dice, nodes: u64, zones: &[&str]) -> String {
     } else {
         format!("{{names: [worker-{first}]}}")
     };
-    let lasts = !matches!(kind, "Reboot" | "InstanceGone");
+    if kind == "SlowHeartbeats" {
+        return format!(
+            "kind: SlowHeartbeats, nodes: {hit}, delay: {{uniform: {{min: 0s, max: 70s}}}}, for: {}s",
+            dice.between(300, 700)
+        );
+    }
+    let lasts = !matches!(kind, "Reboot" | "InstanceGone" | "SpotInterruption");
     let length = if lasts { format!(", for: {}s", dice.between(120, 500)) } else { String::new() };
     format!("kind: {kind}, nodes: {hit}{length}")
 }

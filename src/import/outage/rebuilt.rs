@@ -169,7 +169,7 @@ fn hit(hit: &Hit) -> String {
         Hit::Pod(pod) => format!("pod/{}/{}", pod.namespace, pod.name),
         Hit::Image { image, node: None } => format!("image {image}"),
         Hit::Image { image, node: Some(node) } => format!("image {image} on node/{node}"),
-        Hit::Process(process) => (*process).to_owned(),
+        Hit::Process(process) => format!("process/{process}"),
     }
 }
 

@@ -166,12 +166,8 @@ fn step(observed: &[ObservedFact]) -> i64 {
                 FactKind::NodeReady | FactKind::NodeTaint | FactKind::PodReady | FactKind::PodGone
             )
     };
-    let mut widths: Vec<i64> = observed
-        .iter()
-        .filter(is_sampled)
-        .map(|fact| Window::of(fact))
-        .map(|window| window.latest - window.earliest)
-        .collect();
+    let mut widths: Vec<i64> =
+        observed.iter().filter(is_sampled).map(Window::of).map(|window| window.latest - window.earliest).collect();
     widths.sort_unstable();
     widths.get(widths.len() / 2).copied().unwrap_or(0)
 }

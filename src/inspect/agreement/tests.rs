@@ -250,3 +250,30 @@ fn what_comes_with_an_object_is_compared_if_it_was_seen_and_otherwise_nothing() 
     assert_eq!((counts(&found), found.rows[0].played_at), ([1, 0, 0, 0, 0], Some(SimTime::from_millis(68_000))));
     assert_eq!(counts(&held(&both, &seen_of(&both, 1000))), [2, 0, 0, 0, 0]);
 }
+
+#[test]
+fn what_was_over_before_the_next_sample_is_not_extra_where_samples_alone_tell() {
+    let turns = |turns: &[(i64, &str)]| -> Vec<PlayedFact> {
+        turns.iter().map(|(at, value)| fact(*at, FactKind::NodeReady, value, "")).collect()
+    };
+    let slow = turns(&[(60_000, "Unknown"), (900_000, "True")]);
+    // Ten seconds between two samples; then two minutes.
+    let blip = turns(&[(100_000, "Unknown"), (110_000, "True"), (400_000, "Unknown"), (520_000, "True")]);
+    let play = played(&[("n-0", slow.clone()), ("n-1", blip)], Vec::new());
+    let mut observed = seen_of(&played(&[("n-0", slow)], Vec::new()), 30_000);
+    assert_eq!(counts(&held(&play, &observed)), [2, 0, 0, 4, 0]);
+    observed.iter_mut().for_each(|fact| fact.sources = vec![RecordKind::Metrics]);
+    assert_eq!(counts(&held(&play, &observed)), [2, 0, 0, 2, 2]);
+}
+
+#[test]
+fn what_is_at_most_a_minute_outside_the_bounds_is_near() {
+    let at = |at| fact(at, FactKind::NodeReady, "Unknown", "");
+    let of = |off: i64| {
+        let real = played(&[("n-0", vec![at(600_000)])], Vec::new());
+        let play = played(&[("n-0", vec![at(600_000 + off)])], Vec::new());
+        held(&play, &seen_of(&real, 1000)).total
+    };
+    assert_eq!([0, 60_000, 62_000].map(|off| of(off).near), [0, 1, 0]);
+    assert_eq!([0, 60_000, 62_000].map(|off| of(off).near_score()), [Some(1.0), Some(1.0), Some(0.0)]);
+}

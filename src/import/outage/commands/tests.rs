@@ -1,9 +1,7 @@
 //! What operators did, from built evidence.
 
-use std::collections::BTreeSet;
-
 use super::super::bench::{Bench, at, pod, sym};
-use super::super::faults::Confidence;
+use super::super::faults::{Confidence, Found};
 use super::{Action, find};
 use crate::evidence::{Bounds, DeletedBy, RecordKind, Request, What};
 
@@ -24,11 +22,12 @@ fn request(user: &str, agent: &str, verb: &str, path: &str, name: &str, body: &s
 
 fn lines(bench: &mut Bench) -> Vec<(String, Confidence)> {
     bench.with(|timeline, _| {
-        let found = find(timeline, &BTreeSet::new());
+        let found = find(timeline, &Found::default());
         let line = |action: &Action| match action {
             Action::Kubectl(line) => line.clone(),
             Action::Apply(body) => format!("apply {body}"),
             Action::AddNodes { pool, count } => format!("{count} of {pool}"),
+            Action::KillPods { namespace, selector, count } => format!("kill {count} of {selector} in {namespace}"),
         };
         found.commands.iter().map(|command| (line(&command.action), command.confidence)).collect()
     })
@@ -141,7 +140,7 @@ fn nodes_of_a_known_pool_join_together_and_others_are_told() {
     let mut bench = Bench::new();
     bench.see(10.0, joins("w-6")).see(11.0, joins("w-7")).see(40.0, joins("w-8")).see(50.0, joins("gpu-0"));
     bench.with(|timeline, _| {
-        let found = find(timeline, &BTreeSet::new());
+        let found = find(timeline, &Found::default());
         let added: Vec<_> = found.commands.iter().map(|command| command.action.clone()).collect();
         let of_pool = |count| Action::AddNodes { pool: "w".to_owned(), count };
         assert_eq!(added, [of_pool(2), of_pool(1)]);
@@ -162,4 +161,28 @@ fn a_node_that_is_removed_by_nobody_known_may_have_been_deleted_by_hand() {
         request("system:cloud-controller-manager", "cloud-controller-manager", "delete", "nodes", "w-1", ""),
     );
     assert!(lines(bench.see_at(10.0, removed)).is_empty());
+}
+
+fn made(name: &str, owner: &str) -> What {
+    What::PodCreated { pod: pod(name), owner: Some((sym("ReplicaSet"), sym(owner))) }
+}
+
+#[test]
+fn a_pod_of_a_new_replica_set_tells_of_a_rollout() {
+    let mut bench = Bench::of(RecordKind::Metrics);
+    bench.see(100.0, made("web-2-xxxxx", "web-2")).see(103.0, made("web-2-yyyyy", "web-2"));
+    assert_eq!(lines(&mut bench), [("rollout restart deployment web -n shop".to_owned(), Confidence::Guess)]);
+}
+
+#[test]
+fn a_pod_that_went_and_was_replaced_was_deleted_by_somebody() {
+    let gone = |name: &str| What::PodGone { pod: pod(name) };
+    assert!(lines(Bench::of(RecordKind::Metrics).see(100.0, gone("web-1-aaaaa"))).is_empty());
+    let mut bench = Bench::of(RecordKind::Metrics);
+    bench.see(100.0, gone("web-1-aaaaa")).see(100.5, made("web-1-ddddd", "web-1"));
+    bench.see(101.0, What::PodScheduled { pod: pod("web-1-ddddd"), node: sym("w-3") });
+    // The name of the second is another one in every play.
+    bench.see(2000.0, gone("web-1-ddddd")).see(2001.0, made("web-1-eeeee", "web-1"));
+    let said: Vec<String> = lines(&mut bench).into_iter().map(|(line, _)| line).collect();
+    assert_eq!(said, ["delete pod web-1-aaaaa -n shop --wait=false", "kill 1 of app=web in shop"]);
 }

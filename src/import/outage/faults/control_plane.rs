@@ -21,8 +21,8 @@ const ONE_START: SimDuration = SimDuration::from_secs(30);
 const AWAY: SimDuration = SimDuration::from_secs(15);
 /// No lease is renewed for so long: nobody could write.
 const NO_RENEWALS: SimDuration = SimDuration::from_secs(12);
-/// Within three periods a node that renews does so as often, at least.
-const RENEWALS_MIN: usize = 2;
+/// Two signs of life that are closer to each other are not two renewals.
+const RENEWAL_MIN: SimDuration = SimDuration::from_secs(8);
 /// So many nodes have to renew before and after, for their silence to say something.
 const RENEWING_MIN: usize = 3;
 
@@ -182,11 +182,17 @@ fn unrenewed(timeline: &Timeline<'_>, found: &mut Found) {
         .enumerate()
         .filter(|(_, seen)| matches!(seen.what, What::Heartbeat { .. }) && seen.when.width() < NO_RENEWALS)
         .collect();
-    // One that is heard once did not renew: it told that something changed.
+    // One that is heard once, or several times at once, did not renew: it told that something changed.
     let renewing = |range: &[(usize, &Seen)]| {
-        let mut times: BTreeMap<_, usize> = BTreeMap::new();
-        range.iter().filter_map(|(_, seen)| seen.what.node()).for_each(|node| *times.entry(node).or_default() += 1);
-        times.values().filter(|times| **times >= RENEWALS_MIN).count()
+        let mut spans: BTreeMap<_, Bounds> = BTreeMap::new();
+        for (_, seen) in range {
+            let Some(node) = seen.what.node() else { continue };
+            spans
+                .entry(node)
+                .and_modify(|span| span.latest = seen.when.earliest)
+                .or_insert(Bounds { earliest: seen.when.earliest, latest: seen.when.earliest });
+        }
+        spans.values().filter(|span| span.width() >= RENEWAL_MIN).count()
     };
     let all = renewing(&heartbeats);
     for (at, pair) in heartbeats.windows(2).enumerate() {

@@ -382,7 +382,7 @@ impl Silence<'_> {
             return if traces.kubelet_started.is_some() {
                 ("KubeletStop", Likely, reason, vec!["Partition"])
             } else {
-                ("Partition", Likely, reason, vec!["KubeletStop"])
+                ("Partition", Likely, reason, vec!["KubeletStop", "SlowHeartbeats"])
             };
         }
         if traces.kubelet_started.is_some() {
@@ -391,12 +391,17 @@ impl Silence<'_> {
         }
         if by_kubelet {
             let reason = "it came back without a start of its kubelet or of a container".to_owned();
-            return ("Partition", Likely, reason, vec!["KubeletStop"]);
+            return ("Partition", Likely, reason, vec!["KubeletStop", "SlowHeartbeats"]);
         }
         let answered = self.back.map(|back| back.when.earliest.nanos_since(self.turn.when.latest));
         if answered.is_some_and(|took| took <= ANSWER_MAX.as_nanos().cast_signed()) {
             let reason = "its kubelet said that it was well as soon as it was missed".to_owned();
-            return ("Partition", Guess, reason, vec!["ControlPlaneOutage", "KubeletStop", "Crash", "Reboot"]);
+            return (
+                "Partition",
+                Guess,
+                reason,
+                vec!["ControlPlaneOutage", "KubeletStop", "SlowHeartbeats", "Crash", "Reboot"],
+            );
         }
         let lasted = end.map(|end| end.latest.nanos_since(begin.middle()));
         if let Some(lasted) = lasted.filter(|lasted| *lasted < BOOT_MIN.as_nanos().cast_signed()) {

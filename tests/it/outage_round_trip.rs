@@ -409,6 +409,7 @@ fn of_seed(seed: u64) -> Vec<Score> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let incident = incident(seed);
     let evidence = play(&incident, dir.path());
+    #[expect(clippy::disallowed_methods, reason = "a maintainer asks for it")]
     if let Some(kept) = std::env::var_os("OUTAGE_KEEP") {
         keep(&Path::new(&kept).join(seed.to_string()), &incident, &evidence).expect("a place to write");
     }

@@ -21,7 +21,7 @@ pub struct Tally {
     pub same: u64,
     /// The play has them at another time.
     pub other_time: u64,
-    /// Of those: no more than [`NEAR`] before or after the bounds.
+    /// Of those: at most a minute before or after the bounds.
     pub near: u64,
     /// Seen, not in the play.
     pub missing: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::archive::Passed;
@@ -50,6 +51,24 @@ fn below(root: &Path, directory: &Path, name: &str, seen: &mut BTreeSet<PathBuf>
             walker.found(&path, &name);
         }
     }
+}
+
+/// What to do about an input that cannot be opened.
+pub(super) const NAME_ONE: &str = "name a file, an archive, a directory, or `-` for standard input";
+
+/// Opens a file that somebody named so; else says why that cannot be.
+pub(super) fn open(path: &Path, name: &str) -> Result<fs::File, String> {
+    fs::File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no file or directory `{name}`"),
+        _ => format!("cannot read `{name}`: {error}"),
+    })
+}
+
+/// The name of an input, as messages have it.
+pub(super) fn name_of(path: &Path) -> String {
+    let mut name = shown(&path.to_string_lossy());
+    name.truncate(name.trim_end_matches('/').len().max(1));
+    name
 }
 
 /// A name as it may be shown and written into a comment.

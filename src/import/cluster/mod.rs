@@ -91,24 +91,17 @@ impl ClusterImport {
     /// Reads a file, an archive or a directory with all that is below it. Links that lead out of a directory are not followed. What
     /// is wrong is said by [`Self::finish`].
     pub fn add(&mut self, path: &Path) {
-        let mut name = shown(&path.to_string_lossy());
-        name.truncate(name.trim_end_matches('/').len().max(1));
+        let name = walk::name_of(path);
         let parent = name.rfind('/').filter(|_| name.len() > 1).map_or(0, |slash| slash + 1);
         name[..parent].clone_into(&mut self.tally.parent);
         let mut input = Input::new(self, &name);
         if path.is_dir() {
             walk::walk(path, &mut input);
         } else {
-            match fs::File::open(path) {
+            match walk::open(path, &name) {
                 Ok(file) => input.archive(&name, |input| archive::visit_file(file, &name, input)),
-                Err(error) => {
-                    let message = match error.kind() {
-                        io::ErrorKind::NotFound => format!("there is no file or directory `{name}`"),
-                        _ => format!("cannot read `{name}`: {error}"),
-                    };
-                    let diagnostic = Diagnostic::error("bundle::unreadable", message);
-                    self.diagnostics
-                        .push(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"));
+                Err(message) => {
+                    self.diagnostics.push(Diagnostic::error("bundle::unreadable", message).help(walk::NAME_ONE));
                     return;
                 }
             }

@@ -57,21 +57,16 @@ impl LatencyEvidence {
     /// Reads a file, an archive or a directory with all that is below it. Links that lead out of a directory are not followed. What
     /// is wrong is said at the end.
     pub fn add(&mut self, path: &Path) {
-        let mut name = shown(&path.to_string_lossy());
-        name.truncate(name.trim_end_matches('/').len().max(1));
+        let name = walk::name_of(path);
         let mut input = Input::new(self, &name);
         if path.is_dir() {
             walk::walk(path, &mut input);
         } else {
-            match fs::File::open(path) {
+            match walk::open(path, &name) {
                 Ok(file) => input.archive(&name, |input| archive::visit_file(file, &name, input)),
-                Err(error) => {
-                    let message = match error.kind() {
-                        io::ErrorKind::NotFound => format!("there is no file or directory `{name}`"),
-                        _ => format!("cannot read `{name}`: {error}"),
-                    };
-                    let help = "name a file, an archive, a directory, or `-` for standard input";
-                    input.owner.diagnostics.push(Diagnostic::error("bundle::unreadable", message).help(help));
+                Err(message) => {
+                    let diagnostic = Diagnostic::error("bundle::unreadable", message).help(walk::NAME_ONE);
+                    input.owner.diagnostics.push(diagnostic);
                 }
             }
         }
@@ -253,14 +248,8 @@ impl<'a> Input<'a> {
     fn archive(&mut self, name: &str, visit: impl FnOnce(&mut Self) -> Result<(), Broken>) {
         self.prefix = name.to_owned();
         let Err(broken) = visit(self) else { return };
-        let (code, message, help) = match broken {
-            Broken::Unreadable(why) => ("bundle::damaged", format!("`{name}` cannot be read to its end: {why}"), GO_ON),
-            Broken::Bomb(why) => ("bundle::bomb", format!("`{name}` is not read any further: {why}"), GO_ON),
-            Broken::Unsupported { what, help } => {
-                ("bundle::unsupported", format!("`{name}` is {what}, which is not read"), help)
-            }
-        };
-        self.owner.problem(Diagnostic::error(code, message).help(help));
+        let (code, message, help) = broken.told(name);
+        self.owner.problem(Diagnostic::error(code, message).help(help.unwrap_or(GO_ON)));
     }
 
     fn file_of_directory(&mut self, path: &Path, name: &str, full: &str) {

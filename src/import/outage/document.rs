@@ -72,21 +72,23 @@ pub(super) fn document(rebuilt: &Rebuilt<'_>, name: &str) -> Document {
     let entries = entries(rebuilt, &mut files);
     text.push_str(if entries.is_empty() { "  timeline: []\n" } else { "  timeline:\n" });
     let mut bounded = Vec::new();
+    let mut line = text.lines().count();
     for (number, written) in entries.into_iter().enumerate() {
-        for line in written.comments {
-            push_comment(&mut text, &line, "  ");
-        }
-        let first = text.lines().count();
-        push_indented(&mut text, &yaml_text::document(&json!([written.entry])), "  ");
+        let (mut comments, mut entry) = (String::new(), String::new());
+        written.comments.iter().for_each(|comment| push_comment(&mut comments, comment, "  "));
+        push_indented(&mut entry, &yaml_text::document(&json!([written.entry])), "  ");
+        line += comments.lines().count();
         for (field, mut time) in written.bounded {
-            let key = field.rsplit('.').next().unwrap_or(field);
-            let is_it = |line: &&str| line.trim_start_matches([' ', '-']).starts_with(&format!("{key}: "));
-            let lines: Vec<&str> = text.lines().skip(first).collect();
-            let Some(place) = lines.iter().position(is_it) else { continue };
+            let key = format!("{}: ", field.rsplit('.').next().unwrap_or(field));
+            let is_it = |line: &str| line.trim_start_matches([' ', '-']).starts_with(&key);
+            let Some(place) = entry.lines().position(is_it) else { continue };
             time.path = format!("spec.timeline[{number}].{field}");
-            time.line = first + place;
+            time.line = line + place;
             bounded.push(time);
         }
+        line += entry.lines().count();
+        text.push_str(&comments);
+        text.push_str(&entry);
     }
     Document { text, files, bounded }
 }
@@ -103,7 +105,7 @@ fn head(text: &mut String, rebuilt: &Rebuilt<'_>) {
     }
     let grace = format!("Nodes are missed after a grace of {}", rebuilt.grace);
     say(&format!("{grace}: {}.", if rebuilt.is_grace_given { "as was said" } else { "by the version of the cluster" }));
-    if rebuilt.entries.iter().any(|entry| entry.first().kind == "GracefulShutdown") {
+    if has_shutdown(rebuilt) {
         let [total, critical] = SHUTDOWN_GRACE;
         say(&format!(
             "Machines that shut down wait for their pods for {total}, {critical} of it for critical ones: assumed."
@@ -162,7 +164,7 @@ fn spec(rebuilt: &Rebuilt<'_>) -> Vec<(&'static str, Value)> {
         let flags = json!({"node-monitor-grace-period": rebuilt.grace.to_string()});
         control_plane.insert("kubeControllerManager".to_owned(), flags);
     }
-    if rebuilt.entries.iter().any(|entry| entry.first().kind == "GracefulShutdown") {
+    if has_shutdown(rebuilt) {
         let [total, critical] = SHUTDOWN_GRACE.map(|grace| grace.to_string());
         let kubelet = json!({"shutdownGracePeriod": total, "shutdownGracePeriodCriticalPods": critical});
         control_plane.insert("kubelet".to_owned(), kubelet);
@@ -184,6 +186,10 @@ const GRACE_DEFAULT: SimDuration = SimDuration::from_secs(50);
 /// How long a machine that shuts down waits for its pods, in all and for critical ones alone; pods that end sooner are not waited for. No
 /// record tells how the kubelets are configured.
 const SHUTDOWN_GRACE: [SimDuration; 2] = [SimDuration::from_secs(30), SimDuration::from_secs(10)];
+
+fn has_shutdown(rebuilt: &Rebuilt<'_>) -> bool {
+    rebuilt.entries.iter().any(|entry| entry.first().kind == "GracefulShutdown")
+}
 
 /// Pools of nodes that join, after a node that is there.
 fn node_pools(rebuilt: &Rebuilt<'_>) -> Vec<Value> {
@@ -242,7 +248,7 @@ fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Writ
     for (number, entry) in rebuilt.entries.iter().enumerate() {
         let at = not_before_t0(since(entry.begin_guess, rebuilt.t0));
         let fault = fault(entry, rebuilt.inventory, rebuilt.t0);
-        let bounded = bounded(entry, at, &fault, rebuilt.t0);
+        let bounded = bounded(entry, at, rebuilt.t0);
         let entry_value = json!({"at": at_text(at), "fault": fault});
         let comments = fault_comments(number + 1, entry, rebuilt);
         written.push(Written { at, comments, entry: entry_value, bounded });
@@ -275,7 +281,7 @@ fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Writ
 }
 
 /// What the evidence says of a fault's begin and length within bounds that hold more than a second.
-fn bounded(entry: &Entry, at: SimTime, fault: &Value, t0: Instant) -> Vec<(&'static str, BoundedTime)> {
+fn bounded(entry: &Entry, at: SimTime, t0: Instant) -> Vec<(&'static str, BoundedTime)> {
     let millis = |from: Instant, to: Instant| to.nanos_since(from).max(0) / 1_000_000;
     let what = format!("{} of {}", entry.first().kind, hits(entry));
     let time = |value: SimDuration, least: i64, most: i64| {
@@ -289,8 +295,7 @@ fn bounded(entry: &Entry, at: SimTime, fault: &Value, t0: Instant) -> Vec<(&'sta
     let begin =
         time(at.saturating_since(SimTime::ZERO), millis(t0, entry.begin.earliest), millis(t0, entry.begin.latest));
     times.extend(begin.map(|begin| ("at", begin)));
-    let length = fault["for"].as_str().and_then(|text| text.parse::<SimDuration>().ok());
-    if let Some((length, end)) = length.zip(entry.end) {
+    if let Some((length, end)) = lasts(entry, t0).zip(entry.end) {
         let least = millis(entry.begin.latest, end.earliest).max(1000);
         let length = time(length, least, millis(entry.begin.earliest, end.latest));
         times.extend(length.map(|length| ("fault.for", length)));
@@ -383,11 +388,8 @@ fn fault(entry: &Entry, inventory: &Inventory, t0: Instant) -> Value {
         Nodes::Selector(selector) => drop(fault.insert("nodes".to_owned(), json!({"selector": selector}))),
         Nodes::Names(names) => drop(fault.insert("nodes".to_owned(), json!({"names": names}))),
     }
-    let begin = entry.begin_guess.max(t0);
-    if let Some(end) = entry.end_guess {
-        let lasted = super::sources::duration(end.nanos_since(begin)).max(SimDuration::from_secs(1));
-        let lasted = SimDuration::from_millis(lasted.as_millis());
-        fault.insert("for".to_owned(), lasted.to_string().into());
+    if let Some(lasts) = lasts(entry, t0) {
+        fault.insert("for".to_owned(), lasts.to_string().into());
     }
     match &first.extra {
         Extra::None => {}
@@ -406,6 +408,12 @@ fn fault(entry: &Entry, inventory: &Inventory, t0: Instant) -> Value {
     }
     targets(&mut fault, &entry.faults, inventory);
     Value::Object(fault)
+}
+
+/// For how long a fault lasts from t=0 on, in whole milliseconds, if it has an end.
+fn lasts(entry: &Entry, t0: Instant) -> Option<SimDuration> {
+    let lasts = super::sources::duration(entry.end_guess?.nanos_since(entry.begin_guess.max(t0)));
+    Some(SimDuration::from_millis(lasts.max(SimDuration::from_secs(1)).as_millis()))
 }
 
 fn targets(fault: &mut Map<String, Value>, faults: &[Fault], inventory: &Inventory) {

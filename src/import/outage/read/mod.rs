@@ -56,18 +56,11 @@ pub(in crate::import::outage) fn add(path: &Path, clock: &ClockOptions, into: &m
         return controller_log::settle(clock, into);
     }
     let name = input.name.clone();
-    match fs::File::open(path) {
+    match walk::open(path, &shown(&path.to_string_lossy())) {
         Ok(file) => input.archive(&name, |input| archive::visit_file(file, &name, input)),
-        Err(error) => {
-            let path = shown(&path.to_string_lossy());
-            let message = match error.kind() {
-                io::ErrorKind::NotFound => format!("there is no file or directory `{path}`"),
-                _ => format!("cannot read `{path}`: {error}"),
-            };
-            let diagnostic = Diagnostic::error("evidence::unreadable", message);
-            input
-                .into
-                .problem(diagnostic.help("name a file, an archive, a directory, or `-` for standard input"), None);
+        Err(message) => {
+            let diagnostic = Diagnostic::error("evidence::unreadable", message).help(walk::NAME_ONE);
+            input.into.problem(diagnostic, None);
         }
     }
     controller_log::settle(clock, into);

@@ -13,6 +13,9 @@ pub(crate) struct Incident {
 /// The line that saves the cluster at t=0, as one that could be saved by hand.
 pub(crate) const SNAPSHOT: &str = "get nodes,pods,deployments,replicasets,statefulsets,daemonsets -A -o yaml";
 
+/// The image of all pods but those of the agent. It has no tag, so that it is pulled for each pod.
+pub(crate) const PULLED_IMAGE: &str = "nginx";
+
 /// Seconds between the begins of two faults, at least: so long that the cluster is calm again.
 const APART_S: u64 = 900;
 
@@ -29,6 +32,9 @@ pub(crate) fn incident(seed: u64) -> Incident {
         at = 150 + number * APART_S + dice.between(0, 60);
         let fault = fault(&mut dice, nodes, zones);
         let _ = writeln!(timeline, "  - {{at: {at}s, fault: {{{fault}}}}}");
+        if fault.starts_with("kind: ImagePullFailure") {
+            let _ = writeln!(timeline, "  - {{at: {}s, kubectl: 'rollout restart deployment/app0'}}", at + 5);
+        }
     }
     let end = at + APART_S;
     if dice.percent(50) {
@@ -62,7 +68,7 @@ fn apps(dice: &mut Dice, nodes: u64) -> String {
             text,
             "---\napiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: app{number}, namespace: default}}\nspec:\n  replicas: {}\n  \
              {}selector: {{matchLabels: {{app: app{number}}}}}\n  template:\n    metadata: {{labels: {{app: app{number}}}}}\n    spec:\n      \
-             tolerations: [{}]\n      containers: [{{name: main, image: nginx, resources: {{requests: {{cpu: 100m, memory: 64Mi}}}}}}]\n",
+             tolerations: [{}]\n      containers: [{{name: main, image: {PULLED_IMAGE}, resources: {{requests: {{cpu: 100m, memory: 64Mi}}}}}}]\n",
             dice.between(1, nodes * 2),
             if kind == "StatefulSet" { format!("serviceName: app{number}\n  ") } else { String::new() },
             tolerations.join(", ")
@@ -100,7 +106,10 @@ const KINDS: [&str; 16] = [
 
 fn fault(dice: &mut Dice, nodes: u64, zones: &[&str]) -> String {
     if dice.percent(25) {
-        let kind = dice.pick(&["PodKill", "PodKill", "ContainerCrash", "OOMKill", "ControlPlaneOutage"]);
+        let kind = dice.pick(&["PodKill", "ContainerCrash", "OOMKill", "ControlPlaneOutage", "ImagePullFailure"]);
+        if kind == "ImagePullFailure" {
+            return format!("kind: ImagePullFailure, images: [{PULLED_IMAGE}], for: {}s", dice.between(60, 400));
+        }
         if kind == "ControlPlaneOutage" {
             let component = dice.pick(&["kube-controller-manager", "kube-apiserver"]);
             return format!("kind: ControlPlaneOutage, components: [{component}], for: {}s", dice.between(30, 120));

@@ -20,7 +20,7 @@ use kubesquall::{Observations, Report, Scenario, SimDuration, WriteOptions};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::outage_incident::{Incident, incident};
+use super::outage_incident::{Incident, PULLED_IMAGE, incident};
 use super::random::seeds;
 
 /// As many as one waits for; `OUTAGE_SEEDS=0..300` plays more.
@@ -72,11 +72,19 @@ impl Played {
         }
     }
 
+    /// Whether it is what a rebuilt fault hits. Images fail everywhere, and may be seen to fail on the one node that pulled.
+    fn is_of(&self, object: &str) -> bool {
+        let is_everywhere = self.kind == "ImagePullFailure";
+        object == self.object || is_everywhere && object.starts_with(&format!("{} on ", self.object))
+    }
+
     /// Whether such a record has a trace of it.
     fn is_in(&self, given: Given) -> bool {
         match self.kind.as_str() {
             // Pods that die leave no Event that tells it from what their owners do, nor a sample.
             "PodKill" => matches!(given, Given::Audit | Given::All),
+            // Kubelets tell why a pull failed in Events alone.
+            "ImagePullFailure" => matches!(given, Given::Events | Given::All),
             "NetworkUnavailable" => given != Given::Events,
             "MemoryPressure" | "DiskPressure" | "PIDPressure" => true,
             _ => match (given, self.not_ready_s) {
@@ -188,6 +196,7 @@ fn played(run: &Path) -> Vec<Played> {
     let rows = table.records().map(|row| {
         let row = row.expect("a row");
         let [kind, object, began, ended, not_ready, ready] = places.map(|place| row[place].to_owned());
+        let object = if kind == "ImagePullFailure" { format!("image {PULLED_IMAGE}") } else { object };
         Played {
             kind,
             object,
@@ -197,7 +206,12 @@ fn played(run: &Path) -> Vec<Played> {
             ready_s: ready.parse().ok(),
         }
     });
-    rows.collect()
+    let mut rows: Vec<Played> = rows.collect();
+    // A row for each node that could not pull.
+    rows.dedup_by(|row, first| {
+        row.kind == "ImagePullFailure" && (&row.kind, row.began_s) == (&first.kind, first.began_s)
+    });
+    rows
 }
 
 /// The cluster at t=0, as the first line of the transcript printed it.
@@ -274,7 +288,7 @@ fn compare(played: &[Played], mut others: Vec<Told>, given: Given, score: &mut S
         let nearest = others
             .iter()
             .enumerate()
-            .filter(|(_, told)| told.object == fault.object)
+            .filter(|(_, told)| fault.is_of(&told.object))
             // A fault ends before the next one of the same machine begins.
             .filter(|(_, told)| {
                 // Late heartbeats are missed now and then, as long as it lasts.
@@ -327,9 +341,26 @@ fn compare(played: &[Played], mut others: Vec<Told>, given: Given, score: &mut S
         }
     }
     for told in others {
+        if is_consequence(&told, played) {
+            score.machines.add(true);
+            score.kinds.add(true);
+            score.named_first.add(false);
+            continue;
+        }
         score.machines.add(false);
         score.wrong.push(format!("nothing was there: {told:?}"));
     }
+}
+
+/// Whether a process that began anew did so as the API server was away, and the importer says that it may have been that.
+fn is_consequence(told: &Told, played: &[Played]) -> bool {
+    let other = format!("{} of ", told.kinds[0]);
+    let processes = told.kinds.iter().filter_map(|kind| kind.strip_prefix(&other));
+    let objects: Vec<String> = processes.map(|process| format!("process/{process}")).collect();
+    played.iter().any(|fault| {
+        objects.contains(&fault.object)
+            && fault.ended_s.zip(told.end).is_some_and(|(ended, (_, latest))| (0.0..60.0).contains(&(latest - ended)))
+    })
 }
 
 /// Plays what was rebuilt, and holds it against what was seen.

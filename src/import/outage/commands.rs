@@ -3,6 +3,7 @@
 mod from_events;
 mod from_pods;
 mod from_requests;
+mod scaled_away;
 #[cfg(test)]
 mod tests;
 
@@ -58,9 +59,10 @@ impl Commands {
 /// Looks for what operators did that faults do not explain already.
 pub(super) fn find(timeline: &Timeline<'_>, found: &Found) -> Commands {
     let mut commands = Commands::default();
-    from_requests::find(timeline, &mut commands);
+    from_requests::find(timeline, found, &mut commands);
     from_events::find(timeline, found, &mut commands);
     from_pods::find(timeline, found, &mut commands);
+    scaled_away::find(timeline, found, &mut commands);
     commands.commands.sort_by(|a, b| (a.when, &a.reason).cmp(&(b.when, &b.reason)));
     commands
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::commands::{Action, Command};
 use super::facts::since;
-use super::faults::{Entry, Extra, Fault, Hit, Nodes};
+use super::faults::{Entry, Extra, Fault, Hit, LateRenewal, Nodes};
 use super::inventory::{Inventory, pool_of};
 use super::rebuilt::Rebuilt;
 use super::words::words;
@@ -20,6 +20,8 @@ const EVIDENCE_MAX: usize = 4;
 const LISTED_MAX: usize = 20;
 /// The width of comments.
 const WIDTH: usize = 130;
+/// The next renewal is late if a fault that slows heartbeats begins before it, however soon it ends; no other falls into so short a time.
+const ONE_RENEWAL: SimDuration = SimDuration::from_millis(100);
 /// What follows the last thing that was seen.
 const TAIL: SimDuration = SimDuration::from_secs(60);
 
@@ -246,8 +248,13 @@ struct Written {
 fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Written> {
     let mut written: Vec<Written> = Vec::new();
     for (number, entry) in rebuilt.entries.iter().enumerate() {
-        let at = not_before_t0(since(entry.begin_guess, rebuilt.t0));
         let fault = fault(entry, rebuilt.inventory, rebuilt.t0);
+        if let Extra::Late(late) = &entry.first().extra {
+            let comments = fault_comments(number + 1, entry, rebuilt);
+            written.extend(late_renewals(late, &fault, comments, rebuilt.t0));
+            continue;
+        }
+        let at = not_before_t0(since(entry.begin_guess, rebuilt.t0));
         let bounded = bounded(entry, at, rebuilt.t0);
         let entry_value = json!({"at": at_text(at), "fault": fault});
         let comments = fault_comments(number + 1, entry, rebuilt);
@@ -277,6 +284,24 @@ fn entries(rebuilt: &Rebuilt<'_>, files: &mut Vec<(String, String)>) -> Vec<Writ
         written.push(Written { at, comments, entry: Value::Object(value), bounded: Vec::new() });
     }
     written.sort_by_key(|written| written.at);
+    written
+}
+
+/// An entry for each renewal that was late: the play has the silences that were seen, at their times.
+fn late_renewals(late: &[LateRenewal], fault: &Value, mut comments: Vec<String>, t0: Instant) -> Vec<Written> {
+    comments.push(format!(
+        "One entry for each of {}",
+        counted(late.len(), "renewal that was late", "renewals that were late")
+    ));
+    let mut written = Vec::new();
+    for renewal in late {
+        let at = not_before_t0(since(renewal.after, t0));
+        let mut fault = fault.clone();
+        fault["delay"] = SimDuration::from_millis(renewal.by.as_millis()).to_string().into();
+        fault["for"] = ONE_RENEWAL.to_string().into();
+        let entry = json!({"at": at_text(at), "fault": fault});
+        written.push(Written { at, comments: std::mem::take(&mut comments), entry, bounded: Vec::new() });
+    }
     written
 }
 
@@ -401,10 +426,8 @@ fn fault(entry: &Entry, inventory: &Inventory, t0: Instant) -> Value {
             fault.insert("notice".to_owned(), SimDuration::from_millis(notice.as_millis()).to_string().into());
             fault.insert("drain".to_owned(), (*drain).into());
         }
-        Extra::DelayUpTo(delay) => {
-            let delay = SimDuration::from_millis(delay.as_millis());
-            fault.insert("delay".to_owned(), json!({"uniform": {"min": "0s", "max": delay.to_string()}}));
-        }
+        // Each renewal is an entry.
+        Extra::Late(_) => {}
     }
     targets(&mut fault, &entry.faults, inventory);
     Value::Object(fault)
@@ -440,18 +463,7 @@ fn targets(fault: &mut Map<String, Value>, faults: &[Fault], inventory: &Invento
                 .collect();
             let mut pods = json!({"namespace": first.namespace});
             // Pods that were made meanwhile have other names in a play: as many of their owner's are hit.
-            let selector = names
-                .iter()
-                .all(|pod| !inventory.pods.contains_key(pod))
-                .then(|| inventory.owner_of(*first))
-                .flatten()
-                .and_then(|owner| {
-                    let deployment = inventory.deployment_of(first.namespace, owner.1);
-                    let of_deployment = deployment.and_then(|name| {
-                        inventory.selector(first.namespace, (crate::arena::Symbol::new("Deployment"), name))
-                    });
-                    of_deployment.or_else(|| inventory.selector(first.namespace, owner))
-                });
+            let selector = inventory.selector_in_play(*first);
             match selector {
                 Some(selector) => {
                     pods["selector"] = selector.into();

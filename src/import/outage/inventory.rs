@@ -168,6 +168,17 @@ impl Inventory {
         self.pods.contains_key(&pod) || self.owner_of(pod).is_some()
     }
 
+    /// The selector by which a play finds pods like this one, if this has another name there: one that its owner made meanwhile.
+    pub(super) fn selector_in_play(&self, pod: PodName) -> Option<&str> {
+        let (kind, name) = self.owner_of(pod)?;
+        if self.pods.contains_key(&pod) || kind.as_str() == "StatefulSet" {
+            return None;
+        }
+        let deployment = self.deployment_of(pod.namespace, name);
+        let of_deployment = deployment.and_then(|name| self.selector(pod.namespace, (Symbol::new("Deployment"), name)));
+        of_deployment.or_else(|| self.selector(pod.namespace, (kind, name)))
+    }
+
     /// The Deployment of a ReplicaSet, by what the file says or by the name.
     pub(super) fn deployment_of(&self, namespace: Symbol, replica_set: Symbol) -> Option<Symbol> {
         if let Some(known) = self.deployments.get(&(namespace, replica_set)) {

@@ -49,14 +49,14 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
         if is_lost || is_asked || replacement.is_none() {
             continue;
         }
-        let action = if timeline.inventory.pods.contains_key(&pod) {
-            let line = format!("delete pod {}{} --wait=false", quoted(pod.name.as_str()), in_namespace(pod.namespace));
-            Action::Kubectl(line)
-        } else {
+        let action = match timeline.inventory.selector_in_play(pod) {
             // Its name will be another one.
-            let workload = deployment.map_or((kind, name), |deployment| (Symbol::new("Deployment"), deployment));
-            let Some(selector) = timeline.inventory.selector(pod.namespace, workload) else { continue };
-            Action::KillPods { namespace: pod.namespace, selector: selector.to_owned(), count: 1 }
+            Some(selector) => Action::KillPods { namespace: pod.namespace, selector: selector.to_owned(), count: 1 },
+            None => {
+                let line =
+                    format!("delete pod {}{} --wait=false", quoted(pod.name.as_str()), in_namespace(pod.namespace));
+                Action::Kubectl(line)
+            }
         };
         let is_alike = |other: &&mut Command| other.when == when && is_of_same(&other.action, &action);
         if let Some(other) = deleted.iter_mut().find(is_alike)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::faults::Confidence;
+use super::super::faults::{Confidence, Extra, Found};
 use super::super::timeline::Timeline;
 use super::{Action, Command, Commands, drain, in_namespace, quoted};
 use crate::arena::Symbol;
@@ -49,7 +49,7 @@ pub(in crate::import::outage) fn is_operators(request: &Request) -> bool {
     !is_autoscaler && (is_person || (is_tool && !is_of_system))
 }
 
-pub(super) fn find(timeline: &Timeline<'_>, commands: &mut Commands) {
+pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Commands) {
     let requests: Vec<(usize, Bounds, &Request)> = timeline
         .seen
         .iter()
@@ -61,7 +61,7 @@ pub(super) fn find(timeline: &Timeline<'_>, commands: &mut Commands) {
             _ => None,
         })
         .collect();
-    let drains = drains(&requests, timeline, commands);
+    let drains = drains(&requests, timeline, found, commands);
     let mut deletions: Vec<Deletion> = Vec::new();
     for (index, when, request) in requests {
         if drains.contains(&index) || request.code >= 400 {
@@ -107,7 +107,12 @@ fn unplayed(request: &Request, when: Bounds) -> String {
 }
 
 /// Evictions by operators, as drains of the nodes; gives what belongs to them.
-fn drains(requests: &[(usize, Bounds, &Request)], timeline: &Timeline<'_>, commands: &mut Commands) -> BTreeSet<usize> {
+fn drains(
+    requests: &[(usize, Bounds, &Request)],
+    timeline: &Timeline<'_>,
+    found: &Found,
+    commands: &mut Commands,
+) -> BTreeSet<usize> {
     struct Drain {
         when: Bounds,
         last: Bounds,
@@ -144,6 +149,10 @@ fn drains(requests: &[(usize, Bounds, &Request)], timeline: &Timeline<'_>, comma
                 drain_of.when = *when;
             }
             taken.extend(drain_of.evidence.iter().copied());
+            if is_of_notice(node, drain_of.when, found) {
+                commands.explained.extend(drain_of.evidence);
+                continue;
+            }
             commands.push(Command {
                 when: drain_of.when,
                 action: Action::Kubectl(drain(node)),
@@ -155,6 +164,16 @@ fn drains(requests: &[(usize, Bounds, &Request)], timeline: &Timeline<'_>, comma
         }
     }
     taken
+}
+
+/// Whether it is what follows from the notice of an interruption: the fault drains its node itself.
+fn is_of_notice(node: Symbol, when: Bounds, found: &Found) -> bool {
+    found.of_node(node).any(|fault| match fault.extra {
+        Extra::Notice { notice, drain: true } => {
+            when.latest.later(ONE_DRAIN) >= fault.begin.earliest && when.earliest <= fault.begin.latest.later(notice)
+        }
+        _ => false,
+    })
 }
 
 fn body(request: &Request) -> Option<Value> {

@@ -186,3 +186,19 @@ fn a_pod_that_went_and_was_replaced_was_deleted_by_somebody() {
     let said: Vec<String> = lines(&mut bench).into_iter().map(|(line, _)| line).collect();
     assert_eq!(said, ["delete pod web-1-aaaaa -n shop --wait=false", "kill 1 of app=web in shop"]);
 }
+
+#[test]
+fn pods_that_were_scaled_away_are_the_cheapest_in_a_play() {
+    let went = |name: &str| What::PodDeletion { pod: pod(name), by: DeletedBy::Workload, node: Some(sym("w-1")) };
+    let mut bench = Bench::of(RecordKind::Audit);
+    bench.see_at(10.0, request("ann", "kubectl", "patch", "deployments/scale", "web", r#"{"spec":{"replicas":1}}"#));
+    bench.see(10.2, went("web-1-aaaaa")).see(900.0, went("web-1-bbbbb"));
+    let said: Vec<String> = lines(&mut bench).into_iter().map(|(line, _)| line).collect();
+    assert_eq!(
+        said,
+        [
+            "annotate pod web-1-aaaaa controller.kubernetes.io/pod-deletion-cost=-1 -n shop",
+            "scale deployment web --replicas=1 -n shop"
+        ]
+    );
+}

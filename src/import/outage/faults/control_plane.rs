@@ -10,7 +10,10 @@ use crate::import::outage::timeline::Timeline;
 use crate::units::{SimDuration, counted};
 
 /// The processes that faults can stop.
-const PROCESSES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+const PROCESSES: [&str; 3] = [API_SERVER, "kube-controller-manager", "kube-scheduler"];
+const API_SERVER: &str = "kube-apiserver";
+/// Another process than the one that began anew was away.
+const API_SERVER_AWAY: &str = "ControlPlaneOutage of kube-apiserver";
 /// A controller manager that begins anew registers all nodes within so long.
 const REGISTRATION: SimDuration = SimDuration::from_secs(15);
 /// A node that is younger is registered for the first time.
@@ -149,7 +152,8 @@ fn outage(process: &'static str, start: Start, timeline: &Timeline<'_>, found: &
         extra: Extra::None,
         confidence: start.confidence,
         reason: start.reason,
-        alternatives: vec![],
+        // Its leader gives up, and begins anew, where the API server is away for longer than its lease lasts.
+        alternatives: if process == API_SERVER { vec![] } else { vec![API_SERVER_AWAY] },
         evidence,
     });
 }

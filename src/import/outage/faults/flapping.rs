@@ -1,8 +1,9 @@
 //! Nodes that come and go: heartbeats that get through late.
 
-use super::{Confidence, Detection, Extra, Fault, Found, Hit};
+use super::{Confidence, Detection, Extra, Fault, Found, Hit, LateRenewal};
 use crate::arena::Symbol;
 use crate::evidence::Bounds;
+use crate::import::outage::sources::duration;
 use crate::units::{SimDuration, counted};
 
 /// Silences that are longer are ones of their own.
@@ -11,6 +12,14 @@ const SHORT: SimDuration = SimDuration::from_secs(60);
 const APART: SimDuration = SimDuration::from_secs(600);
 /// So many make a node that flaps.
 const TIMES_MIN: usize = 3;
+/// A renewal begins so long after a time of which nothing else is known, on average: half a period.
+const NEXT_RENEWAL: SimDuration = SimDuration::from_secs(5);
+/// A renewal that is late by half a second more than the grace, less a period and with a pass of the controller, is always missed.
+const MISSED: SimDuration = SimDuration::from_millis(500);
+/// Between renewals.
+const PERIOD: SimDuration = SimDuration::from_secs(10);
+/// Between passes of the node lifecycle controller.
+const PASS: SimDuration = SimDuration::from_secs(5);
 
 /// Makes one fault of many short silences of a node.
 pub(super) fn find(node: Symbol, detection: Detection, found: &mut Found) {
@@ -41,11 +50,7 @@ pub(super) fn find(node: Symbol, detection: Detection, found: &mut Found) {
     for run in runs {
         let silences: Vec<&Fault> = run.iter().map(|&at| &found.faults[at]).collect();
         let (first, last) = (silences[0], silences[silences.len() - 1]);
-        let longest = silences
-            .iter()
-            .filter_map(|fault| Some(fault.end?.latest.nanos_since(fault.begin.middle())))
-            .max()
-            .map_or(SHORT, crate::import::outage::sources::duration);
+        let late: Vec<LateRenewal> = silences.iter().filter_map(|silence| late(silence, detection.grace)).collect();
         let begin = Bounds { earliest: first.begin.earliest, latest: first.begin.latest };
         let fault = Fault {
             kind: "SlowHeartbeats",
@@ -54,7 +59,7 @@ pub(super) fn find(node: Symbol, detection: Detection, found: &mut Found) {
             begin_guess: None,
             end: last.end,
             end_guess: None,
-            extra: Extra::DelayUpTo(longest.max(detection.grace)),
+            extra: Extra::Late(late),
             confidence: Confidence::Guess,
             reason: format!("it fell silent {}, each time for a short while", counted(run.len(), "time", "times")),
             alternatives: vec!["Partition", "KubeletStop"],
@@ -65,4 +70,13 @@ pub(super) fn find(node: Symbol, detection: Detection, found: &mut Found) {
     if !taken.is_empty() {
         found.remove(taken);
     }
+}
+
+/// The renewal whose lateness was a silence that was noticed.
+fn late(silence: &Fault, grace: SimDuration) -> Option<LateRenewal> {
+    let after = silence.begin_guess.unwrap_or(silence.begin.middle());
+    let heard = silence.end_guess.or(silence.end.map(Bounds::middle))?;
+    let noticed = grace + PASS + MISSED - PERIOD;
+    let by = duration(heard.nanos_since(after.later(NEXT_RENEWAL))).max(noticed);
+    Some(LateRenewal { after, by })
 }

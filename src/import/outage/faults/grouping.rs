@@ -56,7 +56,7 @@ pub(in crate::import::outage) fn group(faults: Vec<Fault>, inventory: &Inventory
     let mut open: BTreeMap<(&'static str, u8), Vec<usize>> = BTreeMap::new();
     for fault in faults {
         let places = open.entry((fault.kind, shape(&fault.hit))).or_default();
-        let place = places.iter().copied().find(|&at| groups[at].takes(&fault));
+        let place = places.iter().copied().find(|&at| groups[at].takes(&fault, inventory));
         match place {
             Some(at) => groups[at].add(fault),
             None => {
@@ -96,11 +96,14 @@ impl Group {
         Self { begin: fault.begin, end: fault.end, faults: vec![fault] }
     }
 
-    fn takes(&self, fault: &Fault) -> bool {
+    fn takes(&self, fault: &Fault, inventory: &Inventory) -> bool {
         let first = &self.faults[0];
         let is_one_target = match (&first.hit, &fault.hit) {
             (Hit::Node(_), Hit::Node(_)) => self.faults.iter().all(|known| known.hit != fault.hit),
-            (Hit::Pod(one), Hit::Pod(other)) => one.namespace == other.namespace,
+            (Hit::Pod(one), Hit::Pod(other)) => {
+                one.namespace == other.namespace
+                    && inventory.selector_in_play(*one) == inventory.selector_in_play(*other)
+            }
             (Hit::Image { node: None, .. }, Hit::Image { node: None, .. }) => true,
             _ => false,
         };

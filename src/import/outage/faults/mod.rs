@@ -69,8 +69,16 @@ pub(super) enum Extra {
         notice: SimDuration,
         drain: bool,
     },
-    /// By how much heartbeats are late, at most.
-    DelayUpTo(SimDuration),
+    /// The renewals that were late, by time.
+    Late(Vec<LateRenewal>),
+}
+
+/// A renewal of a node's lease that got through late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LateRenewal {
+    /// The one before had got through, and this one had not begun.
+    pub(super) after: Instant,
+    pub(super) by: SimDuration,
 }
 
 /// One fault of one machine, pod or process.

@@ -302,7 +302,7 @@ pub enum What {
     PodSeen { pod: PodName, node: Symbol, owner: Option<(Symbol, Symbol)>, is_ready: bool },
     /// A container of a pod ended.
     ContainerEnded { pod: PodName, container: Symbol, by: EndedBy },
-    /// A container of a pod was started.
+    /// A container of a pod was started; its name is empty if the record does not say which.
     ContainerStarted { pod: PodName, container: Symbol },
     /// An image could not be pulled.
     ImagePullFailed { pod: PodName, node: Option<Symbol>, image: Symbol },

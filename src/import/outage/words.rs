@@ -72,6 +72,7 @@ fn of_pod(what: &What) -> String {
             EndedBy::Completed => format!("had container {container} end"),
             EndedBy::Unknown => format!("lost container {container}"),
         },
+        What::ContainerStarted { container, .. } if container.is_empty() => "had a container start".to_owned(),
         What::ContainerStarted { container, .. } => format!("had container {container} start"),
         What::ImagePullFailed { image, .. } => format!("could not pull {image}"),
         _ => return String::new(),

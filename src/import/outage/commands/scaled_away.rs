@@ -69,7 +69,8 @@ fn went(pod: PodName, scaled: Bounds, timeline: &Timeline<'_>, found: &Found) ->
     let (index, seen) = timeline.of_pod(pod).find(|(_, seen)| {
         matches!(seen.what, What::PodDeletion { .. } | What::PodGone { .. } | What::PodFinished { .. })
     })?;
-    let is_soon = seen.when.latest >= scaled.earliest && seen.when.earliest <= scaled.latest.later(SOON);
+    // What tells of the change may be what followed from it.
+    let is_soon = seen.when.latest.later(BEFORE) >= scaled.earliest && seen.when.earliest <= scaled.latest.later(SOON);
     let is_lost = timeline
         .node_of(pod, seen.when.earliest)
         .is_some_and(|node| found.of_node(node).any(|fault| fault.covers(seen.when, SimDuration::ZERO)));

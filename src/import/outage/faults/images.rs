@@ -1,10 +1,12 @@
 //! Images that could not be pulled.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Confidence, Extra, Fault, Found, Hit};
 use crate::arena::Symbol;
-use crate::evidence::{Bounds, PodName, What};
+use crate::evidence::{Bounds, Instant, PodName, What};
+use crate::import::outage::sources::Seen;
 use crate::import::outage::timeline::Timeline;
 use crate::units::SimDuration;
 
@@ -16,6 +18,8 @@ const PULL: SimDuration = SimDuration::from_secs(30);
 struct Trouble {
     first: Bounds,
     last: Bounds,
+    /// A pull failed then, or later.
+    failed: Instant,
     nodes: Vec<Option<Symbol>>,
     pods: Vec<PodName>,
     evidence: Vec<usize>,
@@ -24,16 +28,21 @@ struct Trouble {
 /// Looks for them.
 pub(super) fn find(timeline: &Timeline<'_>, found: &mut Found) {
     let mut troubles: BTreeMap<Symbol, Vec<Trouble>> = BTreeMap::new();
-    for (index, seen) in timeline.seen.iter().enumerate() {
+    // By when they had failed for sure: a pull that is waited for had failed some time before.
+    let mut failed: Vec<(usize, &Seen)> = timeline.seen.iter().enumerate().collect();
+    failed.retain(|(_, seen)| matches!(seen.what, What::ImagePullFailed { .. }));
+    failed.sort_by_key(|(_, seen)| (seen.when.latest, Reverse(seen.when.earliest)));
+    for (index, seen) in failed {
         let What::ImagePullFailed { pod, node, image } = &seen.what else { continue };
         let node = node.or_else(|| timeline.node_of(*pod, seen.when.latest));
         let of_image = troubles.entry(*image).or_default();
         if of_image.last().is_none_or(|last| last.last.latest.later(APART) < seen.when.earliest) {
-            let (first, last) = (seen.when, seen.when);
-            of_image.push(Trouble { first, last, nodes: vec![], pods: vec![], evidence: vec![] });
+            let (first, last, failed) = (seen.when, seen.when, seen.when.earliest);
+            of_image.push(Trouble { first, last, failed, nodes: vec![], pods: vec![], evidence: vec![] });
         }
         let trouble = of_image.last_mut().expect("one was pushed");
         trouble.last = seen.when;
+        trouble.failed = trouble.failed.max(seen.when.earliest);
         trouble.nodes.push(node);
         trouble.pods.push(*pod);
         trouble.evidence.push(index);
@@ -42,9 +51,17 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &mut Found) {
         for mut trouble in troubles {
             trouble.nodes.sort_unstable();
             trouble.nodes.dedup();
-            let node = match trouble.nodes[..] {
-                [Some(only)] if timeline.inventory.nodes.contains_key(&only) => Some(only),
-                _ => None,
+            // Where others could pull meanwhile it is the trouble of the one node.
+            let (node, confidence, reason) = match trouble.nodes[..] {
+                [Some(only)]
+                    if timeline.inventory.nodes.contains_key(&only) && works_elsewhere(&trouble, only, timeline) =>
+                {
+                    (Some(only), Confidence::Likely, "pulls of the image failed on this node, and worked on others")
+                }
+                [_] => {
+                    (None, Confidence::Likely, "pulls of the image failed, and none is known to have worked meanwhile")
+                }
+                _ => (None, Confidence::Certain, "pulls of the image failed on several nodes"),
             };
             let end = pulled(&trouble, timeline);
             found.push(Fault {
@@ -55,8 +72,8 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &mut Found) {
                 end,
                 end_guess: None,
                 extra: Extra::None,
-                confidence: if node.is_some() { Confidence::Likely } else { Confidence::Certain },
-                reason: "pulls of the image failed".to_owned(),
+                confidence,
+                reason: reason.to_owned(),
                 alternatives: vec![],
                 evidence: trouble.evidence,
             });
@@ -64,12 +81,26 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &mut Found) {
     }
 }
 
+/// Whether a container of the same workload was started on another node meanwhile.
+fn works_elsewhere(trouble: &Trouble, node: Symbol, timeline: &Timeline<'_>) -> bool {
+    let workload = |pod: PodName| timeline.inventory.owner_of(pod).map(|owner| (pod.namespace, owner));
+    let workloads: Vec<_> = trouble.pods.iter().filter_map(|pod| workload(*pod)).collect();
+    let is_meanwhile = |seen: &Seen| seen.when.earliest > trouble.first.latest && seen.when.latest < trouble.failed;
+    timeline.pods().filter(|pod| workload(*pod).is_some_and(|of| workloads.contains(&of))).any(|pod| {
+        timeline.of_pod(pod).any(|(_, seen)| {
+            matches!(seen.what, What::ContainerStarted { .. })
+                && is_meanwhile(seen)
+                && timeline.node_of(pod, seen.when.latest).is_some_and(|other| other != node)
+        })
+    })
+}
+
 /// When the image could be pulled again: between the last failure and the first start of a container that had waited for it.
 fn pulled(trouble: &Trouble, timeline: &Timeline<'_>) -> Option<Bounds> {
     let starts = trouble.pods.iter().flat_map(|pod| timeline.of_pod(*pod)).filter(|(_, seen)| {
         matches!(seen.what, What::ContainerStarted { .. } | What::PodReady { is_ready: true, .. })
-            && seen.when.latest >= trouble.last.latest
+            && seen.when.latest >= trouble.failed
     });
     let first = starts.map(|(_, seen)| seen.when.latest).min()?;
-    Some(Bounds { earliest: trouble.last.earliest, latest: first })
+    Some(Bounds { earliest: trouble.failed, latest: first })
 }

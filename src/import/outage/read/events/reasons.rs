@@ -216,7 +216,7 @@ fn of_pod(event: &Event, pod: PodName) -> Option<Said> {
         "ScaleDown" if message.starts_with("deleting pod") => deletion(DeletedBy::Eviction, None),
         "Killing" => killing(event, pod),
         "Started" => {
-            let container = container(event)?;
+            let container = container(event).unwrap_or_default();
             Some(at_once(What::ContainerStarted { pod, container }))
         }
         "BackOff" | "Failed" | "ErrImageNeverPull" => image_or_crash(event, pod),
@@ -232,6 +232,9 @@ fn of_pod(event: &Event, pod: PodName) -> Option<Said> {
         _ => None,
     }
 }
+
+/// The longest that a kubelet waits until it pulls again.
+const PULL_BACK_OFF_MAX: SimDuration = SimDuration::from_secs(300);
 
 fn is_rejection(reason: &str) -> bool {
     REJECTIONS.contains(&reason) || (reason.starts_with("OutOf") && reason != "OutOfDisk")
@@ -255,7 +258,10 @@ fn image_or_crash(event: &Event, pod: PodName) -> Option<Said> {
     let pulls = ["Failed to pull image \"", "Back-off pulling image \"", "Container image \""];
     if let Some(rest) = pulls.iter().find_map(|begin| message.strip_prefix(begin)) {
         let image = Symbol::new(cut(rest.split('"').next().unwrap_or(rest)));
-        return Some(at_once(What::ImagePullFailed { pod, node: event.host(), image }));
+        let failed = at_once(What::ImagePullFailed { pod, node: event.host(), image });
+        // While it is waited, nothing is pulled: that failed before.
+        let waits = message.starts_with("Back-off");
+        return Some(if waits { failed.up_to_before(PULL_BACK_OFF_MAX) } else { failed });
     }
     if !message.starts_with("Back-off restarting failed container") {
         return None;

@@ -124,7 +124,11 @@ fn events_of_pods_say_what_came_about() {
     let refused = What::PodFinished { pod, is_success: false, reason: Symbol::new("OutOfcpu") };
     check("Pod/web-1 kubelet OutOfcpu: Node didn't have enough resource: cpu", refused);
     check("Pod/web-1 kubelet Failed: Failed to pull image \"nginx:x\": not found", image.clone());
-    check("Pod/web-1 kubelet BackOff: Back-off pulling image \"nginx:x\"", image);
+    // A pull that is waited for had failed before.
+    let waits = read(&event("Pod", "web-1", "kubelet", "BackOff", "Back-off pulling image \"nginx:x\"").to_string());
+    let before = Bounds { earliest: at("2026-03-01T14:00:50Z"), latest: second("2026-03-01T14:05:50Z").latest };
+    assert_eq!(seen(&waits), [(before, image)]);
+    check("Pod/web-1 kubelet Started: Container started", What::ContainerStarted { pod, container: Symbol::default() });
     check("Pod/web-1 kubelet Started: Started container web", What::ContainerStarted { pod, container });
     let restarted = What::ContainerEnded { pod, container, by: EndedBy::Unknown };
     check("Pod/web-1 kubelet Killing: Container web failed liveness probe, will be restarted", restarted);

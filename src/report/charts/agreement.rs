@@ -42,7 +42,12 @@ fn draw(tables: &Tables) -> Option<String> {
     let kinds = found["kinds"].as_array()?.iter().filter(|kind| !kind["score"].is_null());
     let lanes: Vec<Lane> = kinds.map(|kind| lane(table, kind, &plot)).collect();
     let score = match found["score"].as_f64() {
-        Some(score) => format!("in {} of what the evidence tells of", percent(score)),
+        Some(score) => match found["near_score"].as_f64() {
+            Some(near) => {
+                format!("in {}, within a minute in {}, of what the evidence tells of", percent(score), percent(near))
+            }
+            None => format!("in {} of what the evidence tells of", percent(score)),
+        },
         None => "in nothing that can be told".to_owned(),
     };
     style::canvas((WIDTH, TOP + lanes.len() as u32 * LANE + 30), &tables.caption, |area| {

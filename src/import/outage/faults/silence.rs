@@ -94,6 +94,8 @@ struct Traces {
     shut_down: Vec<usize>,
     /// A pod that was there before ended well once the node was back: its containers had gone on.
     survived: Option<usize>,
+    /// A pod that was there before had failed once the node was back.
+    failed: Option<usize>,
 }
 
 impl Silence<'_> {
@@ -134,7 +136,8 @@ impl Silence<'_> {
             begin = begin.and(when).unwrap_or(begin);
         }
         evidence.extend(traces.shut_down.first());
-        evidence.extend([traces.rebooted, traces.kubelet_started, traces.gone, traces.survived].into_iter().flatten());
+        let single = [traces.rebooted, traces.kubelet_started, traces.gone, traces.survived, traces.failed];
+        evidence.extend(single.into_iter().flatten());
         if let Some(gone) = traces.gone {
             // Whoever finds the machine gone removes its Node.
             let from = self.timeline.seen[gone].when.earliest.earlier(SLACK);
@@ -279,14 +282,15 @@ impl Silence<'_> {
                     {
                         traces.shut_down.push(index);
                     }
-                    What::PodFinished { is_success: true, .. }
+                    What::PodFinished { is_success, .. }
                         if back.is_some_and(|back| {
                             seen.when.earliest >= detected.latest.max(back.earliest.earlier(TRACES_BEFORE))
                                 && seen.when.earliest <= back.latest
                         }) && self.is_older(*pod, begin)
                             && self.was_deleted_before_return(*pod) =>
                     {
-                        traces.survived = traces.survived.or(Some(index));
+                        let trace = if *is_success { &mut traces.survived } else { &mut traces.failed };
+                        *trace = trace.or(Some(index));
                     }
                     What::ContainerStarted { .. }
                     | What::ContainerEnded { by: EndedBy::Unknown | EndedBy::Crash, .. }
@@ -384,6 +388,10 @@ impl Silence<'_> {
             } else {
                 ("Partition", Likely, reason, vec!["KubeletStop", "SlowHeartbeats"])
             };
+        }
+        if traces.kubelet_started.is_some() && traces.failed.is_some() {
+            let reason = "the kubelet started anew, and a pod that was there before had failed then".to_owned();
+            return ("Crash", Likely, reason, vec!["Reboot", "KubeletStop"]);
         }
         if traces.kubelet_started.is_some() {
             let reason = "the kubelet started anew, its containers did not".to_owned();

@@ -86,7 +86,13 @@ fn what_a_node_shows_when_it_is_back_tells_the_kind() {
     assert_eq!(kind(&[]), ("Partition", Confidence::Likely));
     assert_eq!(kind(&[(398.0, kubelet.clone())]), ("KubeletStop", Confidence::Likely));
     assert_eq!(kind(&[(398.0, kubelet.clone()), (403.0, started.clone())]), ("Crash", Confidence::Likely));
-    assert_eq!(kind(&[(398.0, kubelet), (398.0, What::Rebooted { node: sym("w-1") })]), ("Crash", Confidence::Certain));
+    let rebooted = (398.0, What::Rebooted { node: sym("w-1") });
+    assert_eq!(kind(&[(398.0, kubelet.clone()), rebooted]), ("Crash", Confidence::Certain));
+    let deleted = What::PodDeletion { pod: pod("db-0"), by: DeletedBy::TaintManager, node: Some(sym("w-1")) };
+    let failed = |is_success| What::PodFinished { pod: pod("db-0"), is_success, reason: sym("") };
+    let after = |ended| kind(&[(398.0, kubelet.clone()), (300.0, deleted.clone()), (401.0, failed(ended))]);
+    assert_eq!(after(false), ("Crash", Confidence::Likely));
+    assert_eq!(after(true), ("KubeletStop", Confidence::Likely));
     let ended = What::PodFinished { pod: pod("db-0"), is_success: false, reason: sym("Terminated") };
     assert_eq!(kind(&[(20.0, ended)]), ("GracefulShutdown", Confidence::Likely));
 }
@@ -193,6 +199,11 @@ fn a_node_that_comes_and_goes_has_late_heartbeats() {
     }
     let fault = only(&mut bench);
     assert_eq!((fault.kind, fault.confidence), ("SlowHeartbeats", Confidence::Guess));
+    let Extra::Late(late) = &fault.extra else { panic!("{:?}", fault.extra) };
+    let late: Vec<(f64, u64)> =
+        late.iter().map(|renewal| (seconds(Bounds::at(renewal.after)).0, renewal.by.as_secs())).collect();
+    // From half a period after the one that got through to when it was heard again.
+    assert_eq!(late, [(50.7, 56), (150.7, 56), (250.7, 56), (350.7, 56)]);
     let twice = faults(
         Bench::new().see(100.0, lost("w-1")).see(112.0, ready("w-1", True, Reporter::Unknown)).see(200.0, lost("w-1")),
     );

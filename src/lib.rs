@@ -188,6 +188,8 @@ pub mod procedures;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
+pub mod rest;
+#[doc(hidden)]
 pub mod scenario;
 #[doc(hidden)]
 pub mod scheduler;

@@ -20,11 +20,11 @@ pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out 
 
 /// Which wall-clock instant t=0 is, in nanoseconds since 1970.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock(pub i64);
+pub(crate) struct Clock(pub i64);
 
 impl Clock {
     /// A time stamp of the API, in whole seconds.
-    pub(super) fn stamp(self, at: SimTime) -> Value {
+    pub(crate) fn stamp(self, at: SimTime) -> Value {
         rfc3339_from_unix_nanos(at.as_nanos().saturating_add(self.0)).into()
     }
 
@@ -35,7 +35,7 @@ impl Clock {
 }
 
 /// An object with its status; none if it is gone.
-pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value> {
+pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value> {
     let mut value = written(&three_way::export(found, store)?);
     let (metadata, status) = match found {
         Found::Pod(id) => {

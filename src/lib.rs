@@ -193,6 +193,9 @@ pub mod rest;
 pub mod scenario;
 #[doc(hidden)]
 pub mod scheduler;
+#[cfg(feature = "serve")]
+#[doc(hidden)]
+pub mod serve;
 #[doc(hidden)]
 pub mod simulation;
 #[doc(hidden)]

@@ -29,7 +29,7 @@ impl Clock {
     }
 
     /// When it was by a time stamp of the API.
-    pub(super) fn instant(self, text: &str) -> Option<SimTime> {
+    pub(crate) fn instant(self, text: &str) -> Option<SimTime> {
         unix_nanos_from_rfc3339(text).map(|nanos| SimTime::from_nanos(nanos.saturating_sub(self.0)))
     }
 }

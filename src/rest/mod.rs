@@ -190,7 +190,11 @@ pub fn object(target: &Target, store: &Store, kept: &Kept, epoch_unix_nanos: i64
     resources::rendered(&found, &target.resource, store, kept, Clock(epoch_unix_nanos))
 }
 
+#[cfg(feature = "serve")]
 pub(crate) use faults::rendered as rendered_fault;
+#[cfg(feature = "serve")]
 pub(crate) use resources::{all as all_resources, rendered};
+#[cfg(feature = "serve")]
 pub(crate) use subresources::{not_simulated, scale_of};
-pub(crate) use writes::{Selection, chosen};
+#[cfg(feature = "serve")]
+pub(crate) use writes::Selection;

@@ -286,7 +286,7 @@ fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> 
 ///
 /// # Errors
 /// 400 of selectors that cannot be read.
-pub(crate) fn chosen(
+fn chosen(
     path: &Path,
     target: &Target,
     store: &crate::state::Store,
@@ -334,14 +334,10 @@ impl Selection {
             && self.fields.0.iter().all(|r| (object.field(&r.field, store) == r.value) != r.is_negated)
     }
 
-    /// The label selector.
-    pub(crate) fn labels(&self) -> Option<&LabelSelector> {
-        self.labels.as_ref()
-    }
-
-    /// The field selector.
-    pub(crate) fn fields(&self) -> &FieldSelector {
-        &self.fields
+    /// The label selector and the field selector.
+    #[cfg(feature = "serve")]
+    pub(crate) fn into_parts(self) -> (Option<LabelSelector>, FieldSelector) {
+        (self.labels, self.fields)
     }
 }
 

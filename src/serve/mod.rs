@@ -25,6 +25,6 @@ mod watching;
 
 pub use guard::{Access, Unsafe};
 pub use http::{Options, Serving, serve};
-pub use kubeconfig::kubeconfig;
+pub use kubeconfig::{is_ours as is_our_kubeconfig, kubeconfig};
 pub use session::{Session, Standing};
 pub use time::Speed;

@@ -252,6 +252,10 @@ pub(crate) fn rendered(
     {
         value["apiVersion"] = resource.api_version().into();
     }
+    for containers in ["/spec/containers", "/spec/initContainers", "/spec/template/spec/containers"] {
+        let containers = value.pointer_mut(containers).and_then(Value::as_array_mut).into_iter().flatten();
+        containers.for_each(protocols);
+    }
     let key = (resource.name(), found.namespace(store).to_string(), found.name(store));
     if let Some(status) = kept.statuses.get(&key) {
         value["status"] = status.clone();
@@ -260,6 +264,15 @@ pub(crate) fn rendered(
         value["status"] = established(&value);
     }
     Some(value)
+}
+
+/// Ports are of TCP where nobody says otherwise.
+fn protocols(container: &mut Value) {
+    for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        if port["protocol"].is_null() {
+            port["protocol"] = "TCP".into();
+        }
+    }
 }
 
 /// # Source

@@ -58,7 +58,6 @@ pub(super) struct Event {
     pub(super) version: u64,
     pub(super) happening: Happening,
     pub(super) namespace: Symbol,
-    pub(super) name: Symbol,
     pub(super) json: Bytes,
     /// As it was before.
     before: Option<Bytes>,
@@ -187,7 +186,7 @@ impl Audience {
                 let happening = if before.is_some() { Happening::Modified } else { Happening::Added };
                 let known = Known { version, json: json.clone(), hash, cells: Arc::clone(&cells) };
                 self.objects.insert((namespace, name), known);
-                Event { version, happening, namespace, name, json, before: before.map(|known| known.json), cells }
+                Event { version, happening, namespace, json, before: before.map(|known| known.json), cells }
             }
             None => {
                 let Some(before) = before else { return };
@@ -196,7 +195,7 @@ impl Audience {
                 let json = with_version(&mut last, version);
                 let happening = Happening::Deleted;
                 let before_json = Some(before.json);
-                Event { version, happening, namespace, name, json, before: before_json, cells: before.cells }
+                Event { version, happening, namespace, json, before: before_json, cells: before.cells }
             }
         };
         self.send(&event);
@@ -243,12 +242,11 @@ impl Audience {
     /// Everything there is, as if it had just appeared.
     pub(super) fn present(&self, watcher: &mut Watcher) -> Vec<Bytes> {
         let mut lines = Vec::new();
-        for ((namespace, name), known) in &self.objects {
+        for ((namespace, _), known) in &self.objects {
             let event = Event {
                 version: known.version,
                 happening: Happening::Added,
                 namespace: *namespace,
-                name: *name,
                 json: known.json.clone(),
                 before: None,
                 cells: Arc::clone(&known.cells),

@@ -22,6 +22,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 
 use super::guard::Access;
+use super::protobuf;
 use super::owner::{Desk, WAITING_MAX, own};
 use super::reads::Shown;
 use super::session::Session;
@@ -184,13 +185,11 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
         _ => return Err(Box::new(Status::method_not_allowed())),
     };
     let content_type = text(header::CONTENT_TYPE);
-    if content_type.contains("protobuf") || content_type.contains("cbor") {
-        return Err(Box::new(Status::unsupported("application/json, application/yaml")));
-    }
     let user: String = text(header::USER_AGENT).split('/').next().unwrap_or_default().chars().take(USER_MAX).collect();
     let user: String = user.chars().filter(|c| !c.is_control()).collect();
     let user = if user.is_empty() { "client".to_owned() } else { user };
-    let body = read_body(body).await?;
+    let bytes = read_body(body).await?;
+    let (content_type, body) = text_of(content_type, bytes)?;
     let request = ClientRequest { method, path, content_type, body, user };
     let response = front.desk.ask(move |session| session.do_it(request)).await?;
     Ok(written(response))
@@ -216,16 +215,33 @@ impl Session {
     }
 }
 
-async fn read_body(body: Body) -> Result<String, Box<Status>> {
-    let bytes = match tokio::time::timeout(PATIENCE, to_bytes(body, BODY_MAX)).await {
-        Err(_) => return Err(Box::new(Status::new(408, "Timeout", "the body of the request does not come"))),
+async fn read_body(body: Body) -> Result<Bytes, Box<Status>> {
+    match tokio::time::timeout(PATIENCE, to_bytes(body, BODY_MAX)).await {
+        Err(_) => Err(Box::new(Status::new(408, "Timeout", "the body of the request does not come"))),
         Ok(Err(_)) => {
             let text = format!("Request entity too large: limit is {BODY_MAX}");
-            return Err(Box::new(Status::new(413, "RequestEntityTooLarge", text)));
+            Err(Box::new(Status::new(413, "RequestEntityTooLarge", text)))
         }
-        Ok(Ok(bytes)) => bytes,
-    };
-    String::from_utf8(bytes.into()).map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))
+        Ok(Ok(bytes)) => Ok(bytes),
+    }
+}
+
+/// A body as text. What typed clients send is turned into JSON, so that a record can be read.
+fn text_of(content_type: String, bytes: Bytes) -> Result<(String, String), Box<Status>> {
+    if content_type.contains("cbor") {
+        return Err(Box::new(Status::unsupported("application/json, application/yaml")));
+    }
+    if content_type.contains("protobuf") {
+        if bytes.is_empty() {
+            return Ok((String::new(), String::new()));
+        }
+        let value = protobuf::decode(&bytes);
+        let value = value.map_err(|_| Box::new(Status::bad_request("the body of the request is no object as protobuf")))?;
+        return Ok(("application/json".to_owned(), value.to_string()));
+    }
+    let text = String::from_utf8(bytes.into());
+    let text = text.map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))?;
+    Ok((content_type, text))
 }
 
 fn timeout_of(path: &str) -> Duration {

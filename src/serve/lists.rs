@@ -122,6 +122,9 @@ impl Session {
                 let choice = Choice::of(path, target)?;
                 self.check_version(path)?;
                 let place = self.attend(&target.resource);
+                if target.resource.name() == super::session::LEASES {
+                    self.look_again(super::session::LEASES);
+                }
                 // What has an age looks older now, although nothing has happened to it.
                 if let Form::Table(_) = form {
                     self.age(place);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::audience::Audience;
 use super::events::{self, Events};
@@ -13,9 +13,7 @@ use super::table;
 use super::time::{Pace, Speed};
 use super::versions::{Key, Versions};
 use crate::arena::Symbol;
-use crate::kubectl::Kind;
 use crate::kubectl::objects::{Clock, Found, all, cells_of, find_one, mark};
-use crate::model::{AnyKind, ObjectKind};
 use crate::observe::{Detail, Observers};
 use crate::rest::{Resource, rendered, rendered_fault};
 use crate::scenario::ResolvedScenario;
@@ -26,6 +24,15 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 
 type StoredObjects = Arc<std::collections::BTreeMap<(Symbol, Symbol, Symbol), Stored>>;
+
+/// Leases, and where those of nodes are.
+pub(super) const LEASES: &str = "leases.coordination.k8s.io";
+const NODE_LEASES: &str = "kube-node-lease";
+
+/// A time stamp as fields want it that have fractions of seconds.
+fn micro_stamp(stamp: &Value) -> Option<String> {
+    Some(format!("{}.000000Z", stamp.as_str()?.trim_end_matches('Z')))
+}
 
 /// An id whose object may be gone when its name is asked for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -217,6 +224,10 @@ impl Session {
         let found = all(resource.kind, None, store);
         let mut keys: Vec<Key> =
             found.iter().map(|of| Key::new(&name, of.namespace(store).as_str(), &of.name(store))).collect();
+        if name == LEASES {
+            let nodes = store.nodes().map(|(id, _)| Key::new(&name, NODE_LEASES, store.node_name(id).as_str()));
+            keys.extend(nodes);
+        }
         if name == "events" {
             keys.extend(self.events.iter().map(|of| Key::new(&name, of.namespace.as_str(), of.name.as_str())));
         }
@@ -239,10 +250,37 @@ impl Session {
             let cells = events::cells(&posted.object, now, clock);
             return Some(((*posted.object).clone(), cells.into()));
         }
-        let found = find_one(resource.kind, key.namespace, key.name.as_str(), store)?;
+        let Some(found) = find_one(resource.kind, key.namespace, key.name.as_str(), store) else {
+            return self.lease(resource, key);
+        };
         let object = rendered(&found, resource, store, self.run.kept(), clock)?;
         let cells = self.cells(resource, &found, &object);
         Some((object, cells.into()))
+    }
+
+    /// The lease of a node, which its kubelet renews: no object of the store, as renewals are no events of the run.
+    fn lease(&self, resource: &Resource, key: Key) -> Option<(Value, Arc<[String]>)> {
+        let store = self.run.store();
+        let id = store.find_node(key.name).filter(|_| resource.name() == LEASES && key.namespace == NODE_LEASES)?;
+        let (node, clock, now) = (store.node(id)?, self.clock(), self.run.now());
+        let renewed = store.heartbeat(id).renewed_at(now).or(store.heartbeat(id).renewed_in_earlier_runs());
+        let renewed = renewed.map(|at| micro_stamp(&clock.stamp(at)));
+        let object = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {
+                "name": key.name, "namespace": key.namespace, "creationTimestamp": clock.stamp(node.created_at),
+                "uid": crate::state::Uid::from_text(&format!("lease/{}", node.uid)).to_string(),
+                "ownerReferences": [{
+                    "apiVersion": "v1", "kind": "Node", "name": key.name, "uid": node.uid.to_string(),
+                }],
+            },
+            "spec": {
+                "holderIdentity": key.name, "renewTime": renewed,
+                "leaseDurationSeconds": self.scenario.config.kubelet.node_lease_duration.as_secs(),
+            },
+        });
+        let age = crate::kubectl::objects::human(now.saturating_since(node.created_at));
+        Some((object, Arc::from([key.name.to_string(), key.name.to_string(), age])))
     }
 
     fn cells(&self, resource: &Resource, found: &Found, object: &Value) -> Vec<String> {
@@ -433,9 +471,4 @@ fn key_of_workload(id: WorkloadId, store: &Store) -> Option<Key> {
         WorkloadId::CronJob(_) => "cronjobs.batch",
     };
     Some(Key::new(resource, meta.namespace.as_str(), meta.name.as_str()))
-}
-
-/// Whether a kind is simulated, as opposed to kept.
-pub(super) fn is_simulated(kind: Kind) -> bool {
-    !matches!(kind.any(), AnyKind::Stored(_)) && !matches!(kind.any(), AnyKind::Modelled(ObjectKind::Stored))
 }

@@ -5,7 +5,6 @@
 
 use serde_json::{Value, json};
 
-use crate::kubectl::Kind;
 use crate::kubectl::objects::{Missing, Template, columns_of, human};
 use crate::rest::Resource;
 use crate::units::SimDuration;
@@ -94,18 +93,6 @@ pub(super) fn fault_cells(object: &Value, age: SimDuration) -> Vec<String> {
     };
     let length = if length.is_empty() { "<none>".to_owned() } else { length };
     vec![text("/metadata/name"), text("/spec/kind"), nodes, length, text("/status/phase"), human(age)]
-}
-
-/// Cells of an object of which nothing but its name is known.
-pub(super) fn bare_cells(resource: &Resource, name: &str) -> Vec<String> {
-    let (usual, wide) = match resource.kind {
-        _ if resource.is_fault() => return vec![name.to_owned(); 1],
-        Kind::Stored(_) if !resource.printer_columns.is_empty() => return vec![name.to_owned()],
-        kind => columns_of(kind),
-    };
-    let mut cells = vec![String::new(); 1 + usual.len() + wide.len()];
-    name.clone_into(&mut cells[0]);
-    cells
 }
 
 /// An object's metadata alone.

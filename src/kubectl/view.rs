@@ -45,6 +45,12 @@ pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         Found::Node(id) => {
             let node = store.node(*id)?;
             let metadata = json!({"uid": node.uid.to_string(), "creationTimestamp": clock.stamp(node.created_at)});
+            let taints = value.pointer_mut("/spec/taints").and_then(Value::as_array_mut).into_iter().flatten();
+            for (taint, added_at) in taints.zip(node.taints.iter().map(|taint| taint.added_at)) {
+                if let Some(at) = added_at {
+                    taint["timeAdded"] = clock.stamp(at);
+                }
+            }
             (metadata, node_status(node, clock))
         }
         Found::Workload(_, id) => {

@@ -4,6 +4,7 @@
 //! stands in a scenario take the same way. No sockets, no watches, no versions of objects: those belong to whoever serves.
 
 mod answer;
+mod complete;
 mod faults;
 mod kept;
 mod patches;

@@ -83,7 +83,9 @@ pub(super) fn patch(
     check_uid(&body["metadata"]["uid"], &live, target)?;
     let Some(before) = export(&found, cluster.store()) else { return Err(Box::new(Status::method_not_allowed())) };
     let mut before = before.to_value();
-    before["apiVersion"] = target.resource.api_version().into();
+    if !target.resource.is_built_in() {
+        before["apiVersion"] = target.resource.api_version().into();
+    }
     if let Some(status) = live.get("status").filter(|_| !target.resource.is_built_in()) {
         before["status"] = status.clone();
     }
@@ -129,7 +131,9 @@ fn apply(path: &Path, target: &Target, mut body: Value, cluster: &mut dyn Cluste
                 return Err(Box::new(Status::method_not_allowed()));
             };
             let mut after = live.to_value();
-            after["apiVersion"] = target.resource.api_version().into();
+            if !target.resource.is_built_in() {
+                after["apiVersion"] = target.resource.api_version().into();
+            }
             let before = cluster.kept().applied.get(&key).cloned();
             apply_over(&mut after, before.as_ref(), &normal(&body), target.resource.is_built_in());
             let response = write(path, target, after, cluster)?;

@@ -1,7 +1,10 @@
 //! The resources that the server has: the built-in ones, those that definitions add, and faults.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::complete::complete;
 use super::faults::{FAULT_GROUP, FAULT_VERSION};
 use super::kept::Kept;
 use crate::arena::Symbol;
@@ -9,6 +12,12 @@ use crate::kubectl::Kind;
 use crate::kubectl::objects::{Clock, Found, object};
 use crate::model::{AnyKind, StoredKind};
 use crate::state::Store;
+
+/// The kind that is served in two versions.
+const AUTOSCALERS: &str = "horizontalpodautoscalers.autoscaling";
+
+/// What stands before the hash that stands for a value of a Secret.
+const HIDDEN: &str = "***";
 
 /// A column that a definition asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +137,10 @@ fn fault() -> Resource {
 fn built_in() -> impl Iterator<Item = Resource> {
     let modelled = Kind::modelled().map(|(kind, words)| Resource::of(kind, words));
     let stored = StoredKind::built_in().map(|(kind, words)| Resource::of(Kind::Stored(kind), words));
-    modelled.chain(stored)
+    modelled.chain(stored).flat_map(|resource| {
+        let first = (resource.name() == AUTOSCALERS).then(|| Resource { version: "v1".to_owned(), ..resource.clone() });
+        [resource].into_iter().chain(first)
+    })
 }
 
 /// What a definition adds: a resource a version.
@@ -252,9 +264,14 @@ pub(crate) fn rendered(
     {
         value["apiVersion"] = resource.api_version().into();
     }
-    for containers in ["/spec/containers", "/spec/initContainers", "/spec/template/spec/containers"] {
-        let containers = value.pointer_mut(containers).and_then(Value::as_array_mut).into_iter().flatten();
-        containers.for_each(protocols);
+    if resource.is_built_in() {
+        complete(&mut value);
+    }
+    if resource.name() == "secrets" {
+        show_hashes(&mut value);
+    }
+    if resource.name() == AUTOSCALERS && resource.version == "v1" {
+        as_first_version(&mut value);
     }
     let key = (resource.name(), found.namespace(store).to_string(), found.name(store));
     if let Some(status) = kept.statuses.get(&key) {
@@ -266,12 +283,39 @@ pub(crate) fn rendered(
     Some(value)
 }
 
-/// Ports are of TCP where nobody says otherwise.
-fn protocols(container: &mut Value) {
-    for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-        if port["protocol"].is_null() {
-            port["protocol"] = "TCP".into();
+/// What stands for the values of a Secret is text; in the API values are bytes.
+fn show_hashes(secret: &mut Value) {
+    for value in secret["data"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        if let Some(text) = value.as_str().filter(|text| text.starts_with(HIDDEN)) {
+            *value = STANDARD.encode(text).into();
         }
+    }
+}
+
+/// A Secret as its writer has read it bears what stands for its values, which are then as they were.
+pub(super) fn take_hashes(secret: &mut Value) {
+    for value in secret["data"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        let text = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.starts_with(HIDDEN));
+        if let Some(text) = text {
+            *value = text.into();
+        }
+    }
+}
+
+/// # Source
+/// kube-apiserver, conversion of autoscaling/v2 to v1: the share of the CPU that is wanted is a field of its own.
+fn as_first_version(autoscaler: &mut Value) {
+    autoscaler["apiVersion"] = "autoscaling/v1".into();
+    let Some(spec) = autoscaler["spec"].as_object_mut() else { return };
+    let metrics = spec.remove("metrics").unwrap_or_default();
+    let of_cpu = metrics.as_array().into_iter().flatten().find(|of| of["resource"]["name"] == "cpu");
+    if let Some(wanted) = of_cpu.map(|of| &of["resource"]["target"]["averageUtilization"]).filter(|of| of.is_number()) {
+        spec.insert("targetCPUUtilizationPercentage".to_owned(), wanted.clone());
+    }
+    if let Some(status) = autoscaler["status"].as_object_mut() {
+        status.remove("conditions");
+        status.remove("currentMetrics");
     }
 }
 

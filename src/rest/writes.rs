@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
 use super::path::{Path, Target};
-use super::resources::rendered;
+use super::resources::{rendered, take_hashes};
 use super::{Clock, Cluster};
 use crate::arena::{Symbol, stable_hash};
 use crate::component::{DeleteOptions, Reply, Request};
@@ -29,7 +29,8 @@ pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Obj
     fields.entry("kind").or_insert_with(|| resource.kind_name.clone().into());
     let said = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, kind) = (said("apiVersion"), said("kind"));
-    if (api_version.as_str(), kind.as_str()) != (resource.api_version().as_str(), resource.kind_name.as_str()) {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if (group, kind.as_str()) != (resource.group.as_str(), resource.kind_name.as_str()) {
         let expected = format!("{}, Kind={}", resource.api_version(), resource.kind_name);
         return Err(bad(format!("{api_version}, Kind={kind} is not {expected}, which the path names")));
     }
@@ -57,6 +58,9 @@ pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Obj
         metadata.remove(field);
     }
     let warnings = unknown_fields(path, target, &body)?;
+    if resource.name() == "secrets" {
+        take_hashes(&mut body);
+    }
     match Object::from_any(body) {
         Some(Ok(mut object)) => {
             object.apply_defaults();

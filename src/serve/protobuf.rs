@@ -127,7 +127,10 @@ pub(super) fn decode(body: &[u8]) -> Result<Value, Unreadable> {
         Some(Wire::Bytes(raw)) => *raw,
         _ => &[],
     };
-    let mut value = message(&kind, raw, 0)?;
+    // Some kinds are other in other versions.
+    let own = format!("{api_version}.{kind}");
+    let name = if types().contains_key(own.as_str()) { own.as_str() } else { kind.as_str() };
+    let mut value = message(name, raw, 0)?;
     let Some(fields) = value.as_object_mut() else { return Err(Unreadable) };
     fields.insert("apiVersion".to_owned(), api_version.into());
     fields.insert("kind".to_owned(), kind.into());

@@ -80,6 +80,8 @@ ready = {
     if condition.type == "Ready"
 }
 assert ready["n-3"] == "Unknown", ready
+custom.delete_cluster_custom_object("kubesquall.sim", "v1alpha1", "faults", "py")
+turn("jump", {"by": "2m"})
 core.delete_namespaced_pod(core.list_namespaced_pod("py").items[0].metadata.name, "py")
 core.delete_namespace("py")
 turn("jump", {"by": "2m"})

@@ -100,7 +100,8 @@ impl ClientRequest {
         if self.body.trim().is_empty() {
             return Ok(Value::Null);
         }
-        let unreadable = |error: String| Status::bad_request(format!("the body of the request is not readable: {error}"));
+        let unreadable =
+            |error: String| Status::bad_request(format!("the body of the request is not readable: {error}"));
         if self.content_type.contains("yaml") && !self.body.trim_start().starts_with('{') {
             return serde_saphyr::from_str(&self.body).map_err(|error| unreadable(error.to_string()));
         }

@@ -6,9 +6,7 @@ use super::answer::{Response, Status};
 use super::path::{Path, Target};
 use super::writes::{check_uid, keep_status, make, shown, unknown_fields, write};
 use super::{ClientRequest, Cluster};
-use crate::kubectl::objects::{
-    apply_json_patch, apply_over, export, fill_for_json_patch, merge, merge_strategically,
-};
+use crate::kubectl::objects::{apply_json_patch, apply_over, export, fill_for_json_patch, merge, merge_strategically};
 use crate::model::Object;
 
 type Refused = Box<Status>;
@@ -111,7 +109,8 @@ pub(super) fn patch(
 fn apply(path: &Path, target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     let manager = path.parameter("fieldManager").unwrap_or_default().to_owned();
     if manager.is_empty() {
-        let text = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
+        let text =
+            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
         return Err(Box::new(Status::new(422, "Invalid", text)));
     }
     let Some(fields) = body.as_object_mut() else {

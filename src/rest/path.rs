@@ -114,8 +114,7 @@ impl Path {
             rest.drain(..2);
         }
         let plural = *rest.first().ok_or_else(Status::no_such_path)?;
-        let resource =
-            resources::find(store, &self.group, &self.version, plural).ok_or_else(Status::no_such_path)?;
+        let resource = resources::find(store, &self.group, &self.version, plural).ok_or_else(Status::no_such_path)?;
         if rest.len() > 3 || (!namespace.is_empty() && !resource.is_namespaced) {
             return Err(Status::no_such_path());
         }
@@ -157,7 +156,9 @@ mod tests {
     #[test]
     fn what_names_nothing_is_refused() {
         let store = Store::default();
-        for path in ["", "/", "/api", "/api/v1", "/apis/apps/v9/deployments", "/api/v1/nodes/a/b/c", "/x", "/api/v1/pods/a"] {
+        for path in
+            ["", "/", "/api", "/api/v1", "/apis/apps/v9/deployments", "/api/v1/nodes/a/b/c", "/x", "/api/v1/pods/a"]
+        {
             let refused = Path::parse(path).and_then(|path| path.target(&store)).expect_err(path);
             assert_eq!(refused.code, 404, "{path}");
         }

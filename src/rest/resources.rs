@@ -147,15 +147,13 @@ fn built_in() -> impl Iterator<Item = Resource> {
 fn defined(definition: &Value) -> Vec<Resource> {
     let spec = &definition["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, kind, plural) =
-        (text(&spec["group"]), text(&spec["names"]["kind"]), text(&spec["names"]["plural"]));
+    let (group, kind, plural) = (text(&spec["group"]), text(&spec["names"]["kind"]), text(&spec["names"]["plural"]));
     if group.is_empty() || kind.is_empty() || plural.is_empty() {
         return Vec::new();
     }
     let is_namespaced = spec["scope"].as_str() != Some("Cluster");
     let singular = spec["names"]["singular"].as_str().map_or_else(|| kind.to_ascii_lowercase(), str::to_owned);
-    let short_names: Vec<String> =
-        spec["names"]["shortNames"].as_array().into_iter().flatten().map(text).collect();
+    let short_names: Vec<String> = spec["names"]["shortNames"].as_array().into_iter().flatten().map(text).collect();
     let versions = spec["versions"].as_array().into_iter().flatten();
     let served = versions.filter(|version| version["served"].as_bool() != Some(false));
     let served = served.filter(|version| version["name"].as_str().is_some_and(|name| !name.is_empty()));
@@ -251,13 +249,7 @@ pub(super) fn find(store: &Store, group: &str, version: &str, plural: &str) -> O
 }
 
 /// An object as clients see it, without its version.
-pub(crate) fn rendered(
-    found: &Found,
-    resource: &Resource,
-    store: &Store,
-    kept: &Kept,
-    clock: Clock,
-) -> Option<Value> {
+pub(crate) fn rendered(found: &Found, resource: &Resource, store: &Store, kept: &Kept, clock: Clock) -> Option<Value> {
     let mut value = object(found, store, clock)?;
     if let Kind::Stored(_) = resource.kind
         && !resource.is_built_in()

@@ -150,12 +150,7 @@ pub(super) fn create(
 }
 
 /// An object that is not there is made under its name.
-pub(super) fn make(
-    path: &Path,
-    target: &Target,
-    body: Value,
-    cluster: &mut dyn Cluster,
-) -> Result<Response, Refused> {
+pub(super) fn make(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     let status = body.get("status").cloned();
     let (object, warnings) = read(path, target, body)?;
     cluster.ask(Request::Create(Box::new(object))).map_err(|error| refused(&error, target))?;
@@ -202,12 +197,7 @@ pub(super) fn check_uid(meant: &Value, live: &Value, target: &Target) -> Result<
 }
 
 /// Writes an object that is there.
-pub(super) fn write(
-    path: &Path,
-    target: &Target,
-    body: Value,
-    cluster: &mut dyn Cluster,
-) -> Result<Response, Refused> {
+pub(super) fn write(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     let (object, warnings) = read(path, target, body)?;
     cluster.ask(Request::Apply(Box::new(object))).map_err(|error| refused(&error, target))?;
     let body = shown(target, cluster).unwrap_or_else(|| json!({}));
@@ -290,11 +280,7 @@ fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> 
 ///
 /// # Errors
 /// 400 of selectors that cannot be read.
-fn chosen(
-    path: &Path,
-    target: &Target,
-    store: &crate::state::Store,
-) -> Result<Vec<Found>, Refused> {
+fn chosen(path: &Path, target: &Target, store: &crate::state::Store) -> Result<Vec<Found>, Refused> {
     let selection = Selection::read(path, target.resource.kind)?;
     let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
     let mut found = all(target.resource.kind, namespace, store);
@@ -326,7 +312,10 @@ impl Selection {
         if let Some(unknown) = fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field)) {
             return Err(bad(match kind {
                 Kind::Pod | Kind::Node | Kind::Namespace => format!("field label not supported: {}", unknown.field),
-                _ => format!("{:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", unknown.field),
+                _ => format!(
+                    "{:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                    unknown.field
+                ),
             }));
         }
         Ok(Self { labels, fields })

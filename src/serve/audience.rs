@@ -154,19 +154,24 @@ impl Audience {
     }
 
     /// Keeps an object that was there already.
-    pub(super) fn know(&mut self, namespace: Symbol, name: Symbol, mut object: Value, version: u64, cells: Arc<[String]>) {
+    pub(super) fn know(
+        &mut self,
+        namespace: Symbol,
+        name: Symbol,
+        mut object: Value,
+        version: u64,
+        cells: Arc<[String]>,
+    ) {
         let hash = hash_of(object.to_string().as_bytes());
         let json = with_version(&mut object, version);
         self.objects.insert((namespace, name), Known { version, json, hash, cells });
     }
 
-    /// Whether an object is shown as it was.
-    pub(super) fn is_as_before(&self, namespace: Symbol, name: Symbol, object: Option<&Value>) -> bool {
-        match (self.objects.get(&(namespace, name)), object) {
-            (None, None) => true,
-            (Some(known), Some(object)) => known.hash == hash_of(object.to_string().as_bytes()),
-            _ => false,
-        }
+    /// What an object that is other than it was shown now looks like, in short; none if it is as it was.
+    pub(super) fn other(&self, namespace: Symbol, name: Symbol, object: Option<&Value>) -> Option<u64> {
+        let hash = object.map(|object| hash_of(object.to_string().as_bytes()));
+        let known = self.objects.get(&(namespace, name)).map(|known| known.hash);
+        (known != hash).then(|| hash.unwrap_or_default())
     }
 
     /// Tells of an object that has changed, appeared or gone.
@@ -174,14 +179,13 @@ impl Audience {
         &mut self,
         namespace: Symbol,
         name: Symbol,
-        object: Option<Value>,
+        (object, hash): (Option<Value>, u64),
         version: u64,
         cells: Arc<[String]>,
     ) {
         let before = self.objects.remove(&(namespace, name));
         let event = match object {
             Some(mut object) => {
-                let hash = hash_of(object.to_string().as_bytes());
                 let json = with_version(&mut object, version);
                 let happening = if before.is_some() { Happening::Modified } else { Happening::Added };
                 let known = Known { version, json: json.clone(), hash, cells: Arc::clone(&cells) };

@@ -88,13 +88,13 @@ fn resources(group: &str, version: &str, store: &Store) -> Option<Value> {
         }
         _ => {}
     }
-    let own = all_resources(store).into_iter().filter(|of| (of.group.as_str(), of.version.as_str()) == (group, version));
+    let own =
+        all_resources(store).into_iter().filter(|of| (of.group.as_str(), of.version.as_str()) == (group, version));
     for resource in own {
         found.extend(described(&resource));
     }
-    (!found.is_empty()).then(|| {
-        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": found})
-    })
+    (!found.is_empty())
+        .then(|| json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": found}))
 }
 
 /// A resource and what hangs below it.
@@ -107,7 +107,14 @@ fn described(resource: &Resource) -> Vec<Value> {
         whole["shortNames"] = resource.short_names.clone().into();
     }
     const OF_ALL: [&str; 9] = [
-        "pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs",
+        "pods",
+        "services",
+        "deployments",
+        "replicasets",
+        "statefulsets",
+        "daemonsets",
+        "jobs",
+        "cronjobs",
         "replicationcontrollers",
     ];
     if OF_ALL.contains(&resource.plural.as_str()) && resource.is_built_in() {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::arena::Symbol;
@@ -32,6 +33,8 @@ pub(super) struct Posted {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     kept: VecDeque<Posted>,
+    /// The same by namespace and name.
+    named: FxHashMap<(Symbol, Symbol), Arc<Value>>,
     count: u64,
 }
 
@@ -80,6 +83,7 @@ impl Events {
             "firstTimestamp": stamp, "lastTimestamp": stamp, "count": 1,
         });
         let posted = Posted { at, namespace, name, object: Arc::new(object) };
+        self.named.insert((namespace, name), Arc::clone(&posted.object));
         self.kept.push_back(posted.clone());
         posted
     }
@@ -92,12 +96,21 @@ impl Events {
         {
             gone.extend(self.kept.pop_front());
         }
+        for posted in &gone {
+            self.named.remove(&(posted.namespace, posted.name));
+        }
         gone
     }
 
     /// What was posted after an instant has not been.
     pub(super) fn forget_after(&mut self, instant: SimTime) {
         self.kept.retain(|posted| posted.at <= instant);
+        let named = self.kept.iter().map(|posted| ((posted.namespace, posted.name), Arc::clone(&posted.object)));
+        self.named = named.collect();
+    }
+
+    pub(super) fn find(&self, namespace: Symbol, name: Symbol) -> Option<&Arc<Value>> {
+        self.named.get(&(namespace, name))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Posted> {

@@ -22,8 +22,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 
 use super::guard::Access;
+use super::owner::{Desk, Save, WAITING_MAX, own};
 use super::protobuf;
-use super::owner::{Desk, WAITING_MAX, own};
 use super::reads::Shown;
 use super::session::Session;
 use super::watching::Heard;
@@ -50,7 +50,7 @@ const USER_MAX: usize = 64;
 #[derive(Default)]
 pub struct Options {
     /// Is given the record of the session now and then, and at its end.
-    pub save: Option<Box<dyn FnMut(&str) + Send>>,
+    pub save: Option<Save>,
 }
 
 impl std::fmt::Debug for Options {
@@ -236,7 +236,8 @@ fn text_of(content_type: String, bytes: Bytes) -> Result<(String, String), Box<S
             return Ok((String::new(), String::new()));
         }
         let value = protobuf::decode(&bytes);
-        let value = value.map_err(|_| Box::new(Status::bad_request("the body of the request is no object as protobuf")))?;
+        let value =
+            value.map_err(|_| Box::new(Status::bad_request("the body of the request is no object as protobuf")))?;
         return Ok(("application/json".to_owned(), value.to_string()));
     }
     let text = String::from_utf8(bytes.into());

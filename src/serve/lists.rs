@@ -206,10 +206,10 @@ impl Session {
 
 fn items(audience: &Audience, choice: &Choice) -> Arc<[Item]> {
     let is_simple = choice.labels.is_none() && choice.fields.is_empty();
-    let is_chosen = |json: &Bytes| {
-        is_simple || serde_json::from_slice::<Value>(json).is_ok_and(|object| choice.matches(&object))
-    };
-    let here = audience.objects.iter().filter(|((namespace, _), _)| choice.namespace.is_none_or(|own| own == *namespace));
+    let is_chosen =
+        |json: &Bytes| is_simple || serde_json::from_slice::<Value>(json).is_ok_and(|object| choice.matches(&object));
+    let here =
+        audience.objects.iter().filter(|((namespace, _), _)| choice.namespace.is_none_or(|own| own == *namespace));
     let chosen = here.filter(|(_, known)| is_chosen(&known.json));
     let mut chosen: Vec<_> = chosen.collect();
     chosen.sort_by_key(|((namespace, name), _)| (namespace.as_str(), name.as_str()));

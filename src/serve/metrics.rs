@@ -41,7 +41,8 @@ impl Session {
         let rest: Vec<&str> = path.rest.iter().map(String::as_str).collect();
         let labels = path.parameter("labelSelector").filter(|text| !text.is_empty()).map(LabelSelector::parse);
         let labels = labels.transpose();
-        let labels = labels.map_err(|error| Box::new(Status::bad_request(format!("unable to parse requirement: {error}"))))?;
+        let labels =
+            labels.map_err(|error| Box::new(Status::bad_request(format!("unable to parse requirement: {error}"))))?;
         match rest.as_slice() {
             ["nodes"] => Ok(list("NodeMetricsList", self.nodes(labels.as_ref()))),
             ["nodes", name] => {

@@ -27,5 +27,6 @@ mod watching;
 pub use guard::{Access, Unsafe};
 pub use http::{Options, Serving, serve};
 pub use kubeconfig::{is_ours as is_our_kubeconfig, kubeconfig};
+pub use owner::Save;
 pub use session::{Session, Standing};
 pub use time::Speed;

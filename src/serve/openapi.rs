@@ -38,7 +38,8 @@ fn index(store: &Store) -> Value {
 fn of_group(group: &str, version: &str, store: &Store) -> Option<Value> {
     let mut paths = Map::new();
     let mut schemas = Map::new();
-    let own = all_resources(store).into_iter().filter(|of| (of.group.as_str(), of.version.as_str()) == (group, version));
+    let own =
+        all_resources(store).into_iter().filter(|of| (of.group.as_str(), of.version.as_str()) == (group, version));
     for resource in own {
         let base = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
         let place = if resource.is_namespaced { format!("{base}/namespaces/{{namespace}}") } else { base };
@@ -48,7 +49,10 @@ fn of_group(group: &str, version: &str, store: &Store) -> Option<Value> {
             .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string"}}))
             .collect();
         let operation = |action: &str| json!({"x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk, "parameters": parameters, "responses": {}});
-        paths.insert(format!("{place}/{}", resource.plural), json!({"get": operation("list"), "post": operation("post")}));
+        paths.insert(
+            format!("{place}/{}", resource.plural),
+            json!({"get": operation("list"), "post": operation("post")}),
+        );
         paths.insert(
             format!("{place}/{}/{{name}}", resource.plural),
             json!({
@@ -69,7 +73,12 @@ fn of_group(group: &str, version: &str, store: &Store) -> Option<Value> {
 }
 
 fn describe(resource: &Resource, gvk: &Value, schemas: &mut Map<String, Value>) {
-    let name = format!("{}.{}.{}", if resource.group.is_empty() { "core" } else { &resource.group }, resource.version, resource.kind_name);
+    let name = format!(
+        "{}.{}.{}",
+        if resource.group.is_empty() { "core" } else { &resource.group },
+        resource.version,
+        resource.kind_name
+    );
     let mut schema = if resource.is_fault() {
         fault()
     } else if api_fields::has_kind(&resource.api_version(), &resource.kind_name) {
@@ -124,8 +133,7 @@ fn of_field(of: &'static str, schemas: &mut Map<String, Value>) -> Value {
 /// What `kubectl explain fault` reads.
 fn fault() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
-    let kinds: Vec<String> =
-        FaultKind::ALL.iter().map(|kind| format!("{}: {}", kind.as_str(), kind.about())).collect();
+    let kinds: Vec<String> = FaultKind::ALL.iter().map(|kind| format!("{}: {}", kind.as_str(), kind.about())).collect();
     let mut spec = Map::new();
     spec.insert("kind".to_owned(), text(&format!("What goes wrong. One of\n{}", kinds.join("\n"))));
     spec.insert("for".to_owned(), text("For how long, such as 10m; without it, until the fault is deleted."));

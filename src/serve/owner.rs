@@ -21,7 +21,7 @@ const BOOKMARK_PERIOD: Duration = Duration::from_secs(30);
 const SAVE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Where a record of the session goes.
-pub(super) type Save = Box<dyn FnMut(&str) + Send>;
+pub type Save = Box<dyn FnMut(&str) + Send>;
 
 /// Hands tasks to the owner.
 #[derive(Clone, Debug)]

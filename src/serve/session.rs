@@ -245,10 +245,9 @@ impl Session {
             return Some((object, cells.into()));
         }
         if resource.name() == "events"
-            && let Some(posted) = self.events.iter().find(|of| of.name == key.name && of.namespace == key.namespace)
+            && let Some(posted) = self.events.find(key.namespace, key.name)
         {
-            let cells = events::cells(&posted.object, now, clock);
-            return Some(((*posted.object).clone(), cells.into()));
+            return Some(((**posted).clone(), events::cells(posted, now, clock).into()));
         }
         let Some(found) = find_one(resource.kind, key.namespace, key.name.as_str(), store) else {
             return self.lease(resource, key);
@@ -310,9 +309,9 @@ impl Session {
             let resource = self.audiences[place].resource.clone();
             let found = self.look(&resource, key);
             let audience = &mut self.audiences[place];
-            if audience.is_as_before(key.namespace, key.name, found.as_ref().map(|(object, _)| object)) {
+            let Some(hash) = audience.other(key.namespace, key.name, found.as_ref().map(|(object, _)| object)) else {
                 continue;
-            }
+            };
             let is_there = found.is_some();
             let versions = &mut self.versions;
             let version = *version.get_or_insert_with(|| match is_there {
@@ -323,7 +322,7 @@ impl Session {
                 Some((object, cells)) => (Some(object), cells),
                 None => (None, Arc::from([])),
             };
-            audience.tell(key.namespace, key.name, object, version, cells);
+            audience.tell(key.namespace, key.name, (object, hash), version, cells);
         }
     }
 
@@ -332,7 +331,8 @@ impl Session {
         let (now, clock) = (self.run.now(), self.clock());
         for audience in self.audiences.iter_mut().filter(|audience| audience.resource.name() == "events") {
             let cells: Arc<[String]> = object.map_or_else(|| Arc::from([]), |of| events::cells(of, now, clock).into());
-            audience.tell(key.namespace, key.name, object.map(|of| (**of).clone()), version, cells);
+            // No two are alike, and none changes.
+            audience.tell(key.namespace, key.name, (object.map(|of| (**of).clone()), version), version, cells);
         }
     }
 
@@ -361,9 +361,8 @@ impl Session {
         let mut learned: Vec<(Id, Key)> = Vec::new();
         let workloads = store.workload_ids().filter_map(|id| Some((Id::Workload(id), key_of_workload(id, store)?)));
         learned.extend(workloads);
-        let key = |resource: &str, meta: &crate::state::Meta| {
-            Key::new(resource, meta.namespace.as_str(), meta.name.as_str())
-        };
+        let key =
+            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
         let budgets = store.budgets.iter();
         learned.extend(budgets.map(|(id, of)| (Id::Budget(id), key("poddisruptionbudgets.policy", &of.meta))));
         learned.extend(store.services.iter().map(|(id, of)| (Id::Service(id), key("services", &of.meta))));
@@ -379,9 +378,8 @@ impl Session {
     /// The object that a change is about; one that the API does not show has none.
     fn touched(&mut self, change: &Change, dirty: &mut Vec<Key>) {
         let store = self.run.store();
-        let of_meta = |resource: &str, meta: &crate::state::Meta| {
-            Key::new(resource, meta.namespace.as_str(), meta.name.as_str())
-        };
+        let of_meta =
+            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
         let mut named = |id: Id, key: Option<Key>| match key {
             Some(key) => {
                 self.names.insert(id, key);
@@ -415,9 +413,7 @@ impl Session {
                 let key = volume.map(|of| Key::new("persistentvolumes", "", of.meta.name.as_str()));
                 named(Id::Volume(*id), key)
             }
-            Changed::ClaimChanged(id) => {
-                store.volumes.claim(*id).map(|of| of_meta("persistentvolumeclaims", &of.meta))
-            }
+            Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| of_meta("persistentvolumeclaims", &of.meta)),
             Changed::ClaimRemoved(claim) => Some(of_meta("persistentvolumeclaims", &claim.meta)),
             Changed::AutoscalerChanged((namespace, name)) | Changed::AutoscalerRemoved((namespace, name)) => {
                 Some(Key::new("horizontalpodautoscalers.autoscaling", namespace.as_str(), name.as_str()))
@@ -446,9 +442,9 @@ impl Session {
             Key::new(stored.kind.resource().as_str(), namespace.as_str(), name.as_str())
         };
         for (place, stored) in now.iter() {
-            let is_same = before.get(place).is_some_and(|old| {
-                old.meta.version == stored.meta.version && old.meta.uid == stored.meta.uid
-            });
+            let is_same = before
+                .get(place)
+                .is_some_and(|old| old.meta.version == stored.meta.version && old.meta.uid == stored.meta.uid);
             if !is_same {
                 dirty.push(key(place, stored));
             }

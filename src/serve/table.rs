@@ -62,7 +62,11 @@ pub(super) fn columns(resource: &Resource) -> Value {
 }
 
 /// The cells of a custom resource whose definition says what they hold.
-pub(super) fn own_cells(resource: &Resource, object: &Value, age_of: &dyn Fn(&str) -> Option<SimDuration>) -> Vec<String> {
+pub(super) fn own_cells(
+    resource: &Resource,
+    object: &Value,
+    age_of: &dyn Fn(&str) -> Option<SimDuration>,
+) -> Vec<String> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let cell = |of: &crate::rest::PrinterColumn| {
         let template = Template::relaxed(&of.path).ok()?;

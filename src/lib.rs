@@ -147,7 +147,7 @@
 //!
 //! # Features
 //!
-//! `cli` (default) is the command line with its crates, `parallel` (in `cli`) reads and plays on several threads, `mimalloc` (default) is
+//! `cli` (default) is the command line with its crates, `serve` (default) its API server for real clients, `parallel` (in `cli`) reads and plays on several threads, `mimalloc` (default) is
 //! the allocator of the binary, `parquet` and `png` (default) write tables and charts in these formats. With `default-features = false` the core remains, which also builds for `wasm32-unknown-unknown`.
 
 #[doc(hidden)]
@@ -188,9 +188,14 @@ pub mod procedures;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
+pub mod rest;
+#[doc(hidden)]
 pub mod scenario;
 #[doc(hidden)]
 pub mod scheduler;
+#[cfg(feature = "serve")]
+#[doc(hidden)]
+pub mod serve;
 #[doc(hidden)]
 pub mod simulation;
 #[doc(hidden)]

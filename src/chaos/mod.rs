@@ -105,6 +105,20 @@ impl Chaos {
         Self { damage: Damage::none(Arc::clone(&plan)), plan, begun, processes: Vec::new() }
     }
 
+    /// A fault that the scenario did not know of joins those of the timeline; its place among them.
+    pub fn add(&mut self, at: SimTime, fault: FaultSpec) -> usize {
+        let faults = &mut Arc::make_mut(&mut self.plan).faults;
+        faults.push((at, fault));
+        self.begun.push(None);
+        faults.len() - 1
+    }
+
+    /// Whether a fault of the timeline goes on.
+    #[must_use]
+    pub fn is_going_on(&self, place: usize) -> bool {
+        self.begun.get(place).is_some_and(Option::is_some)
+    }
+
     fn begin_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];

@@ -84,15 +84,15 @@ enum Output {
 }
 
 macro_rules! commands {
-    ($($module:ident::$function:ident: $Command:ident($Args:ident))*) => {
-        $(mod $module;)*
+    ($($(#[$only:meta])? $module:ident::$function:ident: $Command:ident($Args:ident))*) => {
+        $($(#[$only])? mod $module;)*
 
         #[derive(Debug, Subcommand)]
-        enum Command { $($Command($module::$Args),)* }
+        enum Command { $($(#[$only])? $Command($module::$Args),)* }
 
         impl Command {
             fn execute(&self, ui: &Ui) -> Result<Ending, Failure> {
-                match self { $(Self::$Command(arguments) => $module::$function(arguments, ui),)* }
+                match self { $($(#[$only])? Self::$Command(arguments) => $module::$function(arguments, ui),)* }
             }
         }
     };
@@ -111,6 +111,8 @@ commands! {
     merge::merge: Merge(MergeArgs)
     plan::plan: Plan(PlanArgs)
     import::import: Import(ImportArgs)
+    #[cfg(feature = "serve")]
+    serve::serve: Serve(ServeArgs)
     report::report: Report(ReportArgs)
     completions::completions: Completions(CompletionsArgs)
     man::man: Man(ManArgs)

@@ -12,13 +12,13 @@ use crate::model::{LabelSelector, StoredKind};
 use crate::units::SimDuration;
 
 /// Headings after NAME: those that are always there, and those of `-o wide` behind them.
-pub(super) type Columns = (&'static [&'static str], &'static [&'static str]);
+pub(crate) type Columns = (&'static [&'static str], &'static [&'static str]);
 
 /// Names and images of the containers, and whose pods they are.
 const OF_PODS: &[&str] = &["CONTAINERS", "IMAGES", "SELECTOR"];
 
 /// The columns of a kind.
-pub(super) fn of(kind: Kind) -> Columns {
+pub(crate) fn of(kind: Kind) -> Columns {
     match kind {
         Kind::Pod => (&["READY", "STATUS", "RESTARTS", "AGE"], &["IP", "NODE", "NOMINATED NODE", "READINESS GATES"]),
         Kind::Node => (
@@ -247,7 +247,7 @@ pub(super) fn claim(object: &Value, age: String) -> Vec<String> {
 }
 
 /// What follows the name of a class that is the default.
-pub(super) fn mark(kind: Kind, object: &Value) -> &'static str {
+pub(crate) fn mark(kind: Kind, object: &Value) -> &'static str {
     let keys: &[&str] = match kind {
         Kind::Stored(kind) if kind.kind == "StorageClass" => {
             &["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]

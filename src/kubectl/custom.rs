@@ -39,7 +39,7 @@ fn is_built_in(word: StoredKind) -> bool {
 }
 
 /// The kind that a word means: a built-in one, or one of which there is an object or a definition.
-pub(super) fn known(word: StoredKind, store: &Store) -> Option<StoredKind> {
+pub(crate) fn known(word: StoredKind, store: &Store) -> Option<StoredKind> {
     if is_built_in(word) {
         return Some(word);
     }

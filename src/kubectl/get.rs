@@ -167,7 +167,7 @@ fn age(since: SimTime, now: SimTime) -> String {
 ///
 /// # Source
 /// apimachinery, `duration.HumanDuration`.
-pub(super) fn human(time: SimDuration) -> String {
+pub(crate) fn human(time: SimDuration) -> String {
     let seconds = time.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let pair = |first: u64, unit: char, second: u64, lesser: char| match second {
@@ -461,7 +461,7 @@ fn node_cells(node: &Node, now: SimTime) -> Vec<String> {
 }
 
 /// All cells of an object behind its name, those of `-o wide` last.
-fn cells_of(found: &Found, object: &Value, store: &Store, (now, clock): (SimTime, Clock)) -> Option<Vec<String>> {
+pub(crate) fn cells_of(found: &Found, object: &Value, store: &Store, (now, clock): (SimTime, Clock)) -> Option<Vec<String>> {
     Some(match found {
         Found::Pod(id) => pod_cells(store.pod(*id)?, store, now),
         Found::Node(id) => node_cells(store.node(*id)?, now),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// An operation that cannot be carried out; the server tells no more of it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Inapplicable;
+pub(crate) struct Inapplicable;
 
 /// Applies all operations, or none.
 ///
@@ -14,7 +14,7 @@ pub(super) struct Inapplicable;
 /// # Source
 /// kube-apiserver, `jsonPatcher`, with evanphx/json-patch: of an object, `replace` needs no field of that name, `remove` does;
 /// negative indexes count from the end.
-pub(super) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inapplicable> {
+pub(crate) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inapplicable> {
     let mut value = value.clone();
     for operation in operations {
         apply_one(&mut value, operation).ok_or(Inapplicable)?;
@@ -27,7 +27,7 @@ pub(super) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inappl
 /// # Source
 /// `k8s.io/api`: fields that are no pointers (`spec`, `strategy`, `updateStrategy`, `template`, a container's `resources`) are
 /// encoded even if all is default in them.
-pub(super) fn fill(value: &mut Value) {
+pub(crate) fn fill(value: &mut Value) {
     let kind = value["kind"].as_str().unwrap_or_default().to_owned();
     let Some(fields) = value.as_object_mut() else { return };
     fields.entry("metadata").or_insert_with(|| json!({}));

@@ -57,7 +57,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with it, in kubectl's words.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut nodes = Vec::new();
         let mut rest = text;
         while let Some(open) = rest.find('{') {
@@ -78,7 +78,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with it, in kubectl's words.
-    pub(super) fn relaxed(text: &str) -> Result<Self, String> {
+    pub(crate) fn relaxed(text: &str) -> Result<Self, String> {
         let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
         let inner = inner.strip_prefix('.').unwrap_or(inner);
         if inner.is_empty() || inner.contains(['{', '}']) {
@@ -93,7 +93,7 @@ impl Template {
     ///
     /// # Errors
     /// Why it finds nothing.
-    pub(super) fn find<'a>(&'a self, value: &'a Value, missing: Missing) -> Result<Vec<Vec<&'a Value>>, String> {
+    pub(crate) fn find<'a>(&'a self, value: &'a Value, missing: Missing) -> Result<Vec<Vec<&'a Value>>, String> {
         let mut found = Vec::new();
         let mut finder = Finder { missing, left: RESULTS_MAX };
         finder.nodes(&self.nodes, 0, vec![value], false, &mut found)?;
@@ -104,7 +104,7 @@ impl Template {
     ///
     /// # Errors
     /// Why nothing is.
-    pub(super) fn print(&self, value: &Value, missing: Missing) -> Result<String, String> {
+    pub(crate) fn print(&self, value: &Value, missing: Missing) -> Result<String, String> {
         let found = self.find(value, missing)?;
         Ok(found.iter().map(|values| values.iter().map(|v| text_of(v)).collect::<Vec<_>>().join(" ")).collect())
     }
@@ -112,7 +112,7 @@ impl Template {
 
 /// What a field that is not there means.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// Nothing.
     Allowed,
     /// An error.
@@ -120,7 +120,7 @@ pub(super) enum Missing {
 }
 
 /// A value as it is printed.
-pub(super) fn text_of(value: &Value) -> String {
+pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -14,6 +14,7 @@ mod filter;
 mod goroutines;
 mod json_patch;
 mod json_path;
+pub(crate) mod objects;
 mod output;
 mod pattern;
 mod pipeline;
@@ -42,7 +43,7 @@ use crate::units::SimDuration;
 
 use command_line::{Arguments, Grammar, Stop, Words};
 pub use command_line::{
-    CommandLine, CommandLineError, Input, Selection, Source, Stage, commands, parse, placed_commands,
+    CommandLine, CommandLineError, FieldSelector, Input, Selection, Source, Stage, commands, parse, placed_commands,
 };
 use delete::DeleteArgs;
 pub use drain::DrainArgs;

@@ -136,6 +136,11 @@ impl Kind {
         KINDS.iter().flat_map(|(_, words, ..)| words.iter().copied()).chain(StoredKind::words())
     }
 
+    /// The kinds that are modelled, each with its plural and short names.
+    pub(crate) fn modelled() -> impl Iterator<Item = (Self, &'static [&'static str])> {
+        KINDS.iter().map(|(kind, words, ..)| (*kind, *words))
+    }
+
     fn entry(self) -> Option<&'static (Kind, &'static [&'static str], &'static str, &'static str)> {
         KINDS.iter().find(|(kind, ..)| *kind == self)
     }
@@ -171,7 +176,7 @@ impl Kind {
     }
 
     /// The kind in the API.
-    pub(super) fn any(self) -> AnyKind {
+    pub(crate) fn any(self) -> AnyKind {
         AnyKind::Modelled(match self {
             Self::Pod => ObjectKind::Pod,
             Self::Node => ObjectKind::Node,
@@ -196,7 +201,7 @@ impl Kind {
     ///
     /// # Source
     /// API server, `AddFieldLabelConversionFunc` of each kind.
-    fn fields(self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn fields(self) -> impl Iterator<Item = &'static str> {
         let own: &[&str] = match self {
             Self::Pod => &[
                 "spec.nodeName",
@@ -215,7 +220,7 @@ impl Kind {
     }
 
     /// Whether its objects live in namespaces.
-    pub(super) fn is_namespaced(self) -> bool {
+    pub(crate) fn is_namespaced(self) -> bool {
         match self {
             Self::Stored(kind) => kind.is_namespaced,
             _ => !matches!(self, Self::Node | Self::Namespace | Self::PriorityClass | Self::PersistentVolume),
@@ -236,7 +241,7 @@ pub struct Target {
 
 /// An object that was found.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A pod.
     Pod(PodId),
     /// A node.
@@ -248,7 +253,7 @@ pub(super) enum Found {
 }
 
 impl Found {
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Pod(_) => Kind::Pod,
             Self::Node(_) => Kind::Node,
@@ -256,7 +261,7 @@ impl Found {
         }
     }
 
-    pub(super) fn name(&self, store: &Store) -> String {
+    pub(crate) fn name(&self, store: &Store) -> String {
         match self {
             Self::Pod(id) => store.pod(*id).map(|p| p.name.to_string()).unwrap_or_default(),
             Self::Node(id) => store.node_name(*id).to_string(),
@@ -270,7 +275,7 @@ impl Found {
         format!("{}/{}", self.kind().printed(), self.name(store))
     }
 
-    pub(super) fn labels(&self, store: &Store) -> Labels {
+    pub(crate) fn labels(&self, store: &Store) -> Labels {
         match self {
             Self::Pod(id) => store.pod(*id).map(|p| p.labels.clone()),
             Self::Node(id) => store.node(*id).map(|n| n.labels.clone()),
@@ -310,7 +315,7 @@ impl Found {
     }
 
     /// The value of a field that selectors know.
-    fn field(&self, field: &str, store: &Store) -> String {
+    pub(crate) fn field(&self, field: &str, store: &Store) -> String {
         match (field, self) {
             ("metadata.name", _) => self.name(store),
             ("metadata.namespace", _) => self.namespace(store).to_string(),
@@ -350,7 +355,7 @@ impl Found {
     }
 
     /// Its namespace; empty for what lives in none.
-    pub(super) fn namespace(&self, store: &Store) -> Symbol {
+    pub(crate) fn namespace(&self, store: &Store) -> Symbol {
         match self {
             Self::Pod(id) => store.pod(*id).map(|pod| pod.namespace),
             Self::Node(_) => None,
@@ -492,14 +497,14 @@ pub(super) fn of_another_namespace(own: Symbol, given: Option<&str>) -> Option<F
 ///
 /// # Differs
 /// One that the input does not declare is there as long as there is something in it.
-pub(super) fn has_namespace(namespace: Symbol, store: &Store) -> bool {
+pub(crate) fn has_namespace(namespace: Symbol, store: &Store) -> bool {
     ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&namespace.as_str())
         || store.namespace(namespace).is_some()
         || store.stored.keys().any(|(_, place, _)| *place == namespace)
         || KINDS.iter().any(|(kind, ..)| kind.is_namespaced() && !all(*kind, Some(namespace), store).is_empty())
 }
 
-pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> Option<Found> {
+pub(crate) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> Option<Found> {
     let symbol = Symbol::new(name);
     let namespace = if kind.is_namespaced() { namespace } else { Symbol::empty() };
     let of_name = |meta: &Meta| meta.namespace == namespace && meta.name == symbol;
@@ -564,7 +569,7 @@ fn selected(kind: Kind, selection: &Selection, store: &Store) -> Vec<Found> {
 }
 
 /// All objects of a kind in a namespace; without one, in all.
-fn all(kind: Kind, namespace: Option<Symbol>, store: &Store) -> Vec<Found> {
+pub(crate) fn all(kind: Kind, namespace: Option<Symbol>, store: &Store) -> Vec<Found> {
     let of = |ids: Vec<WorkloadId>| -> Vec<Found> {
         ids.into_iter()
             .filter(|id| store.workload_meta(*id).is_some_and(|m| namespace.is_none_or(|n| m.namespace == n)))

@@ -105,6 +105,6 @@ impl Verb for ScaleArgs {
 }
 
 /// Whether a kind of workload has a subresource `scale`.
-pub(super) fn has_scale(id: WorkloadId) -> bool {
+pub(crate) fn has_scale(id: WorkloadId) -> bool {
     matches!(id, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 ///
 /// # Source
 /// RFC 7386.
-pub(super) fn merge(target: &mut Value, patch: &Value) {
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;

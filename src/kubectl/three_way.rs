@@ -155,8 +155,14 @@ fn merge_union(there: &mut Value, before: Option<&Value>, said: &Value) {
     }
 }
 
+/// What an applier says holds over an object, and what the same one said before and no longer does goes; lists are merged by their keys
+/// where these are known.
+pub(crate) fn apply_over(live: &mut Value, before: Option<&Value>, said: &Value, is_built_in: bool) {
+    merge(live, before, said, if is_built_in { Lists::Merged } else { Lists::Replaced });
+}
+
 /// An object as a manifest would have it; none of the kinds that cannot be changed.
-pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
+pub(crate) fn export(object: &Found, store: &Store) -> Option<Object> {
     match object {
         Found::Workload(_, id) => export_workload(store, *id),
         Found::Other(Kind::PodDisruptionBudget, namespace, name) => {

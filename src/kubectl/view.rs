@@ -20,22 +20,22 @@ pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out 
 
 /// Which wall-clock instant t=0 is, in nanoseconds since 1970.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock(pub i64);
+pub(crate) struct Clock(pub i64);
 
 impl Clock {
     /// A time stamp of the API, in whole seconds.
-    pub(super) fn stamp(self, at: SimTime) -> Value {
+    pub(crate) fn stamp(self, at: SimTime) -> Value {
         rfc3339_from_unix_nanos(at.as_nanos().saturating_add(self.0)).into()
     }
 
     /// When it was by a time stamp of the API.
-    pub(super) fn instant(self, text: &str) -> Option<SimTime> {
+    pub(crate) fn instant(self, text: &str) -> Option<SimTime> {
         unix_nanos_from_rfc3339(text).map(|nanos| SimTime::from_nanos(nanos.saturating_sub(self.0)))
     }
 }
 
 /// An object with its status; none if it is gone.
-pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value> {
+pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value> {
     let mut value = written(&three_way::export(found, store)?);
     let (metadata, status) = match found {
         Found::Pod(id) => {
@@ -45,6 +45,12 @@ pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         Found::Node(id) => {
             let node = store.node(*id)?;
             let metadata = json!({"uid": node.uid.to_string(), "creationTimestamp": clock.stamp(node.created_at)});
+            let taints = value.pointer_mut("/spec/taints").and_then(Value::as_array_mut).into_iter().flatten();
+            for (taint, added_at) in taints.zip(node.taints.iter().map(|taint| taint.added_at)) {
+                if let Some(at) = added_at {
+                    taint["timeAdded"] = clock.stamp(at);
+                }
+            }
             (metadata, node_status(node, clock))
         }
         Found::Workload(_, id) => {

@@ -69,6 +69,15 @@ pub(crate) fn has_kind(api_version: &str, kind: &str) -> bool {
     VERSIONS.contains(&api_version) && types().contains_key(kind)
 }
 
+/// The fields of a type, in the order of their names, each with the type of what it holds.
+#[cfg(feature = "serve")]
+pub(crate) fn fields_of(name: &str) -> Vec<(&'static str, &'static str)> {
+    let mut fields: Vec<(&str, &str)> =
+        types().get(name).into_iter().flatten().map(|(field, of)| (*field, *of)).collect();
+    fields.sort_unstable();
+    fields
+}
+
 /// The first field on the way that its type does not have; none if there are all, as far as their types have fields.
 pub(crate) fn unknown(kind: &str, path: &FieldPath) -> Option<UnknownField> {
     let mut at = types().get_key_value(kind);

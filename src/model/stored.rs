@@ -123,6 +123,11 @@ impl StoredKind {
         Self { kind, group, plural: Symbol::new(typed), is_namespaced: true }
     }
 
+    /// The built-in kinds, each with its plural and short names.
+    pub(crate) fn built_in() -> impl Iterator<Item = (Self, &'static [&'static str])> {
+        KINDS.iter().map(|entry| (Self::of_entry(entry), entry.2))
+    }
+
     /// Every word of the built-in kinds.
     pub fn words() -> impl Iterator<Item = &'static str> {
         KINDS.iter().flat_map(|(_, _, words, _)| words.iter().copied())

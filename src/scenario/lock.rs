@@ -79,8 +79,8 @@ fn control_plane(scenario: &ResolvedScenario) -> ControlPlane {
 }
 
 fn entry(scenario: &ResolvedScenario, at: SimTime, action: TimelineAction) -> TimelineEntry {
-    let ResolvedScenario { chaos, kubectl, procedures, .. } = scenario;
-    let action = ActionEntry::written(action, Plans { chaos, runbook: kubectl, procedures });
+    let ResolvedScenario { chaos, kubectl, procedures, requests, .. } = scenario;
+    let action = ActionEntry::written(action, Plans { chaos, runbook: kubectl, procedures, requests });
     TimelineEntry { at: at.saturating_since(SimTime::ZERO), actions: vec![action] }
 }
 

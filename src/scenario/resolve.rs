@@ -321,11 +321,13 @@ impl Resolver<'_> {
         let epoch_shown = epoch_unix_nanos.unwrap_or(UNSTAMPED_EPOCH_NANOS);
         let mut runbook = Runbook { epoch_unix_nanos: epoch_shown, ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
+        let mut requests = Vec::new();
         let timeline = Timeline {
             resolver: &mut *self,
             chaos: &mut chaos,
             runbook: &mut runbook,
             procedures: &mut procedures,
+            requests: &mut requests,
             not_modelled: &mut not_modelled,
             files: &mut *files,
             shells: BTreeMap::new(),
@@ -359,6 +361,7 @@ impl Resolver<'_> {
             pools,
             kubectl: Arc::new(runbook),
             procedures: Arc::new(procedures),
+            requests: Arc::new(requests),
             objectives: objectives(&spec),
             expectations: validate::expectations(root, &spec, &mut self.diagnostics),
             not_modelled,

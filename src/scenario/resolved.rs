@@ -17,6 +17,7 @@ use crate::kubectl::Runbook;
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
 use crate::procedures::ProcedurePlan;
+use crate::rest::ClientRequest;
 use crate::units::{SimDuration, SimTime};
 
 /// A scenario with nothing left open.
@@ -46,6 +47,8 @@ pub struct ResolvedScenario {
     pub kubectl: Arc<Runbook>,
     /// What operators and their automata do.
     pub procedures: Arc<ProcedurePlan>,
+    /// What clients of the API server want done.
+    pub requests: Arc<Vec<ClientRequest>>,
     /// What counts as good for this user.
     pub objectives: Vec<Objective>,
     /// What must hold in the end.

@@ -161,9 +161,10 @@ impl Prepared {
     /// Begins a run at t=0 in which other things happen than the scenario says.
     #[must_use]
     pub fn start_script(&self, script: Script, seed: u64, observers: Observers) -> Simulation {
-        let Script { chaos, kubectl, procedures, timeline } = script;
+        let Script { chaos, kubectl, procedures, requests, timeline } = script;
         let pools = Arc::clone(&self.inputs.pools);
-        let inputs = Inputs { chaos, pools, kubectl, procedures, timeline };
+        let epoch_unix_nanos = self.inputs.epoch_unix_nanos;
+        let inputs = Inputs { chaos, pools, kubectl, procedures, requests, epoch_unix_nanos, timeline };
         self.start_on(Arc::new(inputs), Streams::new(seed), observers)
     }
 
@@ -230,6 +231,8 @@ fn inputs_of(scenario: &ResolvedScenario) -> Inputs {
         pools: Arc::new(pool_templates(scenario)),
         kubectl: Arc::clone(&scenario.kubectl),
         procedures: Arc::clone(&scenario.procedures),
+        requests: Arc::clone(&scenario.requests),
+        epoch_unix_nanos: scenario.kubectl.epoch_unix_nanos,
         timeline: scenario.timeline.clone(),
     }
 }

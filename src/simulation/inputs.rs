@@ -6,6 +6,7 @@ use crate::chaos::ChaosPlan;
 use crate::kubectl::Runbook;
 use crate::kubelet::PoolTemplate;
 use crate::procedures::ProcedurePlan;
+use crate::rest::ClientRequest;
 use crate::scenario::TimelineAction;
 use crate::units::SimTime;
 
@@ -20,6 +21,10 @@ pub struct Inputs {
     pub kubectl: Arc<Runbook>,
     /// What operators and their automata do.
     pub procedures: Arc<ProcedurePlan>,
+    /// What clients of the API server want done.
+    pub requests: Arc<Vec<ClientRequest>>,
+    /// What t=0 is called, in nanoseconds since 1970.
+    pub epoch_unix_nanos: i64,
     /// When which of them happens, in file order.
     pub timeline: Vec<(SimTime, TimelineAction)>,
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::calls::Calls;
+use super::clients::Heard;
 use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
 use super::links::Links;
 use super::refusals::{self, Refusals};
@@ -129,12 +130,14 @@ pub(super) struct Kernel {
     /// Only while the cluster is brought up.
     pub(super) settling: Option<Box<Settling>>,
     pub(super) changed: Vec<Changed>,
+    /// What happens, for somebody who listens.
+    pub(super) heard: Option<Box<Heard>>,
     /// Only in a laboratory.
     #[cfg(test)]
     pub(super) seen: Option<Box<super::lab::Seen>>,
 }
 
-fn unavailable() -> ApiError {
+pub(super) fn unavailable() -> ApiError {
     ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
 }
 
@@ -392,6 +395,9 @@ impl Kernel {
     }
 
     fn record(&mut self, record: Record, cause: CauseId) {
+        if let (Some(heard), Record::Event { component, event }) = (&mut self.heard, &record) {
+            heard.events.push((self.now, component, event.clone()));
+        }
         self.observers.recorded(self.now, cause, &record, &self.store);
         #[cfg(test)]
         if let Some(seen) = &mut self.seen {
@@ -414,7 +420,7 @@ impl Kernel {
     }
 
     /// The same for changes that a call of this component brought about.
-    fn publish_by(&mut self, by: &'static str) {
+    pub(super) fn publish_by(&mut self, by: &'static str) {
         let changed = std::mem::take(&mut self.changed);
         for what in changed {
             let cause = self.observers.next_cause(self.now, self.cause, &what, &self.store);
@@ -428,6 +434,9 @@ impl Kernel {
             }
             let interested = Components::watchers(&change.what);
             let change = Arc::new(change);
+            if let Some(heard) = &mut self.heard {
+                heard.changes.push(Arc::clone(&change));
+            }
             #[cfg(test)]
             if let Some(seen) = &mut self.seen {
                 seen.changes.push(Arc::clone(&change));

@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod calls;
+mod clients;
 mod components;
 mod inputs;
 mod kernel;
@@ -28,6 +29,7 @@ use links::Links;
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
+pub use clients::Heard;
 pub use inputs::Inputs;
 pub use refusals::Refusal;
 pub use settling::Storm;
@@ -42,6 +44,7 @@ use crate::procedures::ProcedurePlan;
 use crate::procedures::cluster_autoscaler::fit_on_one_more;
 use crate::procedures::rolling_reboot::RebootTimer;
 use crate::procedures::rolling_upgrade::UpgradeTimer;
+use crate::rest::{ClientRequest, Kept};
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -56,6 +59,8 @@ pub struct Script {
     pub kubectl: Arc<Runbook>,
     /// What operators and their automata do.
     pub procedures: Arc<ProcedurePlan>,
+    /// What clients of the API server want done.
+    pub requests: Arc<Vec<ClientRequest>>,
     /// When which of them happens, in file order.
     pub timeline: Vec<(SimTime, TimelineAction)>,
 }
@@ -71,6 +76,9 @@ pub struct Simulation {
     /// Nothing goes wrong any more, and nobody types.
     is_calm: bool,
     violation: Option<Violation>,
+    /// Requests of the scenario that are to come, by their instants and in the order of the file.
+    requests: VecDeque<(SimTime, usize)>,
+    kept: Kept,
     events: u64,
     digest: u64,
 }
@@ -98,6 +106,8 @@ impl Simulation {
             api_down_since: None,
             is_calm: false,
             violation: None,
+            requests: VecDeque::new(),
+            kept: Kept::default(),
             events: 0,
             digest: 0xcbf2_9ce4_8422_2325,
         }
@@ -158,6 +168,7 @@ impl Simulation {
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
     fn begin(&mut self, start: Start) {
         self.kernel.watches.set_present(self.components.present());
+        self.await_requests();
         let kernel = &mut self.kernel;
         if let Some(oldest) = kernel.store.nodes().map(|(_, node)| node.created_at).min() {
             kernel.watches.set_begun(oldest, &kernel.streams);
@@ -169,6 +180,8 @@ impl Simulation {
                 TimelineAction::Kubectl(index) => AnyTimer::Kubectl(kubectl::Timer::Run(index)),
                 TimelineAction::RollingReboot(index) => AnyTimer::RollingReboots(RebootTimer::Begin(index)),
                 TimelineAction::RollingUpgrade(index) => AnyTimer::RollingUpgrades(UpgradeTimer::Begin(index)),
+                // Requests follow all else of their instant.
+                TimelineAction::Request(_) => continue,
             };
             let event = Event::Timer { epoch: 0, timer };
             self.kernel.queue.push(*at, Scheduled { cause: CauseId::NONE, event });
@@ -192,12 +205,13 @@ impl Simulation {
     /// When the next event is due.
     #[must_use]
     pub fn next_at(&self) -> Option<SimTime> {
-        self.kernel.queue.peek_time()
+        let request = self.requests.front().map(|(at, _)| *at);
+        self.kernel.queue.peek_time().into_iter().chain(request).min()
     }
 
     /// Plays everything that happens up to and including `end`.
     pub fn run_until(&mut self, end: SimTime) {
-        while self.violation.is_none() && self.kernel.queue.peek_time().is_some_and(|at| at <= end) {
+        while self.violation.is_none() && self.next_at().is_some_and(|at| at <= end) {
             self.step();
         }
         self.kernel.now = self.kernel.now.max(end);
@@ -205,6 +219,10 @@ impl Simulation {
 
     /// Plays the next event; false if there is none.
     pub fn step(&mut self) -> bool {
+        if let Some(request) = self.take_request() {
+            self.request(&request);
+            return true;
+        }
         let Some(next) = self.kernel.queue.pop() else { return false };
         assert!(next.at >= self.kernel.now, "time went back from {} to {}", self.kernel.now, next.at);
         self.kernel.now = next.at;
@@ -284,8 +302,12 @@ impl Simulation {
             Event::Resume(_) => 6,
         };
         for word in [at.as_nanos() as u64, sequence, kind] {
-            self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
+            self.fold_word(word);
         }
+    }
+
+    fn fold_word(&mut self, word: u64) {
+        self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
     }
 
     /// Delivers what is due in a watch, in commit order.
@@ -459,6 +481,7 @@ impl Kernel {
             refusals: refusals::Refusals::default(),
             settling: None,
             changed: Vec::new(),
+            heard: None,
             #[cfg(test)]
             seen: None,
         }

@@ -61,6 +61,16 @@ impl Simulation {
     }
 
     pub(super) fn verify_event(&mut self, event: &Event) {
+        let words = |simulation: &Self| simulation.describe(event);
+        self.verify_now(words);
+    }
+
+    /// The same after a request of a client.
+    pub(super) fn verify_request(&mut self) {
+        self.verify_now(|_| "a client's request".to_owned());
+    }
+
+    fn verify_now(&mut self, words: impl Fn(&Self) -> String) {
         let Some(verifier) = &mut self.kernel.verifier else { return };
         let result = match verifier.event_over(self.kernel.now, &self.kernel.store) {
             Ok(true) => self.recount(),
@@ -68,7 +78,7 @@ impl Simulation {
             Err(wrong) => Err(wrong),
         };
         if let Err(what) = result {
-            let event = self.describe(event);
+            let event = words(self);
             self.violation.get_or_insert(Violation { at: self.kernel.now, event, what });
         }
     }

@@ -43,6 +43,8 @@ mod random_workloads;
 mod recordings;
 mod regressions;
 mod scheduler;
+#[cfg(feature = "serve")]
+mod serve;
 mod services;
 mod stories;
 mod study;

@@ -22,9 +22,28 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chaos", BELOW_COMPONENTS),
     ("observe", BELOW_COMPONENTS),
     ("procedures", BELOW_COMPONENTS),
+    ("rest", &["kubectl", "chaos", "component", "state", "engine", "model", "units", "arena", "diagnostics"]),
+    (
+        "serve",
+        &[
+            "simulation",
+            "scenario",
+            "rest",
+            "kubectl",
+            "chaos",
+            "observe",
+            "component",
+            "state",
+            "model",
+            "diagnostics",
+            "units",
+            "arena",
+        ],
+    ),
     (
         "scenario",
         &[
+            "rest",
             "chaos",
             "kubectl",
             "observe",
@@ -44,6 +63,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "simulation",
         &[
+            "rest",
             "verify",
             "scenario",
             "apiserver",

@@ -179,6 +179,14 @@ macro_rules! declare {
 
 fault_kinds!(declare);
 
+#[cfg(feature = "serve")]
+impl FaultKind {
+    /// The fields that it alone has, or with some others, and what each says.
+    pub(crate) fn described_fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.own_fields().iter().map(|field| (field.name, field.about))
+    }
+}
+
 impl Damage {
     /// Nothing is broken.
     pub(super) fn none(plan: Arc<ChaosPlan>) -> Self {

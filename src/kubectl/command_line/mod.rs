@@ -19,7 +19,7 @@ pub use pipeline::{Input, Stage};
 pub(super) use resources::WithoutNames;
 pub use script::{commands, placed_commands};
 pub(super) use selection::FieldValidation;
-pub use selection::Selection;
+pub use selection::{FieldSelector, Selection};
 pub use shell::Source;
 pub use stop::CommandLineError;
 pub(super) use stop::{Stop, error};

@@ -9,6 +9,7 @@ use crate::diagnostics::Diagnostics;
 use crate::kubectl::{Runbook, ShellId};
 use crate::model::NotModelled;
 use crate::procedures::ProcedurePlan;
+use crate::rest::ClientRequest;
 use crate::scenario::at::At;
 use crate::scenario::files::Files;
 use crate::scenario::inventory::Inventory;
@@ -38,6 +39,7 @@ pub(in crate::scenario) struct Plans<'a> {
     pub(in crate::scenario) chaos: &'a ChaosPlan,
     pub(in crate::scenario) runbook: &'a Runbook,
     pub(in crate::scenario) procedures: &'a ProcedurePlan,
+    pub(in crate::scenario) requests: &'a [ClientRequest],
 }
 
 /// The same while the timeline is read, and what it takes to read it.
@@ -46,6 +48,7 @@ pub(in crate::scenario) struct Timeline<'a, 'r, 'f> {
     pub(in crate::scenario) chaos: &'a mut ChaosPlan,
     pub(in crate::scenario) runbook: &'a mut Runbook,
     pub(in crate::scenario) procedures: &'a mut ProcedurePlan,
+    pub(in crate::scenario) requests: &'a mut Vec<ClientRequest>,
     pub(in crate::scenario) not_modelled: &'a mut Vec<NotModelled>,
     pub(in crate::scenario) files: &'a mut Files<'f>,
     /// Lines of one instant are typed into one shell.

@@ -131,6 +131,7 @@ timeline_actions! {
     add_nodes::AddNodesEntry => AddNodes = "addNodes"
     rolling_upgrade::RollingUpgradeSpec => RollingUpgrade = "rollingUpgrade"
     rolling_reboot::RollingRebootSpec => RollingReboot = "rollingReboot"
+    request::ClientRequest => Request = "request"
 }
 
 pub(super) use kubectl::remember_applied;

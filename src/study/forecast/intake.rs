@@ -368,6 +368,7 @@ fn whole_script(scenario: &ResolvedScenario) -> Script {
         chaos: scenario.chaos.clone(),
         kubectl: scenario.kubectl.clone(),
         procedures: scenario.procedures.clone(),
+        requests: scenario.requests.clone(),
         timeline: scenario.timeline.clone(),
     }
 }

@@ -1,0 +1,205 @@
+//! Answers, and refusals as the API has them.
+
+use serde_json::{Value, json};
+
+use crate::component::{ApiError, ErrorReason};
+use crate::units::SimDuration;
+
+/// What a client is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// HTTP status code.
+    pub code: u16,
+    /// An object, a list or a Status.
+    pub body: Value,
+    /// What is said besides, in headers.
+    pub warnings: Vec<String>,
+    /// `Retry-After`.
+    pub retry_after: Option<SimDuration>,
+}
+
+impl Response {
+    /// 200.
+    #[must_use]
+    pub fn ok(body: Value) -> Self {
+        Self { code: 200, body, warnings: Vec::new(), retry_after: None }
+    }
+
+    /// 201.
+    #[must_use]
+    pub fn created(body: Value) -> Self {
+        Self { code: 201, ..Self::ok(body) }
+    }
+
+    /// The same with warnings.
+    #[must_use]
+    pub fn with(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
+    /// Whether it was done.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.code < 300
+    }
+}
+
+impl From<Status> for Response {
+    fn from(status: Status) -> Self {
+        let retry_after = status.retry_after;
+        Self { code: status.code, body: status.to_value(), warnings: Vec::new(), retry_after }
+    }
+}
+
+/// A refusal.
+///
+/// # Source
+/// apimachinery, `api/errors`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// HTTP status code.
+    pub code: u16,
+    /// `reason`.
+    pub reason: &'static str,
+    /// `message`.
+    pub message: String,
+    /// `details`.
+    pub details: Value,
+    /// `Retry-After`.
+    pub retry_after: Option<SimDuration>,
+}
+
+impl Status {
+    /// A refusal without details.
+    #[must_use]
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: Value::Null, retry_after: None }
+    }
+
+    /// 400.
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 404 of a path that means nothing.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        Self::new(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    /// 404 of an object.
+    #[must_use]
+    pub fn not_found(resource: &str, group: &str, name: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!("{resource}{dot}{group} \"{name}\" not found");
+        let details = json!({"name": name, "group": group, "kind": resource});
+        Self { details, ..Self::new(404, "NotFound", message) }
+    }
+
+    /// 405.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    }
+
+    /// 409.
+    #[must_use]
+    pub fn conflict(resource: &str, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}");
+        Self { details: json!({"name": name, "kind": resource}), ..Self::new(409, "Conflict", message) }
+    }
+
+    /// 409 of a write that meets another.
+    #[must_use]
+    pub fn modified(resource: &str, name: &str) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(resource, name, why)
+    }
+
+    /// 410 of what is no longer kept.
+    #[must_use]
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// 415.
+    #[must_use]
+    pub fn unsupported(accepted: &str) -> Self {
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422 of a field.
+    #[must_use]
+    pub fn invalid(kind: &str, name: &str, message: &str) -> Self {
+        let details = json!({"name": name, "kind": kind});
+        Self { details, ..Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {message}")) }
+    }
+
+    /// As the API writes it.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut value = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,
+            "reason": self.reason, "code": self.code,
+        });
+        let mut details = self.details.clone();
+        if let Some(wait) = self.retry_after {
+            if details.is_null() {
+                details = json!({});
+            }
+            details["retryAfterSeconds"] = wait.as_secs().max(1).into();
+        }
+        if !details.is_null() {
+            value["details"] = details;
+        }
+        value
+    }
+
+    /// The API server's refusal of a request about an object.
+    #[must_use]
+    pub fn of(error: &ApiError, resource: &str, group: &str, name: &str) -> Self {
+        let (code, reason) = match error.reason {
+            ErrorReason::BadRequest => (400, "BadRequest"),
+            ErrorReason::Forbidden => (403, "Forbidden"),
+            ErrorReason::NotFound => (404, "NotFound"),
+            ErrorReason::AlreadyExists => (409, "AlreadyExists"),
+            ErrorReason::Conflict => (409, "Conflict"),
+            ErrorReason::Invalid => (422, "Invalid"),
+            ErrorReason::TooManyRequests => (429, "TooManyRequests"),
+            ErrorReason::InternalError => (500, "InternalError"),
+            ErrorReason::Unavailable => (503, "ServiceUnavailable"),
+        };
+        let mut causes: Vec<Value> = Vec::new();
+        if let Some(detail) = &error.detail {
+            causes.push(json!({"reason": "DisruptionBudget", "message": detail}));
+        }
+        for cause in &error.causes {
+            let (field, message) = cause.split_once(": ").unwrap_or(("", cause));
+            let reason = match message.split_once(':').map_or(message, |(kind, _)| kind) {
+                "Required value" => "FieldValueRequired",
+                "Duplicate value" => "FieldValueDuplicate",
+                "Unsupported value" => "FieldValueNotSupported",
+                "Not found" => "FieldValueNotFound",
+                "Forbidden" => "FieldValueForbidden",
+                _ => "FieldValueInvalid",
+            };
+            causes.push(json!({"reason": reason, "message": message, "field": field}));
+        }
+        let mut details = json!({"name": name, "kind": resource});
+        if !group.is_empty() {
+            details["group"] = group.into();
+        }
+        if !causes.is_empty() {
+            details["causes"] = causes.into();
+        }
+        let message = match (error.reason, error.message.as_str()) {
+            // The eviction of what is gone names no object.
+            (ErrorReason::NotFound, "pods not found") => format!("pods \"{name}\" not found"),
+            (_, message) => message.to_owned(),
+        };
+        Self { details, retry_after: error.retry_after, ..Self::new(code, reason, message) }
+    }
+}

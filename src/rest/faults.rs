@@ -1,0 +1,181 @@
+//! `kind: Fault`: what breaks, applied and deleted as any object.
+
+use serde_json::{Value, json};
+
+use super::answer::{Response, Status};
+use super::kept::{FaultObject, FaultState};
+use super::patches::Form;
+use super::path::Target;
+use super::{ClientRequest, Clock, Cluster, Method};
+use crate::arena::stable_hash;
+use crate::chaos::FaultSpec;
+
+type Refused = Box<Status>;
+
+/// The API group of faults.
+pub const FAULT_GROUP: &str = "kubesquall.sim";
+/// Its version.
+pub const FAULT_VERSION: &str = "v1alpha1";
+
+/// Faults that clients may have at once.
+const FAULTS_MAX: usize = 1000;
+
+pub(super) fn handle(
+    request: &ClientRequest,
+    target: &Target,
+    body: Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    if !matches!(target.subresource.as_str(), "") {
+        return Err(Box::new(Status::no_such_path()));
+    }
+    match (request.method, target.name.is_empty()) {
+        (Method::Post, true) => create(target, body, cluster),
+        (Method::Put, false) => match cluster.kept().faults.contains_key(&target.name) {
+            true => change(target, body, cluster),
+            false => Err(Box::new(target.missing())),
+        },
+        (Method::Patch, false) => patch(request, target, &body, cluster),
+        (Method::Delete, false) => delete(target, cluster),
+        (Method::Delete, true) => {
+            let names: Vec<String> = cluster.kept().faults.keys().cloned().collect();
+            for name in names {
+                delete(&Target { name, ..target.clone() }, cluster)?;
+            }
+            Ok(Response::ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})))
+        }
+        _ => Err(Box::new(Status::method_not_allowed())),
+    }
+}
+
+/// # Source
+/// apimachinery, `IsDNS1123Subdomain`.
+fn is_object_name(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    (1..=253).contains(&name.len()) && name.chars().all(is_inner) && name.starts_with(is_end) && name.ends_with(is_end)
+}
+
+/// A fault as clients see it.
+pub(crate) fn shown(name: &str, cluster: &dyn Cluster) -> Option<Value> {
+    let fault = cluster.kept().faults.get(name)?;
+    let is_active = cluster.is_fault_going_on(fault.place);
+    Some(rendered(name, fault, is_active, Clock(cluster.epoch_unix_nanos())))
+}
+
+/// The same of one that is known.
+pub(crate) fn rendered(name: &str, fault: &FaultObject, is_active: bool, clock: Clock) -> Value {
+    let mut value = fault.written.clone();
+    let began = clock.stamp(fault.began_at);
+    let uid = crate::state::Uid::from_text(&format!("fault/{name}/{}", fault.place)).to_string();
+    value["metadata"]["creationTimestamp"] = began.clone();
+    value["metadata"]["uid"] = uid.into();
+    value["metadata"]["generation"] = 1.into();
+    let state = if is_active { FaultState::Active } else { FaultState::Ended };
+    let mut status = json!({"phase": state.as_str(), "beganAt": began});
+    if let Some(length) = fault.spec.length {
+        status["endsAt"] = clock.stamp(fault.began_at + length);
+    }
+    value["status"] = status;
+    value
+}
+
+/// The fault of a body.
+fn read(target: &Target, body: &Value) -> Result<(String, FaultSpec, Value), Refused> {
+    let invalid = |name: &str, text: &str| Box::new(Status::invalid("Fault.kubesquall.sim", name, text));
+    let name = match body["metadata"]["name"].as_str() {
+        Some(name) if target.name.is_empty() || target.name == name => name.to_owned(),
+        None if !target.name.is_empty() => target.name.clone(),
+        None => return Err(invalid("", "metadata.name: Required value: name or generateName is required")),
+        Some(_) => {
+            let text = "the name of the object does not match the name on the URL";
+            return Err(Box::new(Status::bad_request(text)));
+        }
+    };
+    if !is_object_name(&name) {
+        return Err(invalid(&name, &format!("metadata.name: Invalid value: {name:?}: it is no name of an object")));
+    }
+    if let Some(kind) = body.get("kind").and_then(Value::as_str).filter(|kind| *kind != "Fault") {
+        return Err(Box::new(Status::bad_request(format!("{kind} is not a Fault"))));
+    }
+    let spec: FaultSpec = serde_json::from_value(body["spec"].clone())
+        .map_err(|error| invalid(&name, &format!("spec: Invalid value: {error}")))?;
+    let metadata: serde_json::Map<String, Value> = ["name", "labels", "annotations"]
+        .into_iter()
+        .filter_map(|field| Some((field.to_owned(), body["metadata"].get(field)?.clone())))
+        .collect();
+    let mut written = json!({
+        "apiVersion": format!("{FAULT_GROUP}/{FAULT_VERSION}"), "kind": "Fault", "metadata": metadata,
+        "spec": body["spec"],
+    });
+    written["metadata"]["name"] = name.clone().into();
+    Ok((name, spec, written))
+}
+
+fn create(target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    if let (None, Some(prefix)) = (body["metadata"]["name"].as_str(), body["metadata"]["generateName"].as_str()) {
+        let seed = format!("{prefix}/{}/{}", cluster.now().as_nanos(), cluster.kept().requests());
+        body["metadata"]["name"] = format!("{prefix}{:05x}", stable_hash(seed.as_bytes()) & 0xf_ffff).into();
+    }
+    let (name, spec, written) = read(target, &body)?;
+    if cluster.kept().faults.contains_key(&name) {
+        let text = format!("faults.{FAULT_GROUP} \"{name}\" already exists");
+        return Err(Box::new(Status::new(409, "AlreadyExists", text)));
+    }
+    if cluster.kept().faults.len() >= FAULTS_MAX {
+        let text = format!("there are {FAULTS_MAX} faults: delete those that are over");
+        return Err(Box::new(Status::new(403, "Forbidden", text)));
+    }
+    let began_at = cluster.now();
+    let place = cluster.begin_fault(spec.clone());
+    cluster.kept_mut().faults.insert(name.clone(), FaultObject { written, spec, began_at, place });
+    Ok(Response::created(shown(&name, cluster).unwrap_or_default()))
+}
+
+/// What goes wrong stays as it is once it has begun; labels and annotations may change.
+fn change(target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    let (name, spec, written) = read(target, &body)?;
+    let Some(fault) = cluster.kept_mut().faults.get_mut(&name) else { return Err(Box::new(target.missing())) };
+    if fault.spec != spec {
+        let text = "spec: Forbidden: a fault that has begun cannot be changed: delete it and apply another";
+        return Err(Box::new(Status::invalid("Fault.kubesquall.sim", &name, text)));
+    }
+    fault.written = written;
+    Ok(Response::ok(shown(&name, cluster).unwrap_or_default()))
+}
+
+fn patch(
+    request: &ClientRequest,
+    target: &Target,
+    body: &Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    let form = Form::of(request)?;
+    let before = cluster.kept().faults.get(&target.name).map(|fault| fault.written.clone());
+    match (form, before) {
+        (Form::Apply, None) => create(target, body.clone(), cluster),
+        (_, None) => Err(Box::new(target.missing())),
+        (Form::Apply, Some(before)) => {
+            let after = Form::Merge.patched(&before, body, false)?;
+            change(target, after, cluster)
+        }
+        (form, Some(before)) => {
+            let after = form.patched(&before, body, false)?;
+            change(target, after, cluster)
+        }
+    }
+}
+
+/// Deleting a fault ends it.
+fn delete(target: &Target, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    let Some(live) = shown(&target.name, cluster) else { return Err(Box::new(target.missing())) };
+    if let Some(fault) = cluster.kept_mut().faults.remove(&target.name) {
+        cluster.end_fault(fault.place);
+    }
+    Ok(Response::ok(json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "details": {
+            "name": target.name, "group": FAULT_GROUP, "kind": "faults", "uid": live["metadata"]["uid"],
+        },
+    })))
+}

@@ -1,0 +1,202 @@
+//! Requests of real clients, as HTTP has them: what a path means, what a body asks for, what is answered.
+//!
+//! A request is data: whoever plays a run hands it over at its instant, so that one that was typed into a live cluster and one that
+//! stands in a scenario take the same way. No sockets, no watches, no versions of objects: those belong to whoever serves.
+
+mod answer;
+mod complete;
+mod faults;
+mod kept;
+mod patches;
+mod path;
+mod resources;
+mod subresources;
+mod writes;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::chaos::FaultSpec;
+use crate::component::{Answer, Request};
+use crate::state::Store;
+use crate::units::SimTime;
+
+pub(crate) use crate::kubectl::objects::Clock;
+pub use answer::{Response, Status};
+pub use faults::{FAULT_GROUP, FAULT_VERSION};
+pub use kept::{FaultObject, FaultState, Kept};
+pub use path::{Path, Target};
+pub use resources::{PrinterColumn, Resource};
+
+/// What a client wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// POST.
+    Post,
+    /// PUT.
+    Put,
+    /// PATCH.
+    Patch,
+    /// DELETE.
+    Delete,
+}
+
+impl Method {
+    /// As HTTP writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A request that changes something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClientRequest {
+    /// Method.
+    pub method: Method,
+    /// Path and query: `/api/v1/nodes/worker-3?fieldManager=kubectl-cordon`.
+    pub path: String,
+    /// `Content-Type`; JSON without it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content_type: String,
+    /// The body as it was sent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// Who asks.
+    #[serde(default = "anybody", skip_serializing_if = "is_anybody")]
+    pub user: String,
+}
+
+fn anybody() -> String {
+    "kubectl".to_owned()
+}
+
+fn is_anybody(user: &str) -> bool {
+    user == "kubectl"
+}
+
+impl fmt::Display for ClientRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.split('?').next().unwrap_or(&self.path);
+        write!(f, "{} {path} by {}", self.method.as_str(), self.user)
+    }
+}
+
+impl ClientRequest {
+    /// What the body says: JSON, or YAML.
+    ///
+    /// # Errors
+    /// 400, if it is neither.
+    pub fn value(&self) -> Result<Value, Status> {
+        if self.body.trim().is_empty() {
+            return Ok(Value::Null);
+        }
+        let unreadable =
+            |error: String| Status::bad_request(format!("the body of the request is not readable: {error}"));
+        if self.content_type.contains("yaml") && !self.body.trim_start().starts_with('{') {
+            return serde_saphyr::from_str(&self.body).map_err(|error| unreadable(error.to_string()));
+        }
+        serde_json::from_str(&self.body).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// Whether nothing is to be written.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        Path::parse(&self.path).is_ok_and(|path| path.is_dry_run())
+            || self.method == Method::Delete && self.value().is_ok_and(|body| body["dryRun"][0] == "All")
+            || self.path.contains("/eviction")
+                && self.value().is_ok_and(|body| body["deleteOptions"]["dryRun"][0] == "All")
+    }
+
+    /// The same to be done in earnest.
+    #[must_use]
+    pub fn in_earnest(&self) -> Self {
+        let (path, query) = self.path.split_once('?').unwrap_or((&self.path, ""));
+        let kept: Vec<&str> = query.split('&').filter(|part| !part.starts_with("dryRun")).collect();
+        let body = match serde_json::from_str::<Value>(&self.body) {
+            Ok(Value::Object(mut fields)) => {
+                fields.remove("dryRun");
+                if let Some(Value::Object(options)) = fields.get_mut("deleteOptions") {
+                    options.remove("dryRun");
+                }
+                Value::Object(fields).to_string()
+            }
+            _ => self.body.clone(),
+        };
+        Self { path: format!("{path}?{}", kept.join("&")), body, ..self.clone() }
+    }
+}
+
+/// The cluster as a request finds it.
+pub trait Cluster {
+    /// Every object.
+    fn store(&self) -> &Store;
+    /// The instant.
+    fn now(&self) -> SimTime;
+    /// What t=0 is called, in nanoseconds since 1970.
+    fn epoch_unix_nanos(&self) -> i64;
+    /// Asks the API server.
+    fn ask(&mut self, request: Request) -> Answer;
+    /// What is kept for clients alone.
+    fn kept(&self) -> &Kept;
+    /// The same, to be changed.
+    fn kept_mut(&mut self) -> &mut Kept;
+    /// A fault begins; its place among those of the run.
+    fn begin_fault(&mut self, fault: FaultSpec) -> usize;
+    /// A fault ends, if it goes on.
+    fn end_fault(&mut self, place: usize);
+    /// Whether a fault goes on.
+    fn is_fault_going_on(&self, place: usize) -> bool;
+}
+
+/// Does what a client asks for.
+pub fn handle(request: &ClientRequest, cluster: &mut dyn Cluster) -> Response {
+    let response = answer(request, cluster);
+    cluster.kept_mut().count();
+    response.unwrap_or_else(|status| Response::from(*status))
+}
+
+fn answer(request: &ClientRequest, cluster: &mut dyn Cluster) -> Result<Response, Box<Status>> {
+    let path = Path::parse(&request.path)?;
+    let target = path.target(cluster.store())?;
+    let body = request.value()?;
+    if target.resource.is_fault() {
+        return faults::handle(request, &target, body, cluster);
+    }
+    if !target.subresource.is_empty() {
+        return subresources::handle(request, &path, &target, body, cluster);
+    }
+    match (request.method, target.name.is_empty()) {
+        (Method::Post, true) => writes::create(&path, &target, body, cluster),
+        (Method::Put, false) => writes::update(&path, &target, body, cluster),
+        (Method::Patch, false) => patches::patch(request, &path, &target, body, cluster),
+        (Method::Delete, false) => writes::delete(&path, &target, &body, cluster),
+        (Method::Delete, true) => writes::delete_collection(&path, &target, &body, cluster),
+        _ => Err(Box::new(Status::method_not_allowed())),
+    }
+}
+
+/// An object as clients see it, without its version; none if there is none.
+#[must_use]
+pub fn object(target: &Target, store: &Store, kept: &Kept, epoch_unix_nanos: i64) -> Option<Value> {
+    let found = target.find(store)?;
+    resources::rendered(&found, &target.resource, store, kept, Clock(epoch_unix_nanos))
+}
+
+#[cfg(feature = "serve")]
+pub(crate) use faults::rendered as rendered_fault;
+#[cfg(feature = "serve")]
+pub(crate) use resources::{all as all_resources, rendered};
+#[cfg(feature = "serve")]
+pub(crate) use subresources::{not_simulated, scale_of};
+#[cfg(feature = "serve")]
+pub(crate) use writes::Selection;

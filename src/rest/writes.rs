@@ -1,0 +1,364 @@
+//! Whole objects that are made, replaced and deleted.
+
+use serde_json::{Value, json};
+
+use super::answer::{Response, Status};
+use super::path::{Path, Target};
+use super::resources::{rendered, take_hashes};
+use super::{Clock, Cluster};
+use crate::arena::{Symbol, stable_hash};
+use crate::component::{DeleteOptions, Reply, Request};
+use crate::kubectl::objects::{Found, all, has_namespace};
+use crate::kubectl::{FieldSelector, Kind};
+use crate::model::{LabelSelector, Object, api_fields};
+use crate::state::{DeletionCause, Propagation, Uid};
+
+type Refused = Box<Status>;
+
+/// The object of a body, for a collection or an object; what clients are warned of.
+///
+/// # Errors
+/// 400 and 422.
+pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Object, Vec<String>), Refused> {
+    let resource = &target.resource;
+    let bad = |message: String| Box::new(Status::bad_request(message));
+    let Some(fields) = body.as_object_mut() else {
+        return Err(bad("the body of the request has no object".to_owned()));
+    };
+    fields.entry("apiVersion").or_insert_with(|| resource.api_version().into());
+    fields.entry("kind").or_insert_with(|| resource.kind_name.clone().into());
+    let said = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (api_version, kind) = (said("apiVersion"), said("kind"));
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if (group, kind.as_str()) != (resource.group.as_str(), resource.kind_name.as_str()) {
+        let expected = format!("{}, Kind={}", resource.api_version(), resource.kind_name);
+        return Err(bad(format!("{api_version}, Kind={kind} is not {expected}, which the path names")));
+    }
+    let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+    let Some(metadata) = metadata.as_object_mut() else { return Err(bad("metadata is no object".to_owned())) };
+    let own = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    if resource.is_namespaced {
+        if !own.is_empty() && own != target.namespace {
+            let text = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(bad(text.to_owned()));
+        }
+        metadata.insert("namespace".to_owned(), target.namespace.clone().into());
+    } else {
+        metadata.remove("namespace");
+    }
+    let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default();
+    if !target.name.is_empty() {
+        if !name.is_empty() && name != target.name {
+            let text = "the name of the object does not match the name on the URL";
+            return Err(bad(format!("{text} ({name} and {})", target.name)));
+        }
+        metadata.insert("name".to_owned(), target.name.clone().into());
+    }
+    for field in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
+        metadata.remove(field);
+    }
+    let warnings = unknown_fields(path, target, &body)?;
+    if resource.name() == "secrets" {
+        take_hashes(&mut body);
+    }
+    match Object::from_any(body) {
+        Some(Ok(mut object)) => {
+            object.apply_defaults();
+            Ok((object, warnings))
+        }
+        Some(Err(error)) => Err(bad(format!(
+            "{} in version \"{}\" cannot be handled as a {}: {error}",
+            resource.kind_name, resource.version, resource.kind_name
+        ))),
+        None => Err(bad("the body of the request has no kind".to_owned())),
+    }
+}
+
+/// # Source
+/// kube-apiserver, `fieldValidation`: `Warn` without it.
+pub(super) fn unknown_fields(path: &Path, target: &Target, body: &Value) -> Result<Vec<String>, Refused> {
+    let kind = &target.resource.kind_name;
+    let mode = path.parameter("fieldValidation").unwrap_or("Warn");
+    if mode == "Ignore" || !api_fields::has_kind(&target.resource.api_version(), kind) {
+        return Ok(Vec::new());
+    }
+    let unknown: Vec<String> =
+        api_fields::unknown_in(kind, body).iter().map(|path| format!("unknown field {path:?}")).collect();
+    if mode == "Strict" && !unknown.is_empty() {
+        let text = format!(
+            "{kind} in version \"{}\" cannot be handled as a {kind}: strict decoding error: {}",
+            target.resource.version,
+            unknown.join(", ")
+        );
+        return Err(Box::new(Status::bad_request(text)));
+    }
+    Ok(unknown)
+}
+
+/// The object as it is now.
+pub(super) fn shown(target: &Target, cluster: &dyn Cluster) -> Option<Value> {
+    let found = target.find(cluster.store())?;
+    rendered(&found, &target.resource, cluster.store(), cluster.kept(), Clock(cluster.epoch_unix_nanos()))
+}
+
+pub(super) fn refused(error: &crate::component::ApiError, target: &Target) -> Refused {
+    Box::new(Status::of(error, &target.resource.plural, &target.resource.group, &target.name))
+}
+
+/// A name behind a prefix, of those that the API server gives.
+///
+/// # Source
+/// apiserver, `names.SimpleNameGenerator`.
+fn generated(prefix: &str, cluster: &dyn Cluster) -> String {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let seed = format!("{prefix}/{}/{}", cluster.now().as_nanos(), cluster.kept().requests());
+    let mut hash = stable_hash(seed.as_bytes());
+    let mut name = prefix.to_owned();
+    for _ in 0..5 {
+        name.push(char::from(LETTERS[(hash % LETTERS.len() as u64) as usize]));
+        hash /= LETTERS.len() as u64;
+    }
+    name
+}
+
+/// POST of a collection.
+pub(super) fn create(
+    path: &Path,
+    target: &Target,
+    mut body: Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    let resource = &target.resource;
+    if resource.is_namespaced && target.namespace.is_empty() {
+        return Err(Box::new(Status::method_not_allowed()));
+    }
+    if resource.is_namespaced && !has_namespace(Symbol::new(&target.namespace), cluster.store()) {
+        return Err(Box::new(Status::not_found("namespaces", "", &target.namespace)));
+    }
+    let said = |body: &Value, field: &str| body["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let (name, prefix) = (said(&body, "name"), said(&body, "generateName"));
+    if name.is_empty() && !prefix.is_empty() {
+        body["metadata"]["name"] = generated(&prefix, cluster).into();
+    }
+    let name = said(&body, "name");
+    if name.is_empty() {
+        let message = "metadata.name: Required value: name or generateName is required";
+        return Err(Box::new(Status::invalid(&resource.kind_name, "", message)));
+    }
+    let target = Target { name, ..target.clone() };
+    make(path, &target, body, cluster)
+}
+
+/// An object that is not there is made under its name.
+pub(super) fn make(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    let status = body.get("status").cloned();
+    let (object, warnings) = read(path, target, body)?;
+    cluster.ask(Request::Create(Box::new(object))).map_err(|error| refused(&error, target))?;
+    if let Some(status) = status.filter(|_| !target.resource.is_built_in()) {
+        keep_status(target, status, cluster);
+    }
+    let body = shown(target, cluster).unwrap_or_else(|| json!({}));
+    Ok(Response::created(body).with(warnings))
+}
+
+/// The status of an object that decides nothing is what its writers say.
+pub(super) fn keep_status(target: &Target, status: Value, cluster: &mut dyn Cluster) {
+    let key = (target.resource.name(), target.namespace.clone(), target.name.clone());
+    if status.is_null() {
+        cluster.kept_mut().statuses.remove(&key);
+    } else {
+        cluster.kept_mut().statuses.insert(key, status);
+    }
+}
+
+/// PUT of an object.
+pub(super) fn update(
+    path: &Path,
+    target: &Target,
+    body: Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };
+    check_uid(&body["metadata"]["uid"], &live, target)?;
+    write(path, target, body, cluster)
+}
+
+/// The uid that a writer means must be that of the object.
+pub(super) fn check_uid(meant: &Value, live: &Value, target: &Target) -> Result<(), Refused> {
+    let found = &live["metadata"]["uid"];
+    match meant.as_str().filter(|meant| !meant.is_empty()) {
+        Some(meant) if found.as_str().is_some_and(|found| found != meant) => {
+            let found = found.as_str().unwrap_or_default();
+            let why = format!("Precondition failed: UID in precondition: {meant}, UID in object meta: {found}");
+            Err(Box::new(Status::conflict(&target.resource.name(), &target.name, &why)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes an object that is there.
+pub(super) fn write(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    let (object, warnings) = read(path, target, body)?;
+    cluster.ask(Request::Apply(Box::new(object))).map_err(|error| refused(&error, target))?;
+    let body = shown(target, cluster).unwrap_or_else(|| json!({}));
+    Ok(Response::ok(body).with(warnings))
+}
+
+/// What a deletion is to respect.
+#[derive(Clone, Debug, Default)]
+struct Options {
+    grace_s: Option<i64>,
+    propagation: Propagation,
+    uid: Option<String>,
+}
+
+impl Options {
+    /// # Source
+    /// kube-apiserver: the body's options, else those of the query.
+    fn read(path: &Path, body: &Value) -> Result<Self, Refused> {
+        let text = |field: &str| body[field].as_str().or_else(|| path.parameter(field)).map(str::to_owned);
+        let in_query = || path.parameter("gracePeriodSeconds").and_then(|seconds| seconds.parse().ok());
+        let orphans = body["orphanDependents"].as_bool() == Some(true) || path.is_set("orphanDependents");
+        let propagation = match text("propagationPolicy").as_deref() {
+            Some("Foreground") => Propagation::Foreground,
+            Some("Orphan") => Propagation::Orphan,
+            Some("Background") => Propagation::Background,
+            None if orphans => Propagation::Orphan,
+            None => Propagation::Background,
+            Some(other) => {
+                let text = format!(
+                    "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\""
+                );
+                return Err(Box::new(Status::invalid("DeleteOptions", "", &text)));
+            }
+        };
+        let uid = body["preconditions"]["uid"].as_str().map(str::to_owned);
+        Ok(Self { grace_s: body["gracePeriodSeconds"].as_i64().or_else(in_query), propagation, uid })
+    }
+}
+
+/// DELETE of an object.
+pub(super) fn delete(
+    path: &Path,
+    target: &Target,
+    body: &Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    let options = Options::read(path, body)?;
+    let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };
+    check_uid(&options.uid.clone().into(), &live, target)?;
+    delete_one(target, &options, cluster)?;
+    if let Some(still) = shown(target, cluster) {
+        return Ok(Response::ok(still));
+    }
+    cluster.kept_mut().forget(&target.resource.name(), &target.namespace, &target.name);
+    Ok(Response::ok(json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "details": {
+            "name": target.name, "group": target.resource.group, "kind": target.resource.plural,
+            "uid": live["metadata"]["uid"],
+        },
+    })))
+}
+
+fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> Result<Reply, Refused> {
+    let Some(found) = target.find(cluster.store()) else { return Err(Box::new(target.missing())) };
+    let request = match found {
+        Found::Pod(pod) => {
+            let uid = options.uid.as_deref().map(Uid::from_text);
+            let options = DeleteOptions { grace_s: options.grace_s, uid };
+            Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }
+        }
+        Found::Node(node) => Request::DeleteNode { node },
+        Found::Workload(_, workload) => Request::DeleteWorkload { workload, propagation: options.propagation },
+        Found::Other(kind, namespace, name) => Request::DeleteOther { kind: kind.any(), namespace, name },
+    };
+    cluster.ask(request).map_err(|error| refused(&error, target))
+}
+
+/// The objects that the selectors of a query choose, in the order of namespace and name.
+///
+/// # Errors
+/// 400 of selectors that cannot be read.
+fn chosen(path: &Path, target: &Target, store: &crate::state::Store) -> Result<Vec<Found>, Refused> {
+    let selection = Selection::read(path, target.resource.kind)?;
+    let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
+    let mut found = all(target.resource.kind, namespace, store);
+    found.retain(|object| selection.matches(object, store));
+    found.sort_by_cached_key(|object| (object.namespace(store), object.name(store)));
+    Ok(found)
+}
+
+/// Label and field selectors of a query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    labels: Option<LabelSelector>,
+    fields: FieldSelector,
+}
+
+impl Selection {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// 400.
+    pub(crate) fn read(path: &Path, kind: Kind) -> Result<Self, Refused> {
+        let bad = |message: String| Box::new(Status::bad_request(message));
+        let labels = path.parameter("labelSelector").filter(|text| !text.is_empty());
+        let labels = labels.map(LabelSelector::parse).transpose();
+        let labels = labels.map_err(|error| bad(format!("unable to parse requirement: {error}")))?;
+        let fields = path.parameter("fieldSelector").unwrap_or_default();
+        let fields = FieldSelector::parse(fields)
+            .map_err(|part| bad(format!("invalid selector: '{part}'; can't understand '{part}'")))?;
+        if let Some(unknown) = fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field)) {
+            return Err(bad(match kind {
+                Kind::Pod | Kind::Node | Kind::Namespace => format!("field label not supported: {}", unknown.field),
+                _ => format!(
+                    "{:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                    unknown.field
+                ),
+            }));
+        }
+        Ok(Self { labels, fields })
+    }
+
+    /// Whether an object is chosen.
+    pub(crate) fn matches(&self, object: &Found, store: &crate::state::Store) -> bool {
+        self.labels.as_ref().is_none_or(|selector| selector.matches(&object.labels(store)))
+            && self.fields.0.iter().all(|r| (object.field(&r.field, store) == r.value) != r.is_negated)
+    }
+
+    /// The label selector and the field selector.
+    #[cfg(feature = "serve")]
+    pub(crate) fn into_parts(self) -> (Option<LabelSelector>, FieldSelector) {
+        (self.labels, self.fields)
+    }
+}
+
+/// DELETE of a collection.
+pub(super) fn delete_collection(
+    path: &Path,
+    target: &Target,
+    body: &Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Refused> {
+    if target.resource.is_namespaced && target.namespace.is_empty() {
+        return Err(Box::new(Status::method_not_allowed()));
+    }
+    let options = Options::read(path, body)?;
+    let names: Vec<String> =
+        chosen(path, target, cluster.store())?.iter().map(|found| found.name(cluster.store())).collect();
+    let mut items = Vec::new();
+    for name in names {
+        let target = Target { name, ..target.clone() };
+        let Some(live) = shown(&target, cluster) else { continue };
+        delete_one(&target, &options, cluster)?;
+        if target.find(cluster.store()).is_none() {
+            cluster.kept_mut().forget(&target.resource.name(), &target.namespace, &target.name);
+        }
+        items.push(live);
+    }
+    Ok(Response::ok(json!({
+        "apiVersion": target.resource.api_version(), "kind": format!("{}List", target.resource.kind_name),
+        "metadata": {}, "items": items,
+    })))
+}

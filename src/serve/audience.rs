@@ -1,0 +1,352 @@
+//! Who watches a resource, and the last things that happened to its objects.
+//!
+//! # Source
+//! apiserver, `cacher`: a ring of events a resource; who asks for what is no longer in it is told that it expired; who does not keep up
+//! is cut off.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Sender;
+
+use super::lists::Form;
+use super::table;
+use crate::arena::Symbol;
+use crate::kubectl::FieldSelector;
+use crate::model::{LabelSelector, Labels};
+use crate::rest::Resource;
+
+/// Things that happened which are kept of a resource, and their bytes.
+const EVENTS_MAX: usize = 8192;
+const BYTES_MAX: usize = 16 << 20;
+
+/// Whether an object appeared, changed or went.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Happening {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl Happening {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// An object as it was shown last.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) version: u64,
+    /// With its version.
+    pub(super) json: Bytes,
+    /// Of what is shown but for the version.
+    hash: u64,
+    pub(super) cells: Arc<[String]>,
+}
+
+/// Something that happened to an object.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) version: u64,
+    pub(super) happening: Happening,
+    pub(super) namespace: Symbol,
+    pub(super) json: Bytes,
+    /// As it was before.
+    before: Option<Bytes>,
+    cells: Arc<[String]>,
+}
+
+/// Which objects of a resource somebody wants.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    pub(super) namespace: Option<Symbol>,
+    pub(super) labels: Option<LabelSelector>,
+    pub(super) fields: FieldSelector,
+}
+
+impl Choice {
+    /// Whether that is all of a namespace, or of all.
+    fn is_everything(&self) -> bool {
+        self.labels.is_none() && self.fields.is_empty()
+    }
+
+    pub(super) fn matches(&self, object: &Value) -> bool {
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        self.namespace.is_none_or(|own| own == namespace)
+            && self.labels.as_ref().is_none_or(|selector| selector.matches(&labels_of(object)))
+            && self.fields.0.iter().all(|r| (field_of(object, &r.field) == r.value) != r.is_negated)
+    }
+
+    fn chooses(&self, json: &Bytes) -> bool {
+        self.is_everything() || serde_json::from_slice::<Value>(json).is_ok_and(|object| self.matches(&object))
+    }
+}
+
+fn labels_of(object: &Value) -> Labels {
+    serde_json::from_value(object["metadata"]["labels"].clone()).unwrap_or_default()
+}
+
+/// # Source
+/// kube-apiserver, `ToSelectableFields` of each kind.
+fn field_of(object: &Value, field: &str) -> String {
+    let found = object.pointer(&format!("/{}", field.replace('.', "/")));
+    let otherwise = match field {
+        "spec.unschedulable" => "false",
+        "spec.restartPolicy" => "Always",
+        "spec.schedulerName" => "default-scheduler",
+        "status.replicas" | "status.successful" => "0",
+        _ => "",
+    };
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => otherwise.to_owned(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Somebody who watches.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    pub(super) choice: Choice,
+    pub(super) form: Form,
+    pub(super) wants_bookmarks: bool,
+    pub(super) to: Sender<Bytes>,
+    /// Whether the columns have been told.
+    pub(super) has_columns: bool,
+}
+
+/// A resource that somebody has asked for.
+#[derive(Debug)]
+pub(super) struct Audience {
+    pub(super) resource: Resource,
+    pub(super) objects: BTreeMap<(Symbol, Symbol), Known>,
+    ring: VecDeque<Event>,
+    bytes: usize,
+    /// Everything after this version is in the ring.
+    pub(super) since: u64,
+    pub(super) watchers: Vec<Watcher>,
+}
+
+fn hash_of(json: &[u8]) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    json.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// An object as bytes, with its version.
+pub(super) fn with_version(object: &mut Value, version: u64) -> Bytes {
+    object["metadata"]["resourceVersion"] = version.to_string().into();
+    Bytes::from(object.to_string())
+}
+
+impl Audience {
+    pub(super) fn new(resource: Resource, since: u64) -> Self {
+        let (objects, ring, watchers) = (BTreeMap::new(), VecDeque::new(), Vec::new());
+        Self { resource, objects, ring, bytes: 0, since, watchers }
+    }
+
+    /// Keeps an object that was there already.
+    pub(super) fn know(
+        &mut self,
+        namespace: Symbol,
+        name: Symbol,
+        mut object: Value,
+        version: u64,
+        cells: Arc<[String]>,
+    ) {
+        let hash = hash_of(object.to_string().as_bytes());
+        let json = with_version(&mut object, version);
+        self.objects.insert((namespace, name), Known { version, json, hash, cells });
+    }
+
+    /// What an object that is other than it was shown now looks like, in short; none if it is as it was.
+    pub(super) fn other(&self, namespace: Symbol, name: Symbol, object: Option<&Value>) -> Option<u64> {
+        let hash = object.map(|object| hash_of(object.to_string().as_bytes()));
+        let known = self.objects.get(&(namespace, name)).map(|known| known.hash);
+        (known != hash).then(|| hash.unwrap_or_default())
+    }
+
+    /// Tells of an object that has changed, appeared or gone.
+    pub(super) fn tell(
+        &mut self,
+        namespace: Symbol,
+        name: Symbol,
+        (object, hash): (Option<Value>, u64),
+        version: u64,
+        cells: Arc<[String]>,
+    ) {
+        let before = self.objects.remove(&(namespace, name));
+        let event = match object {
+            Some(mut object) => {
+                let json = with_version(&mut object, version);
+                let happening = if before.is_some() { Happening::Modified } else { Happening::Added };
+                let known = Known { version, json: json.clone(), hash, cells: Arc::clone(&cells) };
+                self.objects.insert((namespace, name), known);
+                Event { version, happening, namespace, json, before: before.map(|known| known.json), cells }
+            }
+            None => {
+                let Some(before) = before else { return };
+                // It bears the version of its end.
+                let mut last = serde_json::from_slice::<Value>(&before.json).unwrap_or_default();
+                let json = with_version(&mut last, version);
+                let happening = Happening::Deleted;
+                let before_json = Some(before.json);
+                Event { version, happening, namespace, json, before: before_json, cells: before.cells }
+            }
+        };
+        self.send(&event);
+        self.bytes += event.json.len();
+        self.ring.push_back(event);
+        while self.ring.len() > EVENTS_MAX || self.bytes > BYTES_MAX {
+            let Some(oldest) = self.ring.pop_front() else { break };
+            self.bytes -= oldest.json.len();
+            self.since = oldest.version;
+        }
+    }
+
+    fn send(&mut self, event: &Event) {
+        // All who want the same get the same bytes.
+        let mut plain: [Option<Bytes>; 3] = [None, None, None];
+        let resource = &self.resource;
+        self.watchers.retain_mut(|watcher| {
+            let Some(happening) = seen_by(&watcher.choice, event) else { return !watcher.to.is_closed() };
+            let line = if watcher.form == Form::Whole {
+                plain[happening as usize].get_or_insert_with(|| whole_line(happening, &event.json)).clone()
+            } else {
+                line(happening, event, resource, watcher)
+            };
+            // Who does not keep up lists anew.
+            watcher.to.try_send(line).is_ok()
+        });
+    }
+
+    /// What has happened since a version, as somebody sees it who watches; none if that is no longer known.
+    pub(super) fn since(&self, version: u64, watcher: &mut Watcher) -> Option<Vec<Bytes>> {
+        if version < self.since {
+            return None;
+        }
+        let later = self.ring.iter().filter(|event| event.version > version);
+        let mut lines = Vec::new();
+        for event in later {
+            if let Some(happening) = seen_by(&watcher.choice, event) {
+                lines.push(line(happening, event, &self.resource, watcher));
+            }
+        }
+        Some(lines)
+    }
+
+    /// Everything there is, as if it had just appeared.
+    pub(super) fn present(&self, watcher: &mut Watcher) -> Vec<Bytes> {
+        let mut lines = Vec::new();
+        for ((namespace, _), known) in &self.objects {
+            let event = Event {
+                version: known.version,
+                happening: Happening::Added,
+                namespace: *namespace,
+                json: known.json.clone(),
+                before: None,
+                cells: Arc::clone(&known.cells),
+            };
+            if let Some(happening) = seen_by(&watcher.choice, &event) {
+                lines.push(line(happening, &event, &self.resource, watcher));
+            }
+        }
+        lines
+    }
+
+    /// Tells all who want it how far they have got.
+    pub(super) fn bookmark(&mut self, version: u64) {
+        let resource = &self.resource;
+        self.watchers.retain_mut(|watcher| {
+            if !watcher.wants_bookmarks {
+                return !watcher.to.is_closed();
+            }
+            // Who is behind is not told that he is not.
+            match watcher.to.try_send(bookmark(resource, version, false, watcher)) {
+                Ok(()) => true,
+                Err(error) => matches!(error, tokio::sync::mpsc::error::TrySendError::Full(_)),
+            }
+        });
+    }
+
+    /// Ends all watches: what they know is of another time.
+    pub(super) fn dismiss(&mut self, status: &Value) {
+        let line = Bytes::from(format!("{}\n", json!({"type": "ERROR", "object": status})));
+        for watcher in self.watchers.drain(..) {
+            let _ = watcher.to.try_send(line.clone());
+        }
+    }
+}
+
+/// What an event is for somebody who has chosen: an object may come into the selection, or leave it.
+fn seen_by(choice: &Choice, event: &Event) -> Option<Happening> {
+    if choice.namespace.is_some_and(|namespace| namespace != event.namespace) {
+        return None;
+    }
+    if choice.is_everything() {
+        return Some(event.happening);
+    }
+    let now = event.happening != Happening::Deleted && choice.chooses(&event.json);
+    let before = event.before.as_ref().is_some_and(|json| choice.chooses(json));
+    match (before, now) {
+        (false, false) => None,
+        (false, true) => Some(Happening::Added),
+        (true, true) => Some(Happening::Modified),
+        (true, false) => Some(Happening::Deleted),
+    }
+}
+
+fn whole_line(happening: Happening, json: &Bytes) -> Bytes {
+    let mut line = Vec::with_capacity(json.len() + 40);
+    line.extend_from_slice(b"{\"type\":\"");
+    line.extend_from_slice(happening.as_str().as_bytes());
+    line.extend_from_slice(b"\",\"object\":");
+    line.extend_from_slice(json);
+    line.extend_from_slice(b"}\n");
+    Bytes::from(line)
+}
+
+fn line(happening: Happening, event: &Event, resource: &Resource, watcher: &mut Watcher) -> Bytes {
+    let object = || serde_json::from_slice::<Value>(&event.json).unwrap_or_default();
+    let shown = match watcher.form {
+        Form::Whole => return whole_line(happening, &event.json),
+        Form::Metadata => table::metadata_of(&object()),
+        Form::Table(included) => {
+            let row = table::row(&event.cells, &object(), included);
+            let columns = (!watcher.has_columns).then(|| table::columns(resource));
+            watcher.has_columns = true;
+            table::table(columns, vec![row], &event.version.to_string())
+        }
+    };
+    Bytes::from(format!("{}\n", json!({"type": happening.as_str(), "object": shown})))
+}
+
+/// `BOOKMARK`: all up to a version has been told.
+pub(super) fn bookmark(resource: &Resource, version: u64, ends_list: bool, watcher: &Watcher) -> Bytes {
+    let mut metadata = json!({"resourceVersion": version.to_string()});
+    if ends_list {
+        metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+    }
+    let object = match watcher.form {
+        Form::Whole => {
+            json!({"kind": resource.kind_name, "apiVersion": resource.api_version(), "metadata": metadata})
+        }
+        Form::Metadata => {
+            json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+        }
+        Form::Table(_) => {
+            let partial =
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
+            table::table(None, vec![json!({"cells": [], "object": partial})], &version.to_string())
+        }
+    };
+    Bytes::from(format!("{}\n", json!({"type": "BOOKMARK", "object": object})))
+}

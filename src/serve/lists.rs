@@ -1,0 +1,261 @@
+//! Lists, as a whole or page by page.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use super::audience::{Audience, Choice};
+use super::session::Session;
+use super::table::{self, Included};
+use crate::arena::Symbol;
+use crate::rest::{Path, Resource, Selection, Status, Target};
+
+/// Objects of a list that nobody has bounded.
+const ITEMS_MAX: usize = 1_000_000;
+
+/// Lists of which somebody has not read all, and their bytes.
+const PAGES_MAX: usize = 32;
+const PAGES_BYTES_MAX: usize = 256 << 20;
+
+/// How objects are written.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As they are.
+    Whole,
+    /// Their metadata alone.
+    Metadata,
+    /// As rows.
+    Table(Included),
+}
+
+impl Form {
+    /// What a client prefers of what it accepts.
+    pub(super) fn of(accept: &str, path: &Path) -> Self {
+        for media in accept.split(',') {
+            if media.contains("as=Table") {
+                return Self::Table(Included::parse(path.parameter("includeObject")));
+            }
+            if media.contains("as=PartialObjectMetadata") {
+                return Self::Metadata;
+            }
+            if media.trim_start().starts_with("application/json") && !media.contains("as=") {
+                return Self::Whole;
+            }
+        }
+        Self::Whole
+    }
+}
+
+/// A list of which somebody has read a part.
+#[derive(Clone, Debug)]
+struct Rest {
+    id: u64,
+    version: u64,
+    items: Arc<[Item]>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    json: Bytes,
+    cells: Arc<[String]>,
+}
+
+/// Lists that are read page by page: each stays as it was when it was begun.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    rests: VecDeque<Rest>,
+    last: u64,
+}
+
+impl Pages {
+    pub(super) fn forget(&mut self) {
+        self.rests.clear();
+    }
+
+    fn keep(&mut self, version: u64, items: &Arc<[Item]>) -> u64 {
+        self.last += 1;
+        let bytes = items.iter().map(|item| item.json.len()).sum();
+        self.rests.push_back(Rest { id: self.last, version, items: Arc::clone(items), bytes });
+        while self.rests.len() > PAGES_MAX
+            || self.rests.len() > 1 && self.rests.iter().map(|rest| rest.bytes).sum::<usize>() > PAGES_BYTES_MAX
+        {
+            self.rests.pop_front();
+        }
+        self.last
+    }
+}
+
+impl Choice {
+    /// What a path asks for.
+    pub(super) fn of(path: &Path, target: &Target) -> Result<Self, Box<Status>> {
+        let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
+        if target.resource.name() == "events" {
+            // Their fields are those of whom they are about.
+            let plain = Path { query: Vec::new(), ..path.clone() };
+            let mut choice = Self { namespace, ..Self::default() };
+            let labels = path.query.iter().filter(|(name, _)| name == "labelSelector").cloned().collect();
+            choice.labels = Selection::read(&Path { query: labels, ..plain }, target.resource.kind)?.into_parts().0;
+            let fields = path.parameter("fieldSelector").unwrap_or_default();
+            choice.fields = crate::kubectl::FieldSelector::parse(fields)
+                .map_err(|part| Box::new(Status::bad_request(format!("invalid selector: '{part}'"))))?;
+            return Ok(choice);
+        }
+        let (labels, fields) = Selection::read(path, target.resource.kind)?.into_parts();
+        Ok(Self { namespace, labels, fields })
+    }
+}
+
+impl Session {
+    /// A list of objects.
+    pub(super) fn list(&mut self, path: &Path, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
+        let limit = path.parameter("limit").and_then(|limit| limit.parse::<usize>().ok()).filter(|limit| *limit > 0);
+        let limit = limit.unwrap_or(ITEMS_MAX).min(ITEMS_MAX);
+        let (version, items, id, first) = match path.parameter("continue").filter(|token| !token.is_empty()) {
+            Some(token) => {
+                let (rest, first) = self.rest_of(token)?;
+                (rest.version, rest.items, Some(rest.id), first)
+            }
+            None => {
+                let choice = Choice::of(path, target)?;
+                self.check_version(path)?;
+                let place = self.attend(&target.resource);
+                if target.resource.name() == super::session::LEASES {
+                    self.look_again(super::session::LEASES);
+                }
+                // What has an age looks older now, although nothing has happened to it.
+                if let Form::Table(_) = form {
+                    self.age(place);
+                }
+                (self.versions.last(), items(&self.audiences[place], &choice), None, 0)
+            }
+        };
+        let last = items.len().min(first + limit);
+        let page = &items[first.min(last)..last];
+        let mut metadata = json!({"resourceVersion": version.to_string()});
+        if last < items.len() {
+            let id = id.unwrap_or_else(|| self.pages.keep(version, &items));
+            metadata["continue"] = format!("{id}.{last}").into();
+            metadata["remainingItemCount"] = (items.len() - last).into();
+        }
+        Ok(written(&target.resource, metadata, page, form))
+    }
+
+    fn rest_of(&self, token: &str) -> Result<(Rest, usize), Box<Status>> {
+        let parts = token.split_once('.').and_then(|(id, first)| Some((id.parse::<u64>().ok()?, first.parse().ok()?)));
+        let Some((id, first)) = parts else {
+            return Err(Box::new(Status::bad_request("continue key is not valid: it is none of this server's")));
+        };
+        let text = "The provided continue parameter is too old to display a consistent list result. You must start a new \
+                    list without the continue parameter.";
+        let rest = self.pages.rests.iter().find(|rest| rest.id == id).cloned();
+        rest.map(|rest| (rest, first)).ok_or_else(|| Box::new(Status::expired(text)))
+    }
+
+    /// A list of an exact version is only to be had if it is the newest.
+    fn check_version(&self, path: &Path) -> Result<(), Box<Status>> {
+        let version = path.parameter("resourceVersion").filter(|version| !version.is_empty() && *version != "0");
+        let Some(text) = version else { return Ok(()) };
+        let Ok(version) = text.parse::<u64>() else {
+            return Err(Box::new(Status::bad_request(format!("Invalid value: {text:?}: it is no version"))));
+        };
+        let is_exact = path.parameter("resourceVersionMatch") == Some("Exact");
+        if version < self.versions.base() || is_exact && version != self.versions.last() {
+            return Err(Box::new(Status::expired("The resourceVersion for the provided list is too old.")));
+        }
+        if version > self.versions.last() {
+            let text = format!("Too large resource version: {version}, current: {}", self.versions.last());
+            return Err(Box::new(Status::new(504, "Timeout", text)));
+        }
+        Ok(())
+    }
+
+    /// Cells as they read now.
+    fn age(&mut self, place: usize) {
+        let resource = self.audiences[place].resource.clone();
+        for key in self.keys_of(&resource) {
+            if let Some((_, cells)) = self.look(&resource, key)
+                && let Some(known) = self.audiences[place].objects.get_mut(&(key.namespace, key.name))
+            {
+                known.cells = cells;
+            }
+        }
+    }
+
+    /// One object.
+    pub(super) fn get(&mut self, path: &Path, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
+        let _ = path;
+        let key = super::versions::Key::new(&target.resource.name(), &target.namespace, &target.name);
+        let found = self.look(&target.resource, key);
+        let (mut object, cells) = found.ok_or_else(|| Box::new(target.missing()))?;
+        let version = self.versions.of(key);
+        object["metadata"]["resourceVersion"] = version.to_string().into();
+        let value = match form {
+            Form::Whole => object,
+            Form::Metadata => table::metadata_of(&object),
+            Form::Table(included) => {
+                let row = table::row(&cells, &object, included);
+                table::table(Some(table::columns(&target.resource)), vec![row], &version.to_string())
+            }
+        };
+        Ok(Bytes::from(value.to_string()))
+    }
+}
+
+fn items(audience: &Audience, choice: &Choice) -> Arc<[Item]> {
+    let is_simple = choice.labels.is_none() && choice.fields.is_empty();
+    let is_chosen =
+        |json: &Bytes| is_simple || serde_json::from_slice::<Value>(json).is_ok_and(|object| choice.matches(&object));
+    let here =
+        audience.objects.iter().filter(|((namespace, _), _)| choice.namespace.is_none_or(|own| own == *namespace));
+    let chosen = here.filter(|(_, known)| is_chosen(&known.json));
+    let mut chosen: Vec<_> = chosen.collect();
+    chosen.sort_by_key(|((namespace, name), _)| (namespace.as_str(), name.as_str()));
+    chosen.into_iter().map(|(_, known)| Item { json: known.json.clone(), cells: Arc::clone(&known.cells) }).collect()
+}
+
+fn written(resource: &Resource, metadata: Value, page: &[Item], form: Form) -> Bytes {
+    let read = |item: &Item| serde_json::from_slice::<Value>(&item.json).unwrap_or_default();
+    let value = match form {
+        Form::Table(included) => {
+            let rows = page.iter().map(|item| match included {
+                Included::Nothing => table::row(&item.cells, &Value::Null, included),
+                _ => table::row(&item.cells, &read(item), included),
+            });
+            let mut value = table::table(Some(table::columns(resource)), rows.collect(), "");
+            value["metadata"] = metadata;
+            value
+        }
+        Form::Metadata => {
+            let items: Vec<Value> = page.iter().map(|item| table::metadata_of(&read(item))).collect();
+            json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                "items": items,
+            })
+        }
+        Form::Whole => {
+            let head = json!({
+                "kind": format!("{}List", resource.kind_name), "apiVersion": resource.api_version(),
+                "metadata": metadata,
+            });
+            let head = head.to_string();
+            let size = page.iter().map(|item| item.json.len() + 1).sum::<usize>() + head.len() + 16;
+            let mut text = Vec::with_capacity(size);
+            text.extend_from_slice(head.trim_end_matches('}').as_bytes());
+            // The metadata ends with a brace of its own.
+            text.push(b'}');
+            text.extend_from_slice(b",\"items\":[");
+            for (index, item) in page.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                text.extend_from_slice(&item.json);
+            }
+            text.extend_from_slice(b"]}");
+            return Bytes::from(text);
+        }
+    };
+    Bytes::from(value.to_string())
+}

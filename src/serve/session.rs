@@ -1,0 +1,470 @@
+//! The run that clients talk to, what they have done to it, and what they have been shown.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+
+use super::audience::Audience;
+use super::events::{self, Events};
+use super::past::{Branch, Log, Snapshots};
+use super::table;
+use super::time::{Pace, Speed};
+use super::versions::{Key, Versions};
+use crate::arena::Symbol;
+use crate::kubectl::objects::{Clock, Found, all, cells_of, find_one, mark};
+use crate::observe::{Detail, Observers};
+use crate::rest::{Resource, rendered, rendered_fault};
+use crate::scenario::ResolvedScenario;
+use crate::simulation::{Prepared, Simulation};
+use crate::state::{
+    Change, Changed, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored, WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+
+type StoredObjects = Arc<std::collections::BTreeMap<(Symbol, Symbol, Symbol), Stored>>;
+
+/// Leases, and where those of nodes are.
+pub(super) const LEASES: &str = "leases.coordination.k8s.io";
+const NODE_LEASES: &str = "kube-node-lease";
+
+/// A time stamp as fields want it that have fractions of seconds.
+fn micro_stamp(stamp: &Value) -> Option<String> {
+    Some(format!("{}.000000Z", stamp.as_str()?.trim_end_matches('Z')))
+}
+
+/// An id whose object may be gone when its name is asked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Workload(WorkloadId),
+    Budget(PodDisruptionBudgetId),
+    Service(ServiceId),
+    Namespace(NamespaceId),
+    Volume(PersistentVolumeId),
+}
+
+/// How a session stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The instant.
+    pub now: SimTime,
+    /// Where it ends.
+    pub end: SimTime,
+    /// How fast it goes.
+    pub speed: Speed,
+    /// When the next event is due.
+    pub next: Option<SimTime>,
+    /// Events played.
+    pub events: u64,
+    /// Digest over them.
+    pub digest: u64,
+    /// Requests that clients have made and that count.
+    pub requests: usize,
+    /// Who watches.
+    pub watches: usize,
+    /// What was found not to hold, if the run checks itself.
+    pub violation: Option<String>,
+}
+
+/// A run under way, and everything that is kept for clients.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) scenario: Arc<ResolvedScenario>,
+    pub(super) run: Simulation,
+    pub(super) pace: Pace,
+    pub(super) log: Log,
+    pub(super) snapshots: Snapshots,
+    pub(super) branches: VecDeque<Branch>,
+    pub(super) versions: Versions,
+    pub(super) audiences: Vec<Audience>,
+    pub(super) events: Events,
+    pub(super) pages: super::lists::Pages,
+    names: FxHashMap<Id, Key>,
+    stored: StoredObjects,
+}
+
+impl Session {
+    /// The scenario's cluster at t=0, where time stands still.
+    #[must_use]
+    pub fn new(scenario: Arc<ResolvedScenario>) -> Self {
+        Self::begin(scenario, |_| {})
+    }
+
+    /// The same, checking itself after every event.
+    #[must_use]
+    pub fn verified(scenario: Arc<ResolvedScenario>) -> Self {
+        Self::begin(scenario, Simulation::verify)
+    }
+
+    fn begin(scenario: Arc<ResolvedScenario>, prepare: fn(&mut Simulation)) -> Self {
+        let prepared = Prepared::new(&scenario);
+        let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+        let mut run = prepared.start(scenario.seed, observers);
+        prepare(&mut run);
+        run.listen();
+        let snapshots = Snapshots::new(&run);
+        let stored = Arc::clone(&run.store().stored);
+        let mut session = Self {
+            scenario,
+            pace: Pace::new(Speed::Paused, run.now()),
+            run,
+            log: Log::default(),
+            snapshots,
+            branches: VecDeque::new(),
+            versions: Versions::new(),
+            audiences: Vec::new(),
+            events: Events::default(),
+            pages: super::lists::Pages::default(),
+            names: FxHashMap::default(),
+            stored,
+        };
+        session.learn_names();
+        session.play_until(SimTime::ZERO);
+        session
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing {
+            now: self.run.now(),
+            end: self.end(),
+            speed: self.pace.speed,
+            next: self.run.next_at().filter(|at| *at <= self.end()),
+            events: self.run.events(),
+            digest: self.run.digest(),
+            requests: self.log.len(),
+            watches: self.audiences.iter().map(|audience| audience.watchers.len()).sum(),
+            violation: self.run.violation().map(|violation| format!("{violation:?}")),
+        }
+    }
+
+    /// Where the run ends.
+    pub(super) fn end(&self) -> SimTime {
+        SimTime::ZERO + self.scenario.duration
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        Clock(self.run.epoch_unix_nanos())
+    }
+
+    /// Plays everything up to and including an instant; of what is behind the end, nothing.
+    pub(super) fn play_until(&mut self, instant: SimTime) {
+        let instant = instant.min(self.end());
+        while self.run.violation().is_none() && self.run.next_at().is_some_and(|at| at <= instant) {
+            self.step();
+        }
+        self.run.run_until(instant);
+        self.over();
+    }
+
+    /// Plays one event and tells who watches.
+    pub(super) fn step(&mut self) {
+        self.snapshots.take_if_due(&self.run, self.log.len());
+        self.run.step();
+        self.tell();
+    }
+
+    /// Tells who watches what has just happened.
+    pub(super) fn tell(&mut self) {
+        let heard = self.run.heard();
+        for (at, component, event) in heard.events {
+            let clock = self.clock();
+            let posted = self.events.post(at, component, &event, self.run.store(), clock);
+            let key = Key::new("events", posted.namespace.as_str(), posted.name.as_str());
+            self.show_event(key, Some(&posted.object));
+        }
+        let mut dirty: Vec<Key> = Vec::new();
+        for change in &heard.changes {
+            self.touched(change, &mut dirty);
+        }
+        if !Arc::ptr_eq(&self.stored, &self.run.store().stored) {
+            self.stored_changed(&mut dirty);
+        }
+        dirty.dedup();
+        for key in dirty {
+            self.show(key);
+        }
+    }
+
+    /// What no change tells of, once a stretch of time has been played.
+    pub(super) fn over(&mut self) {
+        let now = self.run.now();
+        for gone in self.events.expired(now) {
+            self.show_event(Key::new("events", gone.namespace.as_str(), gone.name.as_str()), None);
+        }
+        for resource in ["horizontalpodautoscalers.autoscaling", "resourcequotas", "faults.kubesquall.sim"] {
+            self.look_again(resource);
+        }
+    }
+
+    /// Looks at all objects of a resource for whatever is other than it was shown.
+    pub(super) fn look_again(&mut self, resource: &str) {
+        let known = self.audiences.iter().filter(|audience| audience.resource.name() == resource);
+        let known: Vec<(Symbol, Symbol)> = known.flat_map(|audience| audience.objects.keys().copied()).collect();
+        let Some(audience) = self.audiences.iter().find(|audience| audience.resource.name() == resource) else {
+            return;
+        };
+        let mut all = self.keys_of(&audience.resource.clone());
+        let name = Symbol::new(resource);
+        all.extend(known.into_iter().map(|(namespace, key)| Key { resource: name, namespace, name: key }));
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().for_each(|key| self.show(key));
+    }
+
+    /// All objects of a resource.
+    pub(super) fn keys_of(&self, resource: &Resource) -> Vec<Key> {
+        let name = resource.name();
+        if resource.is_fault() {
+            return self.run.kept().faults.keys().map(|fault| Key::new(&name, "", fault)).collect();
+        }
+        let store = self.run.store();
+        let found = all(resource.kind, None, store);
+        let mut keys: Vec<Key> =
+            found.iter().map(|of| Key::new(&name, of.namespace(store).as_str(), &of.name(store))).collect();
+        if name == LEASES {
+            let nodes = store.nodes().map(|(id, _)| Key::new(&name, NODE_LEASES, store.node_name(id).as_str()));
+            keys.extend(nodes);
+        }
+        if name == "events" {
+            keys.extend(self.events.iter().map(|of| Key::new(&name, of.namespace.as_str(), of.name.as_str())));
+        }
+        keys
+    }
+
+    /// An object as it is, without its version, and its cells.
+    pub(super) fn look(&self, resource: &Resource, key: Key) -> Option<(Value, Arc<[String]>)> {
+        let (store, clock, now) = (self.run.store(), self.clock(), self.run.now());
+        if resource.is_fault() {
+            let fault = self.run.kept().faults.get(key.name.as_str())?;
+            let is_active = self.run.is_fault_going_on(fault.place);
+            let object = rendered_fault(key.name.as_str(), fault, is_active, clock);
+            let cells = table::fault_cells(&object, now.saturating_since(fault.began_at));
+            return Some((object, cells.into()));
+        }
+        if resource.name() == "events"
+            && let Some(posted) = self.events.find(key.namespace, key.name)
+        {
+            return Some(((**posted).clone(), events::cells(posted, now, clock).into()));
+        }
+        let Some(found) = find_one(resource.kind, key.namespace, key.name.as_str(), store) else {
+            return self.lease(resource, key);
+        };
+        let object = rendered(&found, resource, store, self.run.kept(), clock)?;
+        let cells = self.cells(resource, &found, &object);
+        Some((object, cells.into()))
+    }
+
+    /// The lease of a node, which its kubelet renews: no object of the store, as renewals are no events of the run.
+    fn lease(&self, resource: &Resource, key: Key) -> Option<(Value, Arc<[String]>)> {
+        let store = self.run.store();
+        let id = store.find_node(key.name).filter(|_| resource.name() == LEASES && key.namespace == NODE_LEASES)?;
+        let (node, clock, now) = (store.node(id)?, self.clock(), self.run.now());
+        let renewed = store.heartbeat(id).renewed_at(now).or(store.heartbeat(id).renewed_in_earlier_runs());
+        let renewed = renewed.map(|at| micro_stamp(&clock.stamp(at)));
+        let object = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {
+                "name": key.name, "namespace": key.namespace, "creationTimestamp": clock.stamp(node.created_at),
+                "uid": crate::state::Uid::from_text(&format!("lease/{}", node.uid)).to_string(),
+                "ownerReferences": [{
+                    "apiVersion": "v1", "kind": "Node", "name": key.name, "uid": node.uid.to_string(),
+                }],
+            },
+            "spec": {
+                "holderIdentity": key.name, "renewTime": renewed,
+                "leaseDurationSeconds": self.scenario.config.kubelet.node_lease_duration.as_secs(),
+            },
+        });
+        let age = crate::kubectl::objects::human(now.saturating_since(node.created_at));
+        Some((object, Arc::from([key.name.to_string(), key.name.to_string(), age])))
+    }
+
+    fn cells(&self, resource: &Resource, found: &Found, object: &Value) -> Vec<String> {
+        let (store, clock, now) = (self.run.store(), self.clock(), self.run.now());
+        if resource.name() == "events" {
+            return events::cells(object, now, clock);
+        }
+        let age = |text: &str| Some(now.saturating_since(clock.instant(text)?));
+        if !resource.printer_columns.is_empty() {
+            return table::own_cells(resource, object, &age);
+        }
+        let name = found.name(store) + mark(resource.kind, object);
+        let cells = cells_of(found, object, store, (now, clock)).unwrap_or_default();
+        [name].into_iter().chain(cells).collect()
+    }
+
+    /// An object may be other than it was: gives it a new version and tells who watches.
+    pub(super) fn show(&mut self, key: Key) {
+        let is_it = |audience: &Audience| key.resource == audience.resource.name().as_str();
+        let places: Vec<usize> = (0..self.audiences.len()).filter(|place| is_it(&self.audiences[*place])).collect();
+        if places.is_empty() {
+            self.versions.raise(key);
+            return;
+        }
+        let mut version = None;
+        for place in places {
+            let resource = self.audiences[place].resource.clone();
+            let found = self.look(&resource, key);
+            let audience = &mut self.audiences[place];
+            let Some(hash) = audience.other(key.namespace, key.name, found.as_ref().map(|(object, _)| object)) else {
+                continue;
+            };
+            let is_there = found.is_some();
+            let versions = &mut self.versions;
+            let version = *version.get_or_insert_with(|| match is_there {
+                true => versions.raise(key),
+                false => versions.drop(key),
+            });
+            let (object, cells) = match found {
+                Some((object, cells)) => (Some(object), cells),
+                None => (None, Arc::from([])),
+            };
+            audience.tell(key.namespace, key.name, (object, hash), version, cells);
+        }
+    }
+
+    fn show_event(&mut self, key: Key, object: Option<&Arc<Value>>) {
+        let version = if object.is_some() { self.versions.raise(key) } else { self.versions.drop(key) };
+        let (now, clock) = (self.run.now(), self.clock());
+        for audience in self.audiences.iter_mut().filter(|audience| audience.resource.name() == "events") {
+            let cells: Arc<[String]> = object.map_or_else(|| Arc::from([]), |of| events::cells(of, now, clock).into());
+            // No two are alike, and none changes.
+            audience.tell(key.namespace, key.name, (object.map(|of| (**of).clone()), version), version, cells);
+        }
+    }
+
+    /// From now on it is known what happens to the objects of a resource.
+    pub(super) fn attend(&mut self, resource: &Resource) -> usize {
+        let is_it = |audience: &Audience| {
+            audience.resource.name() == resource.name() && audience.resource.version == resource.version
+        };
+        if let Some(place) = self.audiences.iter().position(is_it) {
+            return place;
+        }
+        let mut audience = Audience::new(resource.clone(), self.versions.last());
+        for key in self.keys_of(resource) {
+            if let Some((object, cells)) = self.look(resource, key) {
+                audience.know(key.namespace, key.name, object, self.versions.of(key), cells);
+            }
+        }
+        self.audiences.push(audience);
+        self.audiences.len() - 1
+    }
+
+    /// All objects that are there have names.
+    pub(super) fn learn_names(&mut self) {
+        self.names.clear();
+        let store = self.run.store();
+        let mut learned: Vec<(Id, Key)> = Vec::new();
+        let workloads = store.workload_ids().filter_map(|id| Some((Id::Workload(id), key_of_workload(id, store)?)));
+        learned.extend(workloads);
+        let key =
+            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
+        let budgets = store.budgets.iter();
+        learned.extend(budgets.map(|(id, of)| (Id::Budget(id), key("poddisruptionbudgets.policy", &of.meta))));
+        learned.extend(store.services.iter().map(|(id, of)| (Id::Service(id), key("services", &of.meta))));
+        let namespaces = store.namespaces.iter();
+        learned.extend(namespaces.map(|(id, of)| (Id::Namespace(id), Key::new("namespaces", "", of.name.as_str()))));
+        let volumes = store.volumes.volumes();
+        let volume = |name: Symbol| Key::new("persistentvolumes", "", name.as_str());
+        learned.extend(volumes.map(|(id, of)| (Id::Volume(id), volume(of.meta.name))));
+        self.names.extend(learned);
+        self.stored = Arc::clone(&self.run.store().stored);
+    }
+
+    /// The object that a change is about; one that the API does not show has none.
+    fn touched(&mut self, change: &Change, dirty: &mut Vec<Key>) {
+        let store = self.run.store();
+        let of_meta =
+            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
+        let mut named = |id: Id, key: Option<Key>| match key {
+            Some(key) => {
+                self.names.insert(id, key);
+                Some(key)
+            }
+            None => self.names.get(&id).copied(),
+        };
+        let pod = |pod: &crate::state::Pod| Key::new("pods", pod.namespace.as_str(), &pod.name);
+        let key = match &change.what {
+            Changed::PodAdded(id) | Changed::PodUpdated { pod: id, .. } => store.pod(*id).map(pod),
+            Changed::PodRemoved { last, .. } => Some(pod(last)),
+            Changed::NodeAdded(id) | Changed::NodeUpdated { node: id, .. } | Changed::NodeRemoved { node: id, .. } => {
+                Some(Key::new("nodes", "", store.node_name(*id).as_str()))
+            }
+            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) | Changed::WorkloadRemoved(id) => {
+                named(Id::Workload(*id), key_of_workload(*id, store))
+            }
+            Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) | Changed::BudgetRemoved(id) => {
+                let key = store.budgets.get(*id).map(|of| of_meta("poddisruptionbudgets.policy", &of.meta));
+                named(Id::Budget(*id), key)
+            }
+            Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => {
+                named(Id::Service(*id), store.services.get(*id).map(|of| of_meta("services", &of.meta)))
+            }
+            Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => {
+                let key = store.namespaces.get(*id).map(|of| Key::new("namespaces", "", of.name.as_str()));
+                named(Id::Namespace(*id), key)
+            }
+            Changed::VolumeChanged(id) | Changed::VolumeRemoved(id) => {
+                let volume = store.volumes.volume(*id);
+                let key = volume.map(|of| Key::new("persistentvolumes", "", of.meta.name.as_str()));
+                named(Id::Volume(*id), key)
+            }
+            Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| of_meta("persistentvolumeclaims", &of.meta)),
+            Changed::ClaimRemoved(claim) => Some(of_meta("persistentvolumeclaims", &claim.meta)),
+            Changed::AutoscalerChanged((namespace, name)) | Changed::AutoscalerRemoved((namespace, name)) => {
+                Some(Key::new("horizontalpodautoscalers.autoscaling", namespace.as_str(), name.as_str()))
+            }
+            Changed::QuotaChanged((namespace, name)) => {
+                Some(Key::new("resourcequotas", namespace.as_str(), name.as_str()))
+            }
+            Changed::HeartbeatChanged(_)
+            | Changed::EndpointsChanged(_)
+            | Changed::StorageChanged
+            | Changed::AttachmentChanged { .. } => None,
+        };
+        dirty.extend(key);
+        if let Changed::StorageChanged = change.what {
+            for resource in ["storageclasses", "csidrivers", "csinodes"] {
+                self.look_again(&format!("{resource}.storage.k8s.io"));
+            }
+        }
+    }
+
+    /// Objects that decide nothing are compared with what they were.
+    fn stored_changed(&mut self, dirty: &mut Vec<Key>) {
+        let now = Arc::clone(&self.run.store().stored);
+        let before = std::mem::replace(&mut self.stored, Arc::clone(&now));
+        let key = |(_, namespace, name): &(Symbol, Symbol, Symbol), stored: &Stored| {
+            Key::new(stored.kind.resource().as_str(), namespace.as_str(), name.as_str())
+        };
+        for (place, stored) in now.iter() {
+            let is_same = before
+                .get(place)
+                .is_some_and(|old| old.meta.version == stored.meta.version && old.meta.uid == stored.meta.uid);
+            if !is_same {
+                dirty.push(key(place, stored));
+            }
+        }
+        for (place, stored) in before.iter().filter(|(place, _)| !now.contains_key(*place)) {
+            dirty.push(key(place, stored));
+        }
+    }
+}
+
+fn key_of_workload(id: WorkloadId, store: &Store) -> Option<Key> {
+    let meta = store.workload_meta(id)?;
+    let resource = match id {
+        WorkloadId::Deployment(_) => "deployments.apps",
+        WorkloadId::ReplicaSet(id) if store.replica_sets.get(id)?.is_replication_controller => "replicationcontrollers",
+        WorkloadId::ReplicaSet(_) => "replicasets.apps",
+        WorkloadId::DaemonSet(_) => "daemonsets.apps",
+        WorkloadId::StatefulSet(_) => "statefulsets.apps",
+        WorkloadId::Job(_) => "jobs.batch",
+        WorkloadId::CronJob(_) => "cronjobs.batch",
+    };
+    Some(Key::new(resource, meta.namespace.as_str(), meta.name.as_str()))
+}

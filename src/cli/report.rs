@@ -20,6 +20,9 @@ pub(super) struct ReportArgs {
     /// Write a trace of a run as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Put the simulator into the page of a run, so that the run can be played again in it with other values
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     formats: Formats,
     /// What to print of a run
@@ -61,7 +64,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     if let Some(trace) = &arguments.trace {
         report.write_trace(trace)?;
     }
-    let charts = report.redraw(&arguments.formats.writing())?;
+    let charts = report.redraw(&arguments.formats.writing().live(arguments.live))?;
     for (name, why) in &charts.left_out {
         ui.note(format_args!("no {name}: {why}"));
     }

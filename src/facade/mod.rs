@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod plan_chart;
 mod refine;
+mod replay;
 mod report;
 mod rows;
 mod run_files;
@@ -43,6 +44,7 @@ pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};
 pub use refine::{RefineOptions, Refined, Refinement, Unsure};
+pub use replay::Replay;
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use report::expect_place_of_trace;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::Error;
+use super::replay::Replay;
+use super::scenario::Scenario;
 use super::write_options::WriteOptions;
 use super::{forecast_chart, plan_chart, study_chart, study_files};
 use crate::inspect;
@@ -14,9 +16,9 @@ use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo};
 use crate::report::{
-    DrawnCharts, Epoch, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
+    DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page, draw_live_page,
     draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
-    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_runs,
+    event_list, expect_whole, is_live_built, is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs,
     tables_of_studies, write_audit_log, write_metrics, write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
@@ -91,6 +93,35 @@ impl Report {
             Kind::Study => draw_study_page(dir, summary)?,
             Kind::Run => draw_run_page(&self.run)?,
         })
+    }
+
+    /// Draws `report.html` of a run with the simulator in it, so that the run can be played again in the page with other values. The lock
+    /// file is played here first, and has to give this run.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, a file is missing or damaged, the lock file gives another run, or the crate is built without
+    /// the feature `live`.
+    pub fn live_page(&self) -> Result<String, Error> {
+        if !is_live_built() {
+            let message = "this kubesquall is built without the simulator for pages";
+            let help = "build it with the feature `live`, after `live/build`";
+            return Err(Error::argument(message, help));
+        }
+        self.expect_whole()?;
+        inspect::expect_run(self.dir(), self.summary())?;
+        let path = self.dir().join("scenario.lock.yaml");
+        let lock_file = read_text(&path)?;
+        let replay = Replay::new(Scenario::load(&path)?);
+        let outcome = replay.outcome([""; 0])?;
+        let played = outcome.summary();
+        let is_other = |field: &&str| self.summary()[*field] != played[*field];
+        if let Some(field) = ["scenario", "seed", "duration_s", "metrics", "workloads", "verdict"].into_iter().find(is_other) {
+            let problem = format!("`{}` does not give this run here: its `{field}` are others", path.display());
+            return Err(Error::results(problem, "play the run again with this version of kubesquall"));
+        }
+        let live = Live::InPage { lock_file: &lock_file };
+        Ok(draw_live_page(&self.run, live, &replay.knobs(), outcome.digest())?)
     }
 
     /// Writes a run as a trace that Perfetto and `chrome://tracing` open: a process a zone; nodes, their faults, timers and pods as
@@ -217,7 +248,8 @@ impl Report {
             for (name, picture) in charts {
                 write(&format!("charts/{name}"), picture.as_bytes())?;
             }
-            write("report.html", self.page()?.as_bytes())?;
+            let page = if options.is_live() { self.live_page()? } else { self.page()? };
+            write("report.html", page.as_bytes())?;
         }
         self.export(options, charts, write)
     }

@@ -36,7 +36,15 @@ impl RunTables {
     #[must_use]
     pub(crate) fn in_memory(observed: &Observed, files: &[&str]) -> Self {
         let run = Self::new(PathBuf::new(), Value::Null);
-        let Ok(()) = observed.visit(&mut Kept { run: &run, files });
+        let Ok(()) = observed.visit(&mut Kept { run: &run, files: Some(files) });
+        run
+    }
+
+    /// All tables of a run in memory with this `summary.json`; `show` shows them.
+    #[must_use]
+    pub(crate) fn shown(summary: Value, show: impl FnOnce(Kept<'_>)) -> Self {
+        let run = Self::new(PathBuf::new(), summary);
+        show(Kept { run: &run, files: None });
         run
     }
 
@@ -136,9 +144,10 @@ impl RunTables {
 }
 
 /// Takes tables of a run in memory.
-struct Kept<'a> {
+pub(crate) struct Kept<'a> {
     run: &'a RunTables,
-    files: &'a [&'a str],
+    /// None if all are wanted.
+    files: Option<&'a [&'a str]>,
 }
 
 impl TableVisitor for Kept<'_> {
@@ -146,7 +155,7 @@ impl TableVisitor for Kept<'_> {
 
     fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Infallible> {
         let TableInfo { file, columns, .. } = TableInfo::of::<R>();
-        if !self.files.contains(&file) {
+        if self.files.is_some_and(|files| !files.contains(&file)) {
             return Ok(());
         }
         let text = table_text(rows);

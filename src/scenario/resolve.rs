@@ -124,7 +124,7 @@ impl Resolver<'_> {
         let mut idle = control_plane::without_effect(&root);
         idle.extend(effects::of_processes(&document.spec));
         not_modelled.extend(self.ignored_fields(&root, &idle, &document.metadata.name));
-        let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
+        let objects = self.load_objects(&root, &document.spec, &rest, (overrides, &mut not_modelled));
         if !self.can_have_nodes(&root, &document.spec) {
             return None;
         }
@@ -251,7 +251,7 @@ impl Resolver<'_> {
         root: &Node,
         spec: &Spec,
         rest: &str,
-        not_modelled: &mut Vec<NotModelled>,
+        (overrides, not_modelled): (&Overrides, &mut Vec<NotModelled>),
     ) -> Vec<ManifestObject> {
         let files = Files::new(self.folder, self.kept, BTreeMap::new());
         let mut loaded = Loaded::default();
@@ -290,6 +290,7 @@ impl Resolver<'_> {
             objects.extend(rebuilt.objects);
             self.assumed.extend(rebuilt.assumed);
         }
+        overrides.apply_to_objects(&mut objects, &mut self.diagnostics);
         objects.extend(revisions::missing(&objects));
         dump::keep_crash_loops(&mut objects);
         objects

@@ -47,7 +47,7 @@ pub use refine::{RefineOptions, Refined, Refinement, Unsure};
 pub use replay::Replay;
 pub use report::Report;
 #[cfg(feature = "cli")]
-pub(crate) use report::expect_place_of_trace;
+pub(crate) use report::{expect_place_of_openmetrics, expect_place_of_trace};
 pub use rows::{Cell, Row, Rows};
 pub use scenario::Scenario;
 pub use simulation::{PlayOptions, Settled, Simulation};

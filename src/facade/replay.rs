@@ -1,13 +1,17 @@
 //! A run that is played again and again with other values: what stands behind a page with something to turn.
 
+use std::io;
+
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::Error;
 use super::outcome::Outcome;
 use super::scenario::Scenario;
-use super::simulation::{PlayOptions, Settled};
-use crate::report::{Live, RunTables, draw_live_page, draw_run_page, replayed};
+use super::simulation::{PlayOptions, Settled, Simulation};
+use crate::report::{Epoch, Live, RunTables, draw_live_page, draw_run_page, replayed, write_exposition};
 use crate::scenario::knobs;
+use crate::units::SimTime;
 
 /// A scenario that is played again and again with other values.
 ///
@@ -32,6 +36,25 @@ use crate::scenario::knobs;
 pub struct Replay {
     scenario: Scenario,
     settled: Settled,
+}
+
+/// What a page asks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    give: Give,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Give {
+    #[default]
+    Replay,
+    LockFile,
+    Page,
 }
 
 /// Values of these change nothing before t=0.
@@ -89,8 +112,7 @@ impl Replay {
         Ok(draw_run_page(&self.outcome(sets)?.tables())?)
     }
 
-    /// The page of the run as it is, for who serves it: one with something to turn, which asks `POST /kubesquall/v1/replay` with
-    /// `{"set": [...]}` for what [`play`](Replay::play) gives.
+    /// The page of the run as it is, for who serves it: one with something to turn, which [`answer`](Replay::answer) answers.
     ///
     /// # Errors
     ///
@@ -113,6 +135,28 @@ impl Replay {
         Ok(self.with(sets)?.0.lock_file())
     }
 
+    /// Answers the page as who serves it does: `POST /kubesquall/v1/replay` with JSON, `{"set": ["spec.seed=7"], "give": "replay"}`. It asks
+    /// for what [`play`](Replay::play), [`lock_file`](Replay::lock_file) or [`page`](Replay::page) gives: `replay`, `lock_file`, `page`.
+    ///
+    /// # Errors
+    ///
+    /// If that is no such question; everything that is wrong with the scenario then.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn answer(&self, question: &[u8]) -> Result<Vec<u8>, Error> {
+        let Question { set, give } = serde_json::from_slice(question).map_err(|error| {
+            let help = "ask with `{\"set\": [\"spec.seed=7\"], \"give\": \"replay\"}`";
+            Error::argument(format!("this is no question of a page: {error}"), help)
+        })?;
+        match give {
+            Give::Replay => self.play(set),
+            Give::LockFile => self.lock_file(set).map(String::into_bytes),
+            Give::Page => self.page(set).map(String::into_bytes),
+        }
+    }
+
     /// The scenario with these values, and whether its cluster is at t=0 as without them.
     fn with<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<(Scenario, bool), Error> {
         let sets: Vec<String> = sets.into_iter().map(Into::into).collect();
@@ -129,10 +173,33 @@ impl Replay {
 }
 
 impl Outcome {
+    /// Writes what kube-state-metrics says of the run's cluster at an instant, as a scrape of `/metrics` gets it: Prometheus' text format.
+    ///
+    /// # Errors
+    ///
+    /// If the run kept no rows; within, if `out` cannot be written.
+    pub fn write_exposition(&self, at: SimTime, out: impl io::Write) -> Result<io::Result<()>, Error> {
+        self.expect_rows()?;
+        let epoch = Epoch::from_unix_nanos(self.scenario().resolved().kubectl.epoch_unix_nanos);
+        Ok(write_exposition(&self.tables(), epoch, at, out)?)
+    }
+
     /// Its tables, as a directory would have them.
     pub(super) fn tables(&self) -> RunTables {
         RunTables::shown(self.summary(), |kept| {
             self.visit(kept);
         })
+    }
+}
+
+impl Simulation {
+    /// Writes what kube-state-metrics says of the cluster now, as a scrape of `/metrics` gets it: Prometheus' text format.
+    ///
+    /// # Errors
+    ///
+    /// If the run keeps no rows; within, if `out` cannot be written.
+    pub fn write_exposition(&self, out: impl io::Write) -> Result<io::Result<()>, Error> {
+        let (so_far, _) = self.clone().finish_with_store();
+        so_far.write_exposition(self.now(), out)
     }
 }

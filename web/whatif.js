@@ -117,7 +117,7 @@ function showActions(backend, sets, summary, failed) {
   const act = (/** @type {() => Promise<void>} */ action) => () => { action().catch(failed); };
   const flags = sets.map((set) => `--set ${argument(set)}`).join(" \\\n  ");
   fill(byId("whatif-actions"),
-    copyable("Copy as --set", `kubesquall run scenario.lock.yaml \\\n  ${flags}`),
+    copyable("The same run on the command line", `kubesquall run scenario.lock.yaml \\\n  ${flags}`, "Copy as --set"),
     el("p", {},
       el("button", { id: "whatif-save", onclick: act(async () => save(`${String(summary.scenario).replace(/[^\w.-]+/g, "-")}-what-if.yaml`, await backend.lockFile(sets))) }, "Save as scenario"), " ",
       el("button", { id: "whatif-open", onclick: act(async () => openPage(await backend.page(sets))) }, "Open as a page of its own")));
@@ -156,7 +156,7 @@ export async function startWhatIf(view, timeline, own) {
   }
   const plays = `Played again here, it is the same run: digest ${digest}.`;
   const idle = () => { status.className = "muted"; status.textContent = `${plays} Turn something, and the incident is played from its beginning.`; };
-  const before = sideOf(first, "as it was", "the run as it was");
+  const before = sideOf(first, "before", "the run as it was");
   /** @type {Side[]} */
   let sides = [];
   const showInstant = () => {
@@ -177,7 +177,7 @@ export async function startWhatIf(view, timeline, own) {
       return;
     }
     const changed = changedWorkloads(first.summary, replayed.summary);
-    sides = [before, sideOf(replayed, "with these values", "the run with these values")];
+    sides = [before, sideOf(replayed, "after", "the run with these values")];
     showHeadlines(first.summary, replayed.summary);
     showChanges(first.summary, replayed.summary, changed);
     showInstant();

@@ -209,8 +209,8 @@ pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
     Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, Forecast, ForecastInputs,
     ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions,
-    PodCounts, PodView, RefineOptions, Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation,
-    SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, WriteOptions,
+    PodCounts, PodView, RefineOptions, Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled,
+    Simulation, SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, WriteOptions,
 };
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};

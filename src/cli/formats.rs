@@ -56,7 +56,10 @@ impl Sampling {
     /// Refuses a step for what has none.
     pub(super) fn check(self, output: Option<Evidence>, openmetrics: Option<&Path>) -> Result<(), Failure> {
         if self.step.is_some() && output != Some(Evidence::Metrics) && openmetrics.is_none() {
-            return Err(Failure::input("--step is of no use here", "it goes with `-o metrics.json` and `--openmetrics`"));
+            return Err(Failure::input(
+                "--step is of no use here",
+                "it goes with `-o metrics.json` and `--openmetrics`",
+            ));
         }
         if let Some(step) = self.step.filter(|step| *step < SimDuration::from_secs(1)) {
             return Err(Failure::input(format!("nobody scrapes every {step}"), "take a --step of at least a second"));

@@ -16,10 +16,11 @@ use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo};
 use crate::report::{
-    DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page, draw_live_page,
-    draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
-    event_list, expect_whole, is_live_built, is_place_of_openmetrics, is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs,
-    tables_of_studies, write_audit_log, write_metrics, write_openmetrics, write_trace,
+    DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts,
+    draw_forecast_page, draw_live_page, draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts,
+    draw_study_page, draw_survival_matrix, event_list, expect_whole, is_live_built, is_place_of_openmetrics,
+    is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs, tables_of_studies,
+    write_audit_log, write_metrics, write_openmetrics, write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
@@ -116,7 +117,9 @@ impl Report {
         let outcome = replay.outcome([""; 0])?;
         let played = outcome.summary();
         let is_other = |field: &&str| self.summary()[*field] != played[*field];
-        if let Some(field) = ["scenario", "seed", "duration_s", "metrics", "workloads", "verdict"].into_iter().find(is_other) {
+        if let Some(field) =
+            ["scenario", "seed", "duration_s", "metrics", "workloads", "verdict"].into_iter().find(is_other)
+        {
             let problem = format!("`{}` does not give this run here: its `{field}` are others", path.display());
             return Err(Error::results(problem, "play the run again with this version of kubesquall"));
         }

@@ -87,7 +87,8 @@ fn count(value: i64, unit: &'static str) -> Setting {
 fn length(value: &Value, max: Option<SimDuration>) -> Option<Setting> {
     let length = SimDuration::parse_with_days(value.as_str()?).ok()?;
     let is_fine = !length.is_zero() && length < SimDuration::from_secs(1);
-    let (one, suffix, unit, least) = if is_fine { (0.001, "ms", "milliseconds", 100.0) } else { (1.0, "s", "seconds", 30.0) };
+    let (one, suffix, unit, least) =
+        if is_fine { (0.001, "ms", "milliseconds", 100.0) } else { (1.0, "s", "seconds", 30.0) };
     let in_unit = |length: SimDuration| length.as_secs_f64() / one;
     let value = in_unit(length);
     let max = max.map_or_else(|| nice((value * 4.0).max(least)), in_unit).max(value);
@@ -113,23 +114,37 @@ fn eviction(scenario: &ResolvedScenario, control_plane: &Value, knobs: &mut Vec<
         let taint = Taint::new(Symbol::new(taint), Symbol::empty(), TaintEffect::NoExecute);
         let waits = |object: &Object| {
             let template = pod_template(object).filter(|_| !matches!(object, Object::DaemonSet(_)));
-            template.is_some_and(|template| !template.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint)))
+            template.is_some_and(|template| {
+                !template.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint))
+            })
         };
         let seconds = control_plane["kubeApiserver"][flag].as_str().and_then(|text| text.parse::<f64>().ok());
-        let Some(value) = seconds.filter(|_| scenario.objects.iter().any(|object| waits(&object.object))) else { continue };
-        let setting = Setting::Number { value, min: 0.0, max: (value * 2.0).max(900.0), step: 1.0, suffix: "", unit: "seconds" };
+        let Some(value) = seconds.filter(|_| scenario.objects.iter().any(|object| waits(&object.object))) else {
+            continue;
+        };
+        let setting =
+            Setting::Number { value, min: 0.0, max: (value * 2.0).max(900.0), step: 1.0, suffix: "", unit: "seconds" };
         let path = format!("spec.controlPlane.kubeApiserver.{flag}");
         knobs.push(Knob { group: Group::Eviction, label: flag.to_owned(), path, setting });
     }
     for object in scenario.objects.iter().map(|object| &object.object) {
         // What a workload owns already keeps its own template, and the change would be rolled out.
-        let Some(template) = pod_template(object).filter(|_| !owns(scenario, object) && !is_owned(object)) else { continue };
+        let Some(template) = pod_template(object).filter(|_| !owns(scenario, object) && !is_owned(object)) else {
+            continue;
+        };
         for (index, toleration) in template.spec.tolerations.iter().enumerate() {
             let Some(seconds) = toleration.toleration_seconds.filter(|seconds| *seconds >= 0) else { continue };
             let Some(template_at) = template_path(object) else { continue };
             let field = format!("{template_at}.spec.tolerations[{index}].tolerationSeconds");
             let (label, value) = (format!("{}: {} tolerationSeconds", key_of(object), toleration.key), seconds as f64);
-            let setting = Setting::Number { value, min: 0.0, max: (value * 2.0).max(900.0), step: 1.0, suffix: "", unit: "seconds" };
+            let setting = Setting::Number {
+                value,
+                min: 0.0,
+                max: (value * 2.0).max(900.0),
+                step: 1.0,
+                suffix: "",
+                unit: "seconds",
+            };
             knobs.push(Knob { group: Group::Eviction, label, path: path_of(object, &field), setting });
         }
     }
@@ -215,11 +230,16 @@ fn choice(value: &Value, mut options: Vec<String>) -> Option<Setting> {
 }
 
 fn nodes_of(scenario: &ResolvedScenario) -> impl Iterator<Item = &crate::model::Node> {
-    scenario.objects.iter().filter_map(|object| if let Object::Node(node) = &object.object { Some(&**node) } else { None })
+    scenario
+        .objects
+        .iter()
+        .filter_map(|object| if let Object::Node(node) = &object.object { Some(&**node) } else { None })
 }
 
 fn zones(scenario: &ResolvedScenario) -> Vec<String> {
-    nodes_of(scenario).filter_map(|node| Some(crate::model::zone_of(&node.metadata.labels)?.as_str().to_owned())).collect()
+    nodes_of(scenario)
+        .filter_map(|node| Some(crate::model::zone_of(&node.metadata.labels)?.as_str().to_owned()))
+        .collect()
 }
 
 fn names(scenario: &ResolvedScenario) -> Vec<String> {
@@ -250,7 +270,12 @@ fn replicas(scenario: &ResolvedScenario, knobs: &mut Vec<Knob>) {
             _ => continue,
         };
         let setting = count(replicas.unwrap_or(1).into(), "replicas");
-        knobs.push(Knob { group: Group::Replicas, label: key_of(object), path: path_of(object, "spec.replicas"), setting });
+        knobs.push(Knob {
+            group: Group::Replicas,
+            label: key_of(object),
+            path: path_of(object, "spec.replicas"),
+            setting,
+        });
     }
 }
 
@@ -258,13 +283,20 @@ fn replicas(scenario: &ResolvedScenario, knobs: &mut Vec<Knob>) {
 fn budgets(scenario: &ResolvedScenario, knobs: &mut Vec<Knob>) {
     for object in scenario.objects.iter().map(|object| &object.object) {
         let Object::PodDisruptionBudget(budget) = object else { continue };
-        for (field, limit) in [("minAvailable", budget.spec.min_available), ("maxUnavailable", budget.spec.max_unavailable)] {
+        for (field, limit) in
+            [("minAvailable", budget.spec.min_available), ("maxUnavailable", budget.spec.max_unavailable)]
+        {
             let setting = match limit {
                 None => continue,
                 Some(IntOrPercent::Int(value)) => count(value.into(), "pods"),
-                Some(IntOrPercent::Percent(value)) => {
-                    Setting::Number { value: value.into(), min: 0.0, max: 100.0, step: 1.0, suffix: "%", unit: "of its pods" }
-                }
+                Some(IntOrPercent::Percent(value)) => Setting::Number {
+                    value: value.into(),
+                    min: 0.0,
+                    max: 100.0,
+                    step: 1.0,
+                    suffix: "%",
+                    unit: "of its pods",
+                },
             };
             let label = format!("{}/{}: {field}", budget.metadata.namespace, budget.metadata.name);
             let path = path_of(object, &format!("spec.{field}"));
@@ -341,7 +373,11 @@ spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}
     fn knobs_are_what_the_scenario_has() {
         let found = knobs(&load(TEXT, &Overrides::none()));
         let told = |group: Group| -> Vec<String> {
-            found.iter().filter(|knob| knob.group == group).map(|knob| format!("{}: {}", knob.label, knob.path)).collect()
+            found
+                .iter()
+                .filter(|knob| knob.group == group)
+                .map(|knob| format!("{}: {}", knob.label, knob.path))
+                .collect()
         };
         assert_eq!(
             told(Group::Faults),
@@ -355,7 +391,9 @@ spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}
         assert_eq!(told(Group::Replicas), ["deployment/shop/web: objects[\"deployment/shop/web\"].spec.replicas"]);
         assert_eq!(told(Group::Budgets).len(), 1);
         assert_eq!(told(Group::Eviction).len(), 3);
-        assert!(told(Group::Latencies).contains(&"podStart, median: spec.latency.podStart.lognormal.median".to_owned()));
+        assert!(
+            told(Group::Latencies).contains(&"podStart, median: spec.latency.podStart.lognormal.median".to_owned())
+        );
     }
 
     #[test]

@@ -90,7 +90,10 @@ fn read(tree: &Value, before: &Object, field: &FieldPath) -> Result<Object, Refu
     }
     match loaded.objects.pop() {
         Some(read) if read.object.key() == before.key() => Ok(read.object),
-        _ => Err(Refusal::new(format!("{} would be another object", before.label()), "its kind, namespace and name stay")),
+        _ => Err(Refusal::new(
+            format!("{} would be another object", before.label()),
+            "its kind, namespace and name stay",
+        )),
     }
 }
 
@@ -146,10 +149,12 @@ spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}
     fn fields_of_objects_are_replaced_or_added() {
         let objects = set_in_shop("objects[\"deployment/shop/web\"].spec.replicas", "5").expect("a field");
         assert_eq!(objects[0]["spec"]["replicas"], 5);
-        let objects = set_in_shop("objects[\"poddisruptionbudget/shop/web\"].spec.minAvailable", "80%").expect("a field");
+        let objects =
+            set_in_shop("objects[\"poddisruptionbudget/shop/web\"].spec.minAvailable", "80%").expect("a field");
         assert_eq!(objects[1]["spec"]["minAvailable"], "80%");
         let path = "objects[\"deployment/shop/web\"].spec.template.spec.tolerations";
-        let objects = set_in_shop(path, "[{operator: Exists, effect: NoExecute, tolerationSeconds: 30}]").expect("a list");
+        let objects =
+            set_in_shop(path, "[{operator: Exists, effect: NoExecute, tolerationSeconds: 30}]").expect("a list");
         assert_eq!(objects[0]["spec"]["template"]["spec"]["tolerations"][0]["tolerationSeconds"], 30);
     }
 
@@ -161,7 +166,11 @@ spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}
             assert!(format!("{}; {}", refusal.message, refusal.help).contains(expected), "{refusal:?}");
         }
         check("objects[\"deployment/shop/wep\"].spec.replicas", "5", "the nearest is `deployment/shop/web`");
-        check("objects[\"deployment/shop/web\"].spec.replica", "5", "`spec.replica` of Deployment shop/web has no effect");
+        check(
+            "objects[\"deployment/shop/web\"].spec.replica",
+            "5",
+            "`spec.replica` of Deployment shop/web has no effect",
+        );
         check("objects[\"deployment/shop/web\"].spec.replicas", "many", "many");
         check("objects[\"deployment/shop/web\"].spec.replicas.x", "1", "no map that could have `x`");
         check("objects[\"deployment/shop/web\"].metadata.name", "api", "would be another object");

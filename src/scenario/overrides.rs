@@ -162,9 +162,7 @@ impl Overrides {
             };
             let equals = equals_sign(&assignment.text);
             let set = match equals {
-                Some(equals) => {
-                    object_values::set(objects, &assignment.text[..equals], &assignment.text[equals + 1..])
-                }
+                Some(equals) => object_values::set(objects, &assignment.text[..equals], &assignment.text[equals + 1..]),
                 None => Err(object_values::Refusal::new(format!("`{}` is not an assignment", assignment.text), "")),
             };
             if let Err(refusal) = set {

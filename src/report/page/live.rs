@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::run::draw_with;
-use super::{Shell, blocks, policy};
 use super::{STYLE, UPLOT, UPLOT_STYLE};
+use super::{Shell, blocks, policy};
 use crate::report::{RunTables, TableError};
 
 /// The simulator, in gzip; `live/build` makes it.
@@ -26,17 +26,8 @@ const WORKER: &str = include_str!("../../../web/worker.js");
 const TABLES: [&str; 5] = ["faults.csv", "transcript.jsonl", "cluster.csv", "workloads.csv", "disruptions.csv"];
 
 /// What of a summary the page compares.
-const COMPARED: [&str; 9] = [
-    "scenario",
-    "seed",
-    "version",
-    "duration_s",
-    "overrides",
-    "verdict",
-    "metrics",
-    "workloads",
-    "expectations",
-];
+const COMPARED: [&str; 9] =
+    ["scenario", "seed", "version", "duration_s", "overrides", "verdict", "metrics", "workloads", "expectations"];
 
 /// Whether this program has the simulator for pages.
 pub(crate) fn is_live_built() -> bool {
@@ -61,7 +52,12 @@ pub(crate) enum Live<'a> {
 /// # Panics
 ///
 /// If the page is to hold the simulator, and this program does not.
-pub(crate) fn draw_live_page(run: &RunTables, live: Live<'_>, knobs: &Value, digest: u64) -> Result<String, TableError> {
+pub(crate) fn draw_live_page(
+    run: &RunTables,
+    live: Live<'_>,
+    knobs: &Value,
+    digest: u64,
+) -> Result<String, TableError> {
     let about = serde_json::json!({"digest": digest_text(digest), "knobs": knobs});
     draw_with(run, |shell| {
         shell.tables.push(("live", blocks::packed(about.to_string().as_bytes())));

@@ -181,7 +181,9 @@ mod tests {
         );
         let ready: Vec<&str> = text
             .lines()
-            .filter(|line| line.starts_with("kube_node_status_condition{node=\"a\",condition=\"Ready\",status=\"unknown\"}"))
+            .filter(|line| {
+                line.starts_with("kube_node_status_condition{node=\"a\",condition=\"Ready\",status=\"unknown\"}")
+            })
             .filter_map(|line| Some(line.split_once("} ")?.1))
             .collect();
         // t=0 is at 10 s of the Unix clock.
@@ -203,7 +205,10 @@ mod tests {
         let of_run = text(Written::OpenMetrics { step_s: 60 }, &[pods]);
         assert!(of_run.contains("# TYPE kube_pod_container_status_restarts counter\n"));
         assert!(of_run.contains("kube_pod_container_status_restarts_total{namespace=\"shop\""));
-        assert!(text(Written::Instant { at_s: 60 }, &[pods]).contains("# TYPE kube_pod_container_status_restarts_total counter\n"));
+        assert!(
+            text(Written::Instant { at_s: 60 }, &[pods])
+                .contains("# TYPE kube_pod_container_status_restarts_total counter\n")
+        );
     }
 
     #[test]

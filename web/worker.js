@@ -6,6 +6,8 @@ let simulator;
 /** @type {any} */
 let calls;
 let scenario = "";
+let duration = "";
+let isWarmed = false;
 
 /** @param {string} base64 @returns {Promise<ArrayBuffer>} */
 async function unpacked(base64) {
@@ -48,15 +50,35 @@ async function begin() {
   ask("open", scenario);
 }
 
+/** For so long, in milliseconds, plays that nobody has asked for make the browser compile well what plays need. */
+const WARMING = 2500;
+
+/** Plays as with another value, until the browser has seen enough of it; who asks for something waits for one play at most. @param {number} until */
+function warm(until) {
+  if (calls === undefined || performance.now() > until) return;
+  try {
+    // What it is now, so that nothing is another, and all is worked out.
+    ask("replay", `spec.duration=${duration}`);
+  } catch {
+    return;
+  }
+  setTimeout(() => warm(until), 0);
+}
+
 onmessage = async ({ data }) => {
   try {
     if (data.simulator !== undefined) {
       scenario = new TextDecoder().decode(await unpacked(data.scenario));
+      duration = /^ {2}duration: "?([^"\n]+)/m.exec(scenario)?.[1] ?? "";
       simulator = await WebAssembly.compile(await unpacked(data.simulator));
     }
     if (calls === undefined) await begin();
     const bytes = data.what === undefined ? new Uint8Array() : ask(data.what, data.text);
     postMessage({ id: data.id, bytes }, { transfer: [bytes.buffer] });
+    if (!isWarmed && data.what === "replay") {
+      isWarmed = true;
+      setTimeout(() => warm(performance.now() + WARMING), 0);
+    }
   } catch (error) {
     postMessage({ id: data.id, error: error instanceof Error ? error.message : String(error) });
   }

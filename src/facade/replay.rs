@@ -9,7 +9,9 @@ use super::error::Error;
 use super::outcome::Outcome;
 use super::scenario::Scenario;
 use super::simulation::{PlayOptions, Settled, Simulation};
-use crate::report::{Epoch, Live, RunTables, draw_live_page, draw_run_page, replayed, write_exposition};
+use crate::report::{
+    COMPARED_TABLES, Epoch, Live, RunTables, draw_live_page, draw_run_page, replayed, write_exposition,
+};
 use crate::scenario::knobs;
 use crate::units::SimTime;
 
@@ -96,7 +98,7 @@ impl Replay {
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn play<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<Vec<u8>, Error> {
         let outcome = self.outcome(sets)?;
-        Ok(replayed(&outcome.tables(), outcome.digest())?)
+        Ok(replayed(&outcome.tables(Some(&COMPARED_TABLES)), outcome.digest())?)
     }
 
     /// The page of the run with these values: one to look at.
@@ -109,7 +111,7 @@ impl Replay {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn page<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<String, Error> {
-        Ok(draw_run_page(&self.outcome(sets)?.tables())?)
+        Ok(draw_run_page(&self.outcome(sets)?.tables(None))?)
     }
 
     /// The page of the run as it is, for who serves it: one with something to turn, which [`answer`](Replay::answer) answers.
@@ -123,7 +125,7 @@ impl Replay {
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn served_page(&self) -> Result<String, Error> {
         let outcome = self.outcome([""; 0])?;
-        Ok(draw_live_page(&outcome.tables(), Live::Served, &self.knobs(), outcome.digest())?)
+        Ok(draw_live_page(&outcome.tables(None), Live::Served, &self.knobs(), outcome.digest())?)
     }
 
     /// The scenario with these values as a document that plays the same anywhere.
@@ -181,12 +183,12 @@ impl Outcome {
     pub fn write_exposition(&self, at: SimTime, out: impl io::Write) -> Result<io::Result<()>, Error> {
         self.expect_rows()?;
         let epoch = Epoch::from_unix_nanos(self.scenario().resolved().kubectl.epoch_unix_nanos);
-        Ok(write_exposition(&self.tables(), epoch, at, out)?)
+        Ok(write_exposition(&self.tables(None), epoch, at, out)?)
     }
 
-    /// Its tables, as a directory would have them.
-    pub(super) fn tables(&self) -> RunTables {
-        RunTables::shown(self.summary(), |kept| {
+    /// These of its tables, or all, as a directory would have them.
+    fn tables(&self, files: Option<&[&str]>) -> RunTables {
+        RunTables::shown(self.summary(), files, |kept| {
             self.visit(kept);
         })
     }

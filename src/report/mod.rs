@@ -31,7 +31,7 @@ pub(crate) use exports::{
     write_metrics, write_openmetrics,
 };
 pub use ours::{Contents, is_place_of_result};
-pub(crate) use page::{Live, draw_live_page, is_live_built, replayed};
+pub(crate) use page::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use page::{
     draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page, read_forecast,
 };

@@ -40,11 +40,11 @@ impl RunTables {
         run
     }
 
-    /// All tables of a run in memory with this `summary.json`; `show` shows them.
+    /// These tables of a run in memory with this `summary.json`, or all; `show` shows them.
     #[must_use]
-    pub(crate) fn shown(summary: Value, show: impl FnOnce(Kept<'_>)) -> Self {
+    pub(crate) fn shown(summary: Value, files: Option<&[&str]>, show: impl FnOnce(Kept<'_>)) -> Self {
         let run = Self::new(PathBuf::new(), summary);
-        show(Kept { run: &run, files: None });
+        show(Kept { run: &run, files });
         run
     }
 

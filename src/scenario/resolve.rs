@@ -35,7 +35,7 @@ use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
-use crate::model::manifest::{self, Folder, Loaded};
+use crate::model::manifest::{Folder, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList, lock_text};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::ProcedurePlan;
@@ -100,7 +100,7 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
 
 impl Resolver<'_> {
     fn run(&mut self, text: &str, overrides: &Overrides) -> Option<ResolvedScenario> {
-        let document::FirstDocument { mut root, rest } = match document::parse_first(&self.file, text) {
+        let document::FirstDocument { mut root, rest } = match Kept::first_document(self.kept, &self.file, text) {
             Ok(document) => document,
             Err(diagnostic) => {
                 self.diagnostics.push(*diagnostic);
@@ -275,7 +275,7 @@ impl Resolver<'_> {
         loaded.diagnostics = with_place(diagnostics, &place);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
-            let mut behind = manifest::load_text(&self.file, rest);
+            let mut behind = files.behind(&self.file, rest);
             self.input.add(&behind);
             if spec.cluster.allow_partial {
                 let mut diagnostics = std::mem::take(&mut behind.diagnostics);

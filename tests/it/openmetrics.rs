@@ -130,7 +130,7 @@ fn an_instant_of_a_run_under_way_is_what_a_scrape_gets() {
                 [{name: n, count: 2, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}, \
                 timeline: [{at: 1m, fault: {kind: Crash, nodes: {names: [n-1]}}}]}}";
     let mut run = Scenario::parse(text, [("", ""); 0]).expect("a scenario").settle().start(1);
-    let mut ready_at = |at_s: u64| {
+    let mut ready_at = |at_s: i64| {
         run.run_until(SimTime::from_secs(at_s));
         let mut out = Vec::new();
         run.write_exposition(&mut out).expect("rows").expect("memory");

@@ -23,7 +23,8 @@ const SIMULATOR: Option<&[u8]> = None;
 const WORKER: &str = include_str!("../../../web/worker.js");
 
 /// The tables of another play that the page puts beside its own.
-const TABLES: [&str; 5] = ["faults.csv", "transcript.jsonl", "cluster.csv", "workloads.csv", "disruptions.csv"];
+pub(crate) const COMPARED_TABLES: [&str; 5] =
+    ["faults.csv", "transcript.jsonl", "cluster.csv", "workloads.csv", "disruptions.csv"];
 
 /// What of a summary the page compares.
 const COMPARED: [&str; 9] =
@@ -104,7 +105,7 @@ struct Header<'a> {
 pub(crate) fn replayed(run: &RunTables, digest: u64) -> Result<Vec<u8>, TableError> {
     let mut bytes = Vec::new();
     let mut tables = Vec::new();
-    for file in TABLES {
+    for file in COMPARED_TABLES {
         let Some(table) = run.find(file)? else { continue };
         let block = blocks::joined(table, &blocks::Names::default());
         tables.push((file.split('.').next().unwrap_or(file), block.len()));

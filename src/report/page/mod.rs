@@ -23,7 +23,7 @@ use crate::diagnostics::is_active;
 
 pub use diff::{draw_diff_page, is_place_of_page};
 pub use forecast::{draw_forecast_page, read_forecast};
-pub(crate) use live::{Live, draw_live_page, is_live_built, replayed};
+pub(crate) use live::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use plan::draw_plan_page;
 pub use run::draw_run_page;
 pub use study::draw_study_page;

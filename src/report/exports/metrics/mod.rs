@@ -245,7 +245,9 @@ mod tests {
         let done = match what {
             Written::Answer { step_s } => write_metrics(&run, epoch, SimDuration::from_secs(step_s), &mut out),
             Written::OpenMetrics { step_s } => write_openmetrics(&run, epoch, SimDuration::from_secs(step_s), &mut out),
-            Written::Instant { at_s } => write_exposition(&run, epoch, SimTime::from_secs(at_s), &mut out),
+            Written::Instant { at_s } => {
+                write_exposition(&run, epoch, SimTime::from_secs(at_s.cast_signed()), &mut out)
+            }
         };
         done.expect("tables").expect("memory");
         out

@@ -148,7 +148,7 @@
 //! # Features
 //!
 //! `cli` (default) is the command line with its crates, `parallel` (in `cli`) reads and plays on several threads, `mimalloc` (default) is
-//! the allocator of the binary, `parquet` and `png` (default) write tables and charts in these formats. With `default-features = false` the core remains, which also builds for `wasm32-unknown-unknown`.
+//! the allocator of the binary, `parquet` and `png` (default) write tables and charts in these formats, `live` holds the simulator for pages that play. With `default-features = false` the core remains, which also builds for `wasm32-unknown-unknown`.
 
 #[doc(hidden)]
 pub mod apiserver;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::agreement_rows::tables_of_runs;
-use super::csv::table_text;
+use super::csv::named_table_text;
 use super::table::{Column, NOTHING, Table, Values, line};
 use super::tables::{TableError, rows_written};
 use crate::observe::{Cells, ColumnInfo, Observed, Row, TableInfo, TableVisitor};
@@ -158,7 +158,8 @@ impl TableVisitor for Kept<'_> {
         if self.files.is_some_and(|files| !files.contains(&file)) {
             return Ok(());
         }
-        let text = table_text(rows);
+        // As CSV, whatever the file is: cells are texts here as there.
+        let text = named_table_text::<R>(&[], rows);
         let mut table = Table::new(columns);
         for record in csv::Reader::from_reader(text.as_slice()).into_records() {
             table.push(0, record.expect("a table that has been written").iter());

@@ -19,6 +19,7 @@ spec:
     - {name: worker, count: 3, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}}}
   timeline:
   - {at: 1m, fault: {kind: Crash, nodes: {names: [worker-0]}, for: 12m}}
+  - {at: 2m, kubectl: "annotate deployment web 'note=two words'"}
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -56,6 +57,7 @@ fn other_values_give_the_run_that_they_give_when_they_are_set() {
         let set = sets.iter().fold(scenario(), |scenario, set| scenario.with_set(*set).expect("a value"));
         let outcome = set.play(set.seed());
         let header = header(&replay.play(sets.clone()).expect("a play"));
+        assert_eq!(header["tables"].as_array().map(Vec::len), Some(5));
         assert_eq!(header["digest"], format!("{:016x}", outcome.digest()), "{sets:?}");
         assert_eq!(header["summary"]["metrics"], outcome.summary()["metrics"], "{sets:?}");
         // The scenario that one saves plays the same.

@@ -148,7 +148,7 @@
 //! # Features
 //!
 //! `cli` (default) is the command line with its crates, `serve` (default) its API server for real clients, `parallel` (in `cli`) reads and plays on several threads, `mimalloc` (default) is
-//! the allocator of the binary, `parquet` and `png` (default) write tables and charts in these formats. With `default-features = false` the core remains, which also builds for `wasm32-unknown-unknown`.
+//! the allocator of the binary, `parquet` and `png` (default) write tables and charts in these formats, `live` holds the simulator for pages that play. With `default-features = false` the core remains, which also builds for `wasm32-unknown-unknown`.
 
 #[doc(hidden)]
 pub mod apiserver;
@@ -214,8 +214,8 @@ pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
     Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, Forecast, ForecastInputs,
     ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions,
-    PodCounts, PodView, RefineOptions, Refined, Refinement, Rejected, Report, Row, Rows, Scenario, Settled, Simulation,
-    SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, WriteOptions,
+    PodCounts, PodView, RefineOptions, Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled,
+    Simulation, SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, WriteOptions,
 };
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};

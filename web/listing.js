@@ -55,9 +55,9 @@ export function listing(label, columns, rows, { limit = Infinity, rowClass = () 
 
 /**
  * Text to copy: it can be selected, and a button copies it where the browser allows that.
- * @param {string} label @param {string} text
+ * @param {string} label @param {string} text @param {string} [action] What the button says
  */
-export function copyable(label, text) {
+export function copyable(label, text, action = "Copy") {
   const said = el("span", { class: "muted", role: "status" });
   const pre = el("pre", { tabindex: "0", "aria-label": label }, text);
   const select = () => {
@@ -76,7 +76,7 @@ export function copyable(label, text) {
       said.textContent = document.execCommand("copy") ? "copied" : "selected: press Ctrl+C";
     }
   };
-  return el("div", { class: "copyable" }, pre, el("p", {}, el("button", { class: "quiet", onclick: copy }, "Copy"), " ", said));
+  return el("div", { class: "copyable" }, pre, el("p", {}, el("button", { class: "quiet", onclick: copy }, action), " ", said));
 }
 
 /**

@@ -20,6 +20,7 @@ import { showCluster } from "./cluster.js";
 import { showSearch, showStories } from "./stories.js";
 import { showCosts } from "./costs.js";
 import { showAgreement } from "./agreement.js";
+import { startWhatIf } from "./whatif.js";
 import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./tables.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -197,6 +198,8 @@ async function start() {
   Object.assign(globalThis.kubesquall, { keys: () => keys });
   showStories(teller, view);
   showSearch(keys, view);
+  // Nobody waits for it: until it is ready, the page is what it is without.
+  void startWhatIf(view, timeline, summary);
 }
 
 /** Where the reader begins: just after the first fault, or at t=0. @param {Record<string, import("./data.js").Table>} tables @param {number} end */

@@ -462,7 +462,13 @@ export function showTimeline(tables, model, summary, view) {
   let showsAll = false;
   /** @type {Bar[]} */
   let procedures = [];
+  /** @type {((plots: Plots) => void) | null} */
+  let instead = null;
   const { show, lanes: shownLanes, rebuild } = showLanes(view, ({ add, list }) => {
+    if (instead) {
+      instead({ add, list });
+      return;
+    }
     const lanes = lanesOf(tables, model);
     if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure", model.end));
     const rank = (/** @type {Lane} */ lane) => (LANES.includes(lane.name) ? LANES.indexOf(lane.name) : LANES.length);
@@ -480,6 +486,12 @@ export function showTimeline(tables, model, summary, view) {
     show,
     /** The bar of a fault or of a line of kubectl that an event at an instant is about. @param {string} name @param {number} at */
     barOf: (name, at) => nameable.find((bar) => bar.name === name && bar.from <= at && at <= bar.to + 1000),
+    rebuild,
+    /** Shows other lanes in place of the run's, or these again. @param {((plots: Plots) => void) | null} build */
+    showInstead(build) {
+      instead = build;
+      rebuild();
+    },
     /** Procedures are read from the events, which come later. @param {Bar[]} bars */
     addProcedures(bars) {
       if (bars.length === 0) return;

@@ -1,6 +1,7 @@
 //! Formats of other programs, which most commands that write results take.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::Args;
 
@@ -46,21 +47,29 @@ const STEP: SimDuration = SimDuration::from_secs(30);
 /// How evidence is printed.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct Sampling {
-    /// Between the samples of `-o metrics.json`; 30s if not said
+    /// Between the samples of `-o metrics.json` and `--openmetrics`; 30s if not said
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     step: Option<SimDuration>,
 }
 
 impl Sampling {
     /// Refuses a step for what has none.
-    pub(super) fn check(self, output: Option<Evidence>) -> Result<(), Failure> {
-        if self.step.is_some() && output != Some(Evidence::Metrics) {
-            return Err(Failure::input("--step is of no use here", "it goes with `-o metrics.json`"));
+    pub(super) fn check(self, output: Option<Evidence>, openmetrics: Option<&Path>) -> Result<(), Failure> {
+        if self.step.is_some() && output != Some(Evidence::Metrics) && openmetrics.is_none() {
+            return Err(Failure::input(
+                "--step is of no use here",
+                "it goes with `-o metrics.json` and `--openmetrics`",
+            ));
         }
         if let Some(step) = self.step.filter(|step| *step < SimDuration::from_secs(1)) {
             return Err(Failure::input(format!("nobody scrapes every {step}"), "take a --step of at least a second"));
         }
         Ok(())
+    }
+
+    /// The step, whoever has said it.
+    pub(super) fn step(self) -> SimDuration {
+        self.step.unwrap_or(STEP)
     }
 
     /// Prints it.
@@ -69,7 +78,7 @@ impl Sampling {
         match what {
             Evidence::Events => return ui.data(&yaml_text::document(&report.events()?)),
             Evidence::Audit => report.write_audit_log(stdout())??,
-            Evidence::Metrics => report.write_metrics(self.step.unwrap_or(STEP), stdout())??,
+            Evidence::Metrics => report.write_metrics(self.step(), stdout())??,
         }
         Ok(io::stdout().flush()?)
     }

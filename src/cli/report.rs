@@ -20,6 +20,13 @@ pub(super) struct ReportArgs {
     /// Write a trace of a run as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write what kube-state-metrics said of the run as well, a sample a --step: of that, `promtool tsdb create-blocks-from openmetrics`
+    /// makes blocks for Prometheus
+    #[arg(long, value_name = "FILE")]
+    openmetrics: Option<PathBuf>,
+    /// Put the simulator into the page of a run, so that the run can be played again in it with other values
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     formats: Formats,
     /// What to print of a run
@@ -56,12 +63,15 @@ impl ReportOutput {
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
     let evidence = arguments.output.map(ReportOutput::evidence);
-    arguments.sampling.check(evidence)?;
+    arguments.sampling.check(evidence, arguments.openmetrics.as_deref())?;
     let report = Report::open(dir)?;
     if let Some(trace) = &arguments.trace {
         report.write_trace(trace)?;
     }
-    let charts = report.redraw(&arguments.formats.writing())?;
+    if let Some(samples) = &arguments.openmetrics {
+        report.write_openmetrics(arguments.sampling.step(), samples)?;
+    }
+    let charts = report.redraw(&arguments.formats.writing().live(arguments.live))?;
     for (name, why) in &charts.left_out {
         ui.note(format_args!("no {name}: {why}"));
     }

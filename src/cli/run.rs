@@ -13,7 +13,10 @@ use super::intake;
 use super::places;
 use super::summary;
 use super::ui::Ui;
-use crate::facade::{Error, LoadOptions, Observations, Outcome, PlayOptions, Report, Scenario, expect_place_of_trace};
+use crate::facade::{
+    Error, LoadOptions, Observations, Outcome, PlayOptions, Report, Scenario, expect_place_of_openmetrics,
+    expect_place_of_trace,
+};
 use crate::observe::Matter;
 use crate::scenario::DocumentKind;
 use crate::units::SimDuration;
@@ -50,6 +53,10 @@ pub(super) struct RunArgs {
     /// Write a trace as well, which Perfetto opens: zones, nodes, pods, faults and timers as tracks
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write what kube-state-metrics said of the run as well, a sample a --step: of that, `promtool tsdb create-blocks-from openmetrics`
+    /// makes blocks for Prometheus
+    #[arg(long, value_name = "FILE")]
+    openmetrics: Option<PathBuf>,
     #[command(flatten)]
     formats: Formats,
     /// Draw no charts and no page
@@ -112,7 +119,7 @@ pub(super) fn duration(text: &str) -> Result<SimDuration, String> {
 }
 
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
-    arguments.sampling.check(arguments.output.evidence())?;
+    arguments.sampling.check(arguments.output.evidence(), arguments.openmetrics.as_deref())?;
     let path = documents::find(&arguments.scenario, DocumentKind::Scenario)?;
     let mut scenario = Scenario::load_with(&path, &load_options(arguments))?;
     if arguments.until == Some(SimDuration::ZERO) {
@@ -135,6 +142,9 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     if let Some(trace) = &arguments.trace {
         expect_place_of_trace(trace)?;
     }
+    if let Some(samples) = &arguments.openmetrics {
+        expect_place_of_openmetrics(samples)?;
+    }
     let observed = arguments.observed.as_ref().map(Observations::load).transpose()?;
     let bar = ui.bar();
     let options = PlayOptions::new().sample(arguments.sample.unwrap_or(SimDuration::ZERO)).progress(&bar);
@@ -152,6 +162,9 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let written = outcome.write_into(out, &writing)?;
     if let Some(trace) = &arguments.trace {
         written.write_trace(trace)?;
+    }
+    if let Some(samples) = &arguments.openmetrics {
+        written.write_openmetrics(arguments.sampling.step(), samples)?;
     }
     if ui.is_verbose {
         let events = outcome.observed.summary.counts.simulation_events;

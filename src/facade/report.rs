@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::Error;
+use super::replay::Replay;
+use super::scenario::Scenario;
 use super::write_options::WriteOptions;
 use super::{forecast_chart, plan_chart, study_chart, study_files};
 use crate::inspect;
@@ -14,10 +16,11 @@ use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo};
 use crate::report::{
-    DrawnCharts, Epoch, Exported, OutputDir, OutputError, RunTables, Table, draw_forecast_charts, draw_forecast_page,
-    draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts, draw_study_page, draw_survival_matrix,
-    event_list, expect_whole, is_place_of_trace, read_forecast, replace_file, tables_of_plans, tables_of_runs,
-    tables_of_studies, write_audit_log, write_metrics, write_trace,
+    DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts,
+    draw_forecast_page, draw_live_page, draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts,
+    draw_study_page, draw_survival_matrix, event_list, expect_whole, is_live_built, is_place_of_openmetrics,
+    is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs, tables_of_studies,
+    write_audit_log, write_metrics, write_openmetrics, write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
@@ -93,6 +96,37 @@ impl Report {
         })
     }
 
+    /// Draws `report.html` of a run with the simulator in it, so that the run can be played again in the page with other values. The lock
+    /// file is played here first, and has to give this run.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, a file is missing or damaged, the lock file gives another run, or the crate is built without
+    /// the feature `live`.
+    pub fn live_page(&self) -> Result<String, Error> {
+        if !is_live_built() {
+            let message = "this kubesquall is built without the simulator for pages";
+            let help = "build it with the feature `live`, after `live/build`";
+            return Err(Error::argument(message, help));
+        }
+        self.expect_whole()?;
+        inspect::expect_run(self.dir(), self.summary())?;
+        let path = self.dir().join("scenario.lock.yaml");
+        let lock_file = read_text(&path)?;
+        let replay = Replay::new(Scenario::load(&path)?);
+        let outcome = replay.outcome([""; 0])?;
+        let played = outcome.summary();
+        let is_other = |field: &&str| self.summary()[*field] != played[*field];
+        if let Some(field) =
+            ["scenario", "seed", "duration_s", "metrics", "workloads", "verdict"].into_iter().find(is_other)
+        {
+            let problem = format!("`{}` does not give this run here: its `{field}` are others", path.display());
+            return Err(Error::results(problem, "play the run again with this version of kubesquall"));
+        }
+        let live = Live::InPage { lock_file: &lock_file };
+        Ok(draw_live_page(&self.run, live, &replay.knobs(), outcome.digest())?)
+    }
+
     /// Writes a run as a trace that Perfetto and `chrome://tracing` open: a process a zone; nodes, their faults, timers and pods as
     /// tracks. An earlier trace is replaced, no other file.
     ///
@@ -136,11 +170,26 @@ impl Report {
     /// If these are not the results of a run, a table is missing or damaged, or the step is shorter than a second; within, if `out`
     /// cannot be written.
     pub fn write_metrics(&self, step: SimDuration, out: impl io::Write) -> Result<io::Result<()>, Error> {
-        if step < SimDuration::from_secs(1) {
-            return Err(Error::argument(format!("nobody scrapes every {step}"), "take a step of at least a second"));
-        }
+        expect_step(step)?;
         let (epoch, _) = self.epoch_and_version()?;
         Ok(write_metrics(&self.run, epoch, step, out)?)
+    }
+
+    /// Writes what kube-state-metrics would have said of a run as OpenMetrics' text with time stamps, scraped once a `step`:
+    /// `promtool tsdb create-blocks-from openmetrics` makes blocks for Prometheus of it. An earlier such file is replaced, no other.
+    ///
+    /// # Errors
+    ///
+    /// If these are not the results of a run, a table is missing or damaged, the step is shorter than a second, a file of somebody else is
+    /// there, or the operating system refuses.
+    pub fn write_openmetrics(&self, step: SimDuration, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        expect_step(step)?;
+        let (epoch, _) = self.epoch_and_version()?;
+        expect_place_of_openmetrics(path)?;
+        let refused = |source| Error::from(OutputError::Io { doing: "write", path: path.to_owned(), source });
+        let out = io::BufWriter::new(fs::File::create(path).map_err(refused)?);
+        write_openmetrics(&self.run, epoch, step, out)?.map_err(refused)
     }
 
     /// The time stamp of t=0, and of which Kubernetes the run is.
@@ -217,7 +266,8 @@ impl Report {
             for (name, picture) in charts {
                 write(&format!("charts/{name}"), picture.as_bytes())?;
             }
-            write("report.html", self.page()?.as_bytes())?;
+            let page = if options.is_live() { self.live_page()? } else { self.page()? };
+            write("report.html", page.as_bytes())?;
         }
         self.export(options, charts, write)
     }
@@ -303,20 +353,40 @@ impl Report {
     }
 }
 
+/// Refuses a step at which nobody scrapes.
+fn expect_step(step: SimDuration) -> Result<(), Error> {
+    if step < SimDuration::from_secs(1) {
+        return Err(Error::argument(format!("nobody scrapes every {step}"), "take a step of at least a second"));
+    }
+    Ok(())
+}
+
 /// Refuses to replace what is no trace, and a directory that is not there, before anything is played.
 pub(crate) fn expect_place_of_trace(path: &Path) -> Result<(), Error> {
+    expect_place(path, ("a trace", "--trace run.json"), is_place_of_trace)
+}
+
+/// Refuses to replace what are no samples of ours, and a directory that is not there, before anything is played.
+pub(crate) fn expect_place_of_openmetrics(path: &Path) -> Result<(), Error> {
+    expect_place(path, ("a file of samples", "--openmetrics run.om"), is_place_of_openmetrics)
+}
+
+/// Refuses a place of `what` at which something else would be lost; `how` is how one is named.
+fn expect_place(path: &Path, (what, how): (&str, &str), is_place: fn(&Path) -> bool) -> Result<(), Error> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
         return Err(Error::argument(
-            format!("`{}` is no directory to write a trace to", dir.display()),
+            format!("`{}` is no directory to write {what} to", dir.display()),
             "make it first",
         ));
     }
     if path == Path::new("-") {
-        return Err(Error::argument("a trace is written to a file, and `-` is none", "name one: `--trace run.json`"));
+        let problem = format!("{what} is written to a file, and `-` is none");
+        return Err(Error::argument(problem, format!("name one: `{how}`")));
     }
-    if is_place_of_trace(path) {
+    if is_place(path) {
         return Ok(());
     }
-    Err(Error::argument(format!("`{}` is there already, and is no trace", path.display()), "name another file"))
+    let what = what.trim_start_matches("a ");
+    Err(Error::argument(format!("`{}` is there already, and is no {what}", path.display()), "name another file"))
 }

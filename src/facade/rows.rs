@@ -249,7 +249,7 @@ impl TableVisitor for Texts {
 
 impl Outcome {
     /// Shows every table, that of what had no effect among them.
-    fn visit<V: TableVisitor<Error = Infallible>>(&self, mut visitor: V) -> V {
+    pub(super) fn visit<V: TableVisitor<Error = Infallible>>(&self, mut visitor: V) -> V {
         let Ok(()) = self.observed.visit(&mut visitor);
         let Ok(()) = visitor.table(&self.scenario.resolved().not_modelled);
         if let Some(agreement) = &self.agreement {

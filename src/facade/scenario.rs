@@ -39,7 +39,12 @@ impl Scenario {
     ///
     /// Everything that is wrong with it then.
     pub fn with_set(&self, assignment: impl Into<String>) -> Result<Self, Error> {
-        let options = self.options.clone().set(assignment);
+        self.with_sets([assignment])
+    }
+
+    /// The same with several.
+    pub(super) fn with_sets<S: Into<String>>(&self, assignments: impl IntoIterator<Item = S>) -> Result<Self, Error> {
+        let options = assignments.into_iter().fold(self.options.clone(), LoadOptions::set);
         let resolved = Arc::new(self.reader.load(&options.overrides())?);
         let again = Self { resolved, reader: Arc::clone(&self.reader), options, until: None };
         Ok(match self.until {

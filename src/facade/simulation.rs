@@ -234,7 +234,8 @@ impl Simulation {
         self.finish_with_store().0
     }
 
-    fn finish_with_store(self) -> (Outcome, Store) {
+    /// What there is of the outcome, and the cluster as it is now.
+    pub(super) fn finish_with_store(self) -> (Outcome, Store) {
         let end = self.end();
         let finished = self.run.finish();
         let observed = finished.observers.finish(end, &finished.store, finished.events);

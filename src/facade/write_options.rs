@@ -10,6 +10,7 @@ pub struct WriteOptions {
     leaves_charts_out: bool,
     parquet: bool,
     png: bool,
+    is_live: bool,
 }
 
 impl WriteOptions {
@@ -46,6 +47,18 @@ impl WriteOptions {
     pub fn png(mut self, is_wanted: bool) -> Self {
         self.png = is_wanted;
         self
+    }
+
+    /// Whether the page of a run holds the simulator, too, so that the run can be played again in it with other values. That needs the
+    /// feature `live`; without it nothing is written.
+    #[must_use]
+    pub fn live(mut self, is_wanted: bool) -> Self {
+        self.is_live = is_wanted;
+        self
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.is_live
     }
 
     fn formats(&self) -> impl Iterator<Item = Format> {

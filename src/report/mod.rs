@@ -26,8 +26,12 @@ pub use charts::{
 };
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
-pub(crate) use exports::{Epoch, ExportError, Exported, Format, event_list, write_audit_log, write_metrics};
+pub(crate) use exports::{
+    Epoch, ExportError, Exported, Format, event_list, is_place_of_openmetrics, write_audit_log, write_exposition,
+    write_metrics, write_openmetrics,
+};
 pub use ours::{Contents, is_place_of_result};
+pub(crate) use page::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use page::{
     draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_study_page, is_place_of_page, read_forecast,
 };

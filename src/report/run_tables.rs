@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::agreement_rows::tables_of_runs;
-use super::csv::table_text;
+use super::csv::named_table_text;
 use super::table::{Column, NOTHING, Table, Values, line};
 use super::tables::{TableError, rows_written};
 use crate::observe::{Cells, ColumnInfo, Observed, Row, TableInfo, TableVisitor};
@@ -36,7 +36,15 @@ impl RunTables {
     #[must_use]
     pub(crate) fn in_memory(observed: &Observed, files: &[&str]) -> Self {
         let run = Self::new(PathBuf::new(), Value::Null);
-        let Ok(()) = observed.visit(&mut Kept { run: &run, files });
+        let Ok(()) = observed.visit(&mut Kept { run: &run, files: Some(files) });
+        run
+    }
+
+    /// These tables of a run in memory with this `summary.json`, or all; `show` shows them.
+    #[must_use]
+    pub(crate) fn shown(summary: Value, files: Option<&[&str]>, show: impl FnOnce(Kept<'_>)) -> Self {
+        let run = Self::new(PathBuf::new(), summary);
+        show(Kept { run: &run, files });
         run
     }
 
@@ -136,9 +144,10 @@ impl RunTables {
 }
 
 /// Takes tables of a run in memory.
-struct Kept<'a> {
+pub(crate) struct Kept<'a> {
     run: &'a RunTables,
-    files: &'a [&'a str],
+    /// None if all are wanted.
+    files: Option<&'a [&'a str]>,
 }
 
 impl TableVisitor for Kept<'_> {
@@ -146,10 +155,11 @@ impl TableVisitor for Kept<'_> {
 
     fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Infallible> {
         let TableInfo { file, columns, .. } = TableInfo::of::<R>();
-        if !self.files.contains(&file) {
+        if self.files.is_some_and(|files| !files.contains(&file)) {
             return Ok(());
         }
-        let text = table_text(rows);
+        // As CSV, whatever the file is: cells are texts here as there.
+        let text = named_table_text::<R>(&[], rows);
         let mut table = Table::new(columns);
         for record in csv::Reader::from_reader(text.as_slice()).into_records() {
             table.push(0, record.expect("a table that has been written").iter());

@@ -396,6 +396,7 @@ fn count(node: &Node) -> usize {
 }
 
 /// A document of a file that may have several.
+#[derive(Clone, Debug)]
 pub(crate) struct FirstDocument {
     pub(crate) root: Node,
     /// Everything behind it, with line breaks in place of what came before; empty if there is nothing.
@@ -467,7 +468,7 @@ mod tests {
     fn broken_texts_are_refused() {
         #[track_caller]
         fn check(text: &str, code: &str, line: u32) {
-            let diagnostic = read(text).err().expect("an error");
+            let diagnostic = read(text).expect_err("an error");
             assert_eq!((diagnostic.code, diagnostic.location().unwrap().line), (code, line), "{diagnostic:?}");
         }
         check("", "scenario::empty", 0);

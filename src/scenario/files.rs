@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use super::document::{self, FirstDocument};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
 use crate::model::manifest::{self, Folder, Loaded, ManifestObject};
 
@@ -18,6 +19,10 @@ pub(super) struct Kept(Mutex<Found>);
 struct Found {
     /// Manifests of the cluster, by the paths that name them together.
     clusters: BTreeMap<Vec<String>, Loaded>,
+    /// The scenario's own document, and what stands behind it, by the name of its file.
+    documents: BTreeMap<String, FirstDocument>,
+    /// The objects behind it.
+    behind: BTreeMap<String, Loaded>,
     /// Manifests of a kubectl line, by their path.
     manifests: BTreeMap<String, Loaded>,
     /// Texts of other files.
@@ -29,6 +34,19 @@ struct Found {
 impl Kept {
     fn found(&self) -> MutexGuard<'_, Found> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The scenario's own document; read once, if it is kept.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
+    pub(super) fn first_document(
+        kept: Option<&Self>,
+        file: &Arc<str>,
+        text: &str,
+    ) -> Result<FirstDocument, Box<Diagnostic>> {
+        Self::get_or_read(kept, |found| &mut found.documents, &file.to_string(), || document::parse_first(file, text))
     }
 
     /// What is kept of that name; else what is read, which is kept from now on.
@@ -89,6 +107,13 @@ impl<'a> Files<'a> {
         };
         let Ok(loaded) =
             Kept::get_or_read(self.kept, |found| &mut found.clusters, &paths.to_vec(), || Ok::<_, Infallible>(read()));
+        loaded
+    }
+
+    /// The objects behind the scenario's own document.
+    pub(super) fn behind(&self, file: &Arc<str>, rest: &str) -> Loaded {
+        let read = || Ok::<_, Infallible>(manifest::load_text(file, rest));
+        let Ok(loaded) = Kept::get_or_read(self.kept, |found| &mut found.behind, &file.to_string(), read);
         loaded
     }
 

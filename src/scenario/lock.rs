@@ -29,7 +29,7 @@ pub fn lock_file(scenario: &ResolvedScenario) -> String {
     text
 }
 
-fn document(scenario: &ResolvedScenario) -> ScenarioDocument {
+pub(super) fn document(scenario: &ResolvedScenario) -> ScenarioDocument {
     ScenarioDocument {
         api_version: API_VERSION.to_owned(),
         kind: "Scenario".to_owned(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::DocumentKind;
 use super::at::parse_path;
 use super::document::{self, Entry, Node, Text, Value};
+use super::object_values;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
+use crate::model::ManifestObject;
 use crate::model::field_path::Step;
 
 /// Who has a document read, and is told in terms of what it can do about it.
@@ -61,7 +63,7 @@ impl Caller {
     }
 }
 
-/// Replacements for values of a document, in the order in which they apply.
+/// Replacements for values of a document and of its objects, in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     assignments: Vec<Assignment>,
@@ -146,11 +148,39 @@ impl Overrides {
         Source::new(self.caller.source_name(), text)
     }
 
+    /// Replaces values of objects, those whose paths begin with `objects["kind/namespace/name"]`.
+    pub(super) fn apply_to_objects(&self, objects: &mut [ManifestObject], diagnostics: &mut Diagnostics) {
+        let file: Arc<str> = self.caller.source_name().into();
+        for (assignment, line) in self.assignments.iter().zip(1..) {
+            if !object_values::is_of_object(&assignment.text) {
+                continue;
+            }
+            let length = u32::try_from(assignment.text.chars().count()).unwrap_or(u32::MAX);
+            let place = match &assignment.written {
+                Some((path_at, _)) => path_at.clone(),
+                None => Location::new(Arc::clone(&file), line, 1, length),
+            };
+            let equals = equals_sign(&assignment.text);
+            let set = match equals {
+                Some(equals) => object_values::set(objects, &assignment.text[..equals], &assignment.text[equals + 1..]),
+                None => Err(object_values::Refusal::new(format!("`{}` is not an assignment", assignment.text), "")),
+            };
+            if let Err(refusal) = set {
+                let help = if refusal.help.is_empty() { self.caller.how_to_set().to_owned() } else { refusal.help };
+                let diagnostic = Diagnostic::error("scenario::bad_override", refusal.message);
+                diagnostics.push(diagnostic.at(place, "").help(help));
+            }
+        }
+    }
+
     /// Replaces values in the tree.
     pub(crate) fn apply(&self, root: &mut Node, diagnostics: &mut Diagnostics) {
         let file: Arc<str> = self.caller.source_name().into();
         for (index, assignment) in self.assignments.iter().enumerate() {
             let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            if object_values::is_of_object(&assignment.text) {
+                continue;
+            }
             if let Err(diagnostic) = apply_one((&file, self.caller), number, assignment, root) {
                 diagnostics.push(*diagnostic);
             }

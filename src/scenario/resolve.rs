@@ -35,7 +35,7 @@ use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
-use crate::model::manifest::{self, Folder, Loaded};
+use crate::model::manifest::{Folder, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList, lock_text};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::ProcedurePlan;
@@ -100,7 +100,7 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
 
 impl Resolver<'_> {
     fn run(&mut self, text: &str, overrides: &Overrides) -> Option<ResolvedScenario> {
-        let document::FirstDocument { mut root, rest } = match document::parse_first(&self.file, text) {
+        let document::FirstDocument { mut root, rest } = match Kept::first_document(self.kept, &self.file, text) {
             Ok(document) => document,
             Err(diagnostic) => {
                 self.diagnostics.push(*diagnostic);
@@ -124,7 +124,7 @@ impl Resolver<'_> {
         let mut idle = control_plane::without_effect(&root);
         idle.extend(effects::of_processes(&document.spec));
         not_modelled.extend(self.ignored_fields(&root, &idle, &document.metadata.name));
-        let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
+        let objects = self.load_objects(&root, &document.spec, &rest, (overrides, &mut not_modelled));
         if !self.can_have_nodes(&root, &document.spec) {
             return None;
         }
@@ -251,7 +251,7 @@ impl Resolver<'_> {
         root: &Node,
         spec: &Spec,
         rest: &str,
-        not_modelled: &mut Vec<NotModelled>,
+        (overrides, not_modelled): (&Overrides, &mut Vec<NotModelled>),
     ) -> Vec<ManifestObject> {
         let files = Files::new(self.folder, self.kept, BTreeMap::new());
         let mut loaded = Loaded::default();
@@ -275,7 +275,7 @@ impl Resolver<'_> {
         loaded.diagnostics = with_place(diagnostics, &place);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
-            let mut behind = manifest::load_text(&self.file, rest);
+            let mut behind = files.behind(&self.file, rest);
             self.input.add(&behind);
             if spec.cluster.allow_partial {
                 let mut diagnostics = std::mem::take(&mut behind.diagnostics);
@@ -290,6 +290,7 @@ impl Resolver<'_> {
             objects.extend(rebuilt.objects);
             self.assumed.extend(rebuilt.assumed);
         }
+        overrides.apply_to_objects(&mut objects, &mut self.diagnostics);
         objects.extend(revisions::missing(&objects));
         dump::keep_crash_loops(&mut objects);
         objects

@@ -20,7 +20,7 @@ use thiserror::Error;
 pub(crate) use audit::write_audit_log;
 pub(crate) use events::event_list;
 pub(crate) use identity::Epoch;
-pub(crate) use metrics::write_metrics;
+pub(crate) use metrics::{is_place_of_openmetrics, write_exposition, write_metrics, write_openmetrics};
 
 use super::TableError;
 #[cfg(feature = "parquet")]

@@ -220,7 +220,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn joined(table: &Table, names: &Names<'_>) -> Vec<u8> {
+/// The block of a table before it is packed.
+pub(super) fn joined(table: &Table, names: &Names<'_>) -> Vec<u8> {
     let columns: Vec<Parts<'_>> = table.columns().iter().map(|column| Parts::of(column, names)).collect();
     let header = Header { rows: table.len(), columns: columns.iter().map(Parts::header).collect() };
     let header = serde_json::to_vec(&header).expect("plain data");

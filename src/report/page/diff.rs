@@ -13,7 +13,7 @@ use crate::report::{RunTables, TableError};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] =
-    modules!["view.js" "scrubber.js" "model.js" "fates.js" "lanes.js" "timeline.js" "diff.js"];
+    modules!["view.js" "scrubber.js" "model.js" "fates.js" "lanes.js" "timeline.js" "pairs.js" "diff.js"];
 
 /// The tables of each run that it shows, and what it calls them: those of the first, and those of the second run.
 const TABLES: [(&str, [&str; 2]); 5] = [

@@ -6,6 +6,7 @@
 mod blocks;
 mod diff;
 mod forecast;
+mod live;
 mod plain;
 mod plan;
 mod run;
@@ -22,6 +23,7 @@ use crate::diagnostics::is_active;
 
 pub use diff::{draw_diff_page, is_place_of_page};
 pub use forecast::{draw_forecast_page, read_forecast};
+pub(crate) use live::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use plan::draw_plan_page;
 pub use run::draw_run_page;
 pub use study::draw_study_page;
@@ -55,6 +57,8 @@ struct Shell<'a> {
     script: String,
     summary: String,
     tables: Vec<(&'static str, String)>,
+    /// Of what plays the run again, if anything does: its name.
+    backend: Option<&'static str>,
 }
 
 /// A sentence of the verdict.
@@ -73,6 +77,7 @@ impl<'a> Shell<'a> {
             title: visible(title),
             verdict: sentences(summary),
             policy: policy(&[UPLOT, &script], &style),
+            backend: None,
             style,
             uplot: UPLOT,
             script,

@@ -10,7 +10,7 @@ use crate::report::{RunTables, TableError};
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules![
     "view.js" "scrubber.js" "model.js" "fates.js" "timers.js" "lanes.js" "words.js" "story.js" "record.js" "recovery.js" "told-others.js" "told.js" "grid.js" "curves.js" "timeline.js" "tiles.js" "cluster.js" "stories.js"
-    "costs.js" "agreement.js" "tables.js" "main.js"
+    "costs.js" "agreement.js" "tables.js" "listing.js" "pairs.js" "live.js" "knobs.js" "whatif.js" "main.js"
 ];
 
 /// What the page does without: the nodes say the same.
@@ -33,6 +33,11 @@ struct Page<'a> {
 ///
 /// If a table is missing or damaged: nothing is shown of a part of a run.
 pub fn draw_run_page(run: &RunTables) -> Result<String, TableError> {
+    draw_with(run, |_| {})
+}
+
+/// The same, with what `change` makes of it.
+pub(super) fn draw_with(run: &RunTables, change: impl FnOnce(&mut Shell<'_>)) -> Result<String, TableError> {
     let files: Vec<&'static str> = run.infos().map(|table| table.file).filter(|file| *file != LEFT_OUT).collect();
     let pods = run.find("pods.csv")?;
     let (names, none) = (pods.map(|pods| blocks::Names::of(pods)).unwrap_or_default(), blocks::Names::default());
@@ -47,7 +52,7 @@ pub fn draw_run_page(run: &RunTables) -> Result<String, TableError> {
     let summary = run.summary();
     let text = |field: &str| summary[field].as_str().unwrap_or_default();
     let overrides = summary["overrides"].as_array().into_iter().flatten();
-    let page = Page {
+    let mut page = Page {
         seed: summary["seed"].to_string(),
         version: text("version"),
         kubernetes_version: text("kubernetes_version"),
@@ -55,6 +60,7 @@ pub fn draw_run_page(run: &RunTables) -> Result<String, TableError> {
         overrides: overrides.filter_map(Value::as_str).collect(),
         shell: Shell::new(text("scenario"), MODULES, summary, tables),
     };
+    change(&mut page.shell);
     Ok(page.render().expect("a template of texts writes to memory"))
 }
 

@@ -1,13 +1,18 @@
-//! Samples of kube-state-metrics, as Prometheus answers a query of a range: a matrix.
+//! Samples of kube-state-metrics: as Prometheus answers a query of a range, and as it scrapes them.
 
+mod exposition;
 mod nodes;
 mod pods;
 mod workloads;
 
 use std::io::{self, Write};
+use std::sync::Arc;
+
+pub(crate) use exposition::{is_place_of_openmetrics, write_exposition, write_openmetrics};
 
 use super::identity::Epoch;
 use crate::report::run_tables::RunTables;
+use crate::report::table::Table;
 use crate::report::tables::TableError;
 use crate::units::{SimDuration, SimTime};
 
@@ -40,19 +45,55 @@ pub(crate) fn write_metrics(
     step: SimDuration,
     out: impl Write,
 ) -> Result<io::Result<()>, TableError> {
-    let end_s = run.summary()["duration_s"].as_f64().unwrap_or_default();
-    let end = SimTime::from_millis((end_s * 1000.0).round() as i64);
-    let (nodes, pods, workloads) = (nodes::read(run)?, pods::read(run)?, workloads::read(run)?);
-    let mut answer = Answer { out, epoch, scrapes: scrapes(epoch, step, end), is_first: true };
+    let all = All::read(run)?;
+    let mut answer = Answer { out, epoch, scrapes: scrapes(epoch, step, end_of(run)), is_first: true };
     let mut write = || {
         answer.out.write_all(br#"{"status":"success","data":{"resultType":"matrix","result":["#)?;
-        nodes::write(&nodes, &mut answer)?;
-        pods::write(&pods, &mut answer)?;
-        workloads::write(&workloads, &mut answer)?;
+        Part::ALL.into_iter().try_for_each(|part| all.write(part, &mut answer))?;
         answer.out.write_all(b"\n]}}\n")?;
         answer.out.flush()
     };
     Ok(write())
+}
+
+/// When the run ends.
+fn end_of(run: &RunTables) -> SimTime {
+    let end_s = run.summary()["duration_s"].as_f64().unwrap_or_default();
+    SimTime::from_millis((end_s * 1000.0).round() as i64)
+}
+
+/// What samples are about; no metric is about two of them.
+#[derive(Clone, Copy)]
+enum Part {
+    Nodes,
+    Pods,
+    Workloads,
+}
+
+impl Part {
+    const ALL: [Self; 3] = [Self::Nodes, Self::Pods, Self::Workloads];
+}
+
+/// What there is to be read.
+struct All {
+    nodes: nodes::Read,
+    pods: pods::Read,
+    workloads: Arc<Table>,
+}
+
+impl All {
+    fn read(run: &RunTables) -> Result<Self, TableError> {
+        Ok(Self { nodes: nodes::read(run)?, pods: pods::read(run)?, workloads: workloads::read(run)? })
+    }
+
+    /// Gives `samples` every series of a part.
+    fn write(&self, part: Part, samples: &mut dyn Samples) -> io::Result<()> {
+        match part {
+            Part::Nodes => nodes::write(&self.nodes, samples),
+            Part::Pods => pods::write(&self.pods, samples),
+            Part::Workloads => workloads::write(&self.workloads, samples),
+        }
+    }
 }
 
 /// When it is scraped, in milliseconds since t=0.
@@ -65,51 +106,15 @@ fn scrapes(epoch: Epoch, step: SimDuration, end: SimTime) -> Vec<i64> {
     (first..=end).step_by(usize::try_from(step).unwrap_or(usize::MAX)).collect()
 }
 
-/// The answer as it is written.
-struct Answer<W> {
-    out: W,
-    epoch: Epoch,
-    scrapes: Vec<i64>,
-    is_first: bool,
-}
+/// What takes samples, series by series.
+trait Samples {
+    /// The time stamp of t=0.
+    fn epoch(&self) -> Epoch;
 
-impl<W: Write> Answer<W> {
-    /// Writes a series, unless no scrape has seen it. Labels without a value are left out, as Prometheus does.
-    fn series(&mut self, name: &str, labels: &[(&str, &str)], changes: &[Change]) -> io::Result<()> {
-        let mut next = 0;
-        let mut value = None;
-        let mut has_samples = false;
-        for index in 0..self.scrapes.len() {
-            let at = self.scrapes[index];
-            while let Some((_, now)) = changes.get(next).filter(|(since, _)| *since <= at) {
-                (value, next) = (*now, next + 1);
-            }
-            let Some(value) = value else { continue };
-            if !has_samples {
-                self.head(name, labels)?;
-            }
-            let comma = if has_samples { "," } else { "" };
-            has_samples = true;
-            let millis = self.epoch.unix_millis(at);
-            let part = millis.rem_euclid(1000);
-            let part = if part == 0 { String::new() } else { format!(".{part:03}") };
-            write!(self.out, "{comma}[{}{part},\"{value}\"]", millis.div_euclid(1000))?;
-        }
-        if has_samples { self.out.write_all(b"]}") } else { Ok(()) }
-    }
+    /// Takes a series. Labels without a value are left out, as Prometheus does.
+    fn series(&mut self, name: &str, labels: &[(&str, &str)], changes: &[Change]) -> io::Result<()>;
 
-    fn head(&mut self, name: &str, labels: &[(&str, &str)]) -> io::Result<()> {
-        let labels = labels.iter().filter(|(_, value)| !value.is_empty());
-        let metric: serde_json::Map<String, serde_json::Value> = std::iter::once(&("__name__", name))
-            .chain(labels)
-            .map(|(label, value)| ((*label).to_owned(), (*value).into()))
-            .collect();
-        self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
-        self.is_first = false;
-        write!(self.out, r#"{{"metric":{},"values":["#, serde_json::Value::from(metric))
-    }
-
-    /// A series for each value that something can have, 1 for the one that it has from a time on; none while it has none.
+    /// Takes a series for each value that something can have, 1 for the one that it has from a time on; none while it has none.
     fn one_of(
         &mut self,
         name: &str,
@@ -127,6 +132,72 @@ impl<W: Write> Answer<W> {
     }
 }
 
+/// What a series has at each scrape that sees it, by the milliseconds since t=0.
+fn seen<'a>(scrapes: &'a [i64], changes: &'a [Change]) -> impl Iterator<Item = (i64, f64)> + 'a {
+    let mut next = 0;
+    let mut value = None;
+    scrapes.iter().filter_map(move |at| {
+        while let Some((_, now)) = changes.get(next).filter(|(since, _)| since <= at) {
+            (value, next) = (*now, next + 1);
+        }
+        value.map(|value| (*at, value))
+    })
+}
+
+/// The answer as it is written.
+struct Answer<W> {
+    out: W,
+    epoch: Epoch,
+    scrapes: Vec<i64>,
+    is_first: bool,
+}
+
+impl<W: Write> Samples for Answer<W> {
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Writes it, unless no scrape has seen it.
+    fn series(&mut self, name: &str, labels: &[(&str, &str)], changes: &[Change]) -> io::Result<()> {
+        let scrapes = std::mem::take(&mut self.scrapes);
+        let mut has_samples = false;
+        let mut write = || {
+            for (at, value) in seen(&scrapes, changes) {
+                if !has_samples {
+                    self.head(name, labels)?;
+                }
+                let comma = if has_samples { "," } else { "" };
+                has_samples = true;
+                write!(self.out, "{comma}[{},\"{value}\"]", seconds_text(self.epoch.unix_millis(at)))?;
+            }
+            if has_samples { self.out.write_all(b"]}") } else { Ok(()) }
+        };
+        let written = write();
+        self.scrapes = scrapes;
+        written
+    }
+}
+
+/// Milliseconds as seconds, with three decimals where there are any.
+fn seconds_text(millis: i64) -> String {
+    let part = millis.rem_euclid(1000);
+    let part = if part == 0 { String::new() } else { format!(".{part:03}") };
+    format!("{}{part}", millis.div_euclid(1000))
+}
+
+impl<W: Write> Answer<W> {
+    fn head(&mut self, name: &str, labels: &[(&str, &str)]) -> io::Result<()> {
+        let labels = labels.iter().filter(|(_, value)| !value.is_empty());
+        let metric: serde_json::Map<String, serde_json::Value> = std::iter::once(&("__name__", name))
+            .chain(labels)
+            .map(|(label, value)| ((*label).to_owned(), (*value).into()))
+            .collect();
+        self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+        self.is_first = false;
+        write!(self.out, r#"{{"metric":{},"values":["#, serde_json::Value::from(metric))
+    }
+}
+
 /// The values of a condition, as these metrics write them.
 const STATUSES: &[&str] = &["true", "false", "unknown"];
 
@@ -136,8 +207,19 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a run of four minutes from 00:00:10 of the Unix epoch on, at a step of so many seconds.
-    pub(super) fn answer(step_s: u64, tables: &[(&str, &str)]) -> Vec<(Value, Vec<(f64, String)>)> {
+    /// What is written.
+    #[derive(Clone, Copy)]
+    pub(super) enum Written {
+        /// The answer to a query of a range.
+        Answer { step_s: u64 },
+        /// OpenMetrics' text.
+        OpenMetrics { step_s: u64 },
+        /// A scrape.
+        Instant { at_s: u64 },
+    }
+
+    /// What is written of a run of four minutes from 00:00:10 of the Unix epoch on.
+    pub(super) fn written(what: Written, tables: &[(&str, &str)]) -> Vec<u8> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let empty = [
             ("events.csv", "time_s,component,reason,kind,namespace,name\n"),
@@ -160,7 +242,20 @@ mod tests {
         let run = RunTables::new(dir.path().to_owned(), json!({"duration_s": 240.0}));
         let mut out = Vec::new();
         let epoch = Epoch::from_unix_nanos(10_000_000_000);
-        write_metrics(&run, epoch, SimDuration::from_secs(step_s), &mut out).expect("tables").expect("memory");
+        let done = match what {
+            Written::Answer { step_s } => write_metrics(&run, epoch, SimDuration::from_secs(step_s), &mut out),
+            Written::OpenMetrics { step_s } => write_openmetrics(&run, epoch, SimDuration::from_secs(step_s), &mut out),
+            Written::Instant { at_s } => {
+                write_exposition(&run, epoch, SimTime::from_secs(at_s.cast_signed()), &mut out)
+            }
+        };
+        done.expect("tables").expect("memory");
+        out
+    }
+
+    /// The answer to that run at a step of so many seconds.
+    pub(super) fn answer(step_s: u64, tables: &[(&str, &str)]) -> Vec<(Value, Vec<(f64, String)>)> {
+        let out = written(Written::Answer { step_s }, tables);
         let answer: Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!((&answer["status"], &answer["data"]["resultType"]), (&json!("success"), &json!("matrix")));
         let sample = |sample: &Value| {

@@ -1,12 +1,12 @@
 //! What kube-state-metrics says of nodes.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use super::super::pods::{NODES, NodeState, node_histories};
-use super::{Answer, Change, STATUSES};
+use super::{Change, STATUSES, Samples};
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Row, Table, number, text, whole};
 use crate::report::tables::TableError;
@@ -44,7 +44,7 @@ pub(super) fn read(run: &RunTables) -> Result<Read, TableError> {
     })
 }
 
-pub(super) fn write<W: Write>(read: &Read, answer: &mut Answer<W>) -> io::Result<()> {
+pub(super) fn write(read: &Read, answer: &mut dyn Samples) -> io::Result<()> {
     let nodes = node_histories(&read.nodes);
     for (node, history) in &nodes {
         let labels = [("node", *node)];
@@ -121,7 +121,7 @@ fn pressure<'a>(node: &[NodeState<'_>], flips: &[(i64, bool)]) -> Vec<(i64, Opti
     history
 }
 
-fn taints<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Result<()> {
+fn taints(table: &Table, answer: &mut dyn Samples) -> io::Result<()> {
     let [time, node, key, value, effect, change] =
         TAINTS.iter().map(|name| table.column(name)).collect::<Vec<_>>().try_into().expect("as many");
     let mut taints: IndexMap<[&str; 4], Vec<Change>> = IndexMap::new();
@@ -151,7 +151,7 @@ fn taints<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Result<()> {
     Ok(())
 }
 
-fn inventory<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Result<()> {
+fn inventory(table: &Table, answer: &mut dyn Samples) -> io::Result<()> {
     let column = |name| table.column(name);
     let (node, joined, left) = (column("node"), column("joined_s"), column("left_s"));
     let amounts = [
@@ -166,7 +166,7 @@ fn inventory<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Result<()> 
         stays.push((whole(row, joined).unwrap_or_default(), Some(row)));
         stays.extend(whole(row, left).map(|left| (left, None)));
     }
-    let epoch = answer.epoch;
+    let epoch = answer.epoch();
     for (node, stays) in &nodes {
         let changes = |of: &dyn Fn(&Row<'_>) -> Option<f64>| -> Vec<Change> {
             stays.iter().map(|(at_ms, row)| (*at_ms, row.as_ref().and_then(of))).collect()

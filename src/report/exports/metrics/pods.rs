@@ -1,13 +1,13 @@
 //! What kube-state-metrics says of pods.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::super::containers::{CONTAINER, EVENTS, FAULTS, Restarts};
 use super::super::pods::{Name, PODS, Pod, READINESS, Readiness};
-use super::{Answer, Change, STATUSES};
+use super::{Change, STATUSES, Samples};
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Table, text, whole};
 use crate::report::tables::TableError;
@@ -68,7 +68,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-pub(super) fn write<W: Write>(read: &Read, answer: &mut Answer<W>) -> io::Result<()> {
+pub(super) fn write(read: &Read, answer: &mut dyn Samples) -> io::Result<()> {
     let pods: Vec<Shown<'_>> = Pod::all(&read.pods).into_iter().map(Shown).collect();
     for pod in &pods {
         info(pod, answer)?;
@@ -102,7 +102,7 @@ pub(super) fn write<W: Write>(read: &Read, answer: &mut Answer<W>) -> io::Result
 }
 
 /// Its node is among the labels: a pod that is bound goes on as another series.
-fn info<W: Write>(pod: &Shown<'_>, answer: &mut Answer<W>) -> io::Result<()> {
+fn info(pod: &Shown<'_>, answer: &mut dyn Samples) -> io::Result<()> {
     let (kind, name) = pod.0.owner;
     let by = [("created_by_kind", kind), ("created_by_name", name)];
     let (waits, stands) = match pod.0.scheduled {
@@ -127,7 +127,7 @@ fn ready(pod: &Shown<'_>, readiness: &Readiness<'_>) -> Vec<(i64, Option<&'stati
 }
 
 /// How often containers began anew, and what ended them last, if tables tell it.
-fn restarts<W: Write>(pod: &Shown<'_>, restarts: &Restarts<'_>, answer: &mut Answer<W>) -> io::Result<()> {
+fn restarts(pod: &Shown<'_>, restarts: &Restarts<'_>, answer: &mut dyn Samples) -> io::Result<()> {
     let Some(started) = pod.0.started else { return Ok(()) };
     let restarts = restarts.of(&pod.0);
     let mut counts = vec![(started, Some(0.0))];
@@ -171,11 +171,11 @@ fn graces(timers: &Table) -> FxHashMap<Name<'_>, Vec<(i64, i64)>> {
 }
 
 /// What only pods in trouble have.
-fn rare<W: Write>(
+fn rare(
     pod: &Shown<'_>,
     refused: &FxHashMap<Name<'_>, Vec<i64>>,
     graces: &FxHashMap<Name<'_>, Vec<(i64, i64)>>,
-    answer: &mut Answer<W>,
+    answer: &mut dyn Samples,
 ) -> io::Result<()> {
     let key = pod.0.name();
     let first = refused.get(&key).into_iter().flatten().find(|at_ms| pod.0.lives_at(**at_ms));
@@ -188,7 +188,7 @@ fn rare<W: Write>(
         // Its time stamp is when the grace will be over.
         let graces = graces.get(&key).into_iter().flatten();
         let grace = graces.filter(|(set, _)| pod.0.lives_at(*set)).map(|(_, length)| *length).next();
-        let at = answer.epoch.unix_millis(asked + grace.unwrap_or_default()).div_euclid(1000);
+        let at = answer.epoch().unix_millis(asked + grace.unwrap_or_default()).div_euclid(1000);
         answer.series("kube_pod_deletion_timestamp", &pod.labels(), &pod.from(asked, at as f64))?;
     }
     if let (Some(finished), false) = (pod.0.finished, pod.0.reason.is_empty()) {
@@ -200,14 +200,14 @@ fn rare<W: Write>(
 }
 
 /// Times of pods that the run has seen.
-fn times<W: Write>(pod: &Shown<'_>, answer: &mut Answer<W>) -> io::Result<()> {
+fn times(pod: &Shown<'_>, answer: &mut dyn Samples) -> io::Result<()> {
     if pod.0.is_initial {
         return Ok(());
     }
     let of = [("kube_pod_created", Some(pod.0.created)), ("kube_pod_status_scheduled_time", pod.0.scheduled)];
     for (name, at_ms) in of {
         let Some(at_ms) = at_ms else { continue };
-        let value = answer.epoch.unix_millis(at_ms).div_euclid(1000) as f64;
+        let value = answer.epoch().unix_millis(at_ms).div_euclid(1000) as f64;
         answer.series(name, &pod.labels(), &pod.from(at_ms, value))?;
     }
     Ok(())

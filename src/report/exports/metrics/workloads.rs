@@ -1,11 +1,11 @@
 //! What kube-state-metrics says of workloads.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Answer, Change};
+use super::{Change, Samples};
 use crate::report::run_tables::RunTables;
 use crate::report::table::{Table, text, whole};
 use crate::report::tables::TableError;
@@ -68,7 +68,7 @@ pub(super) fn read(run: &RunTables) -> Result<Arc<Table>, TableError> {
     run.read("workloads.csv", COLUMNS).map(Arc::clone)
 }
 
-pub(super) fn write<W: Write>(table: &Table, answer: &mut Answer<W>) -> io::Result<()> {
+pub(super) fn write(table: &Table, answer: &mut dyn Samples) -> io::Result<()> {
     let histories = histories(table);
     for (of, label, metrics) in KINDS {
         for (name, count) in metrics {

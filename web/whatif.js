@@ -8,6 +8,7 @@ import { leading } from "./timeline.js";
 import { copyable } from "./listing.js";
 import { PARTS, cutTable, inWords, instantOf, instantTable, lanesOfBoth, mostOf, pairLane, readyOf, signed, tableOf, writer } from "./pairs.js";
 import { backendNamed, loadLive } from "./live.js";
+import { followServer } from "./follow.js";
 import { setsOf, showKnobs } from "./knobs.js";
 
 /** @typedef {import("./live.js").Replayed} Replayed */
@@ -154,6 +155,7 @@ export async function startWhatIf(view, timeline, own) {
     stays(`Played here, the scenario gives another run (digest ${first.digest}) than this page shows (${digest}).`);
     return;
   }
+  if (section.dataset.backend === "server") followServer(view);
   const plays = `Played again here, it is the same run: digest ${digest}.`;
   const idle = () => { status.className = "muted"; status.textContent = `${plays} Turn something, and the incident is played from its beginning.`; };
   const before = sideOf(first, "before", "the run as it was");

@@ -137,6 +137,16 @@ impl Replay {
         Ok(self.with(sets)?.0.lock_file())
     }
 
+    /// A run of a variant of the scenario that somebody else has begun, and that keeps rows.
+    #[cfg(feature = "serve")]
+    pub(crate) fn adopt(
+        &self,
+        scenario: &std::sync::Arc<crate::scenario::ResolvedScenario>,
+        run: crate::simulation::Simulation,
+    ) -> Simulation {
+        Simulation::adopt(self.scenario.in_place_of(std::sync::Arc::clone(scenario)), run)
+    }
+
     /// Answers the page as who serves it does: `POST /kubesquall/v1/replay` with JSON, `{"set": ["spec.seed=7"], "give": "replay"}`. It asks
     /// for what [`play`](Replay::play), [`lock_file`](Replay::lock_file) or [`page`](Replay::page) gives: `replay`, `lock_file`, `page`.
     ///

@@ -206,6 +206,12 @@ impl Simulation {
         SimTime::ZERO + self.scenario.duration()
     }
 
+    /// A run of a scenario that somebody else has begun, and that keeps rows.
+    #[cfg(feature = "serve")]
+    pub(super) fn adopt(scenario: Scenario, run: simulation::Simulation) -> Self {
+        Self { seed: scenario.seed(), scenario, storms: Vec::new(), run, sample: SimDuration::ZERO, keeps_rows: true }
+    }
+
     pub(super) fn run(&self) -> &simulation::Simulation {
         &self.run
     }

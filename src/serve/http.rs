@@ -26,6 +26,7 @@ use super::owner::{Desk, Save, WAITING_MAX, own};
 use super::protobuf;
 use super::reads::Shown;
 use super::session::Session;
+use super::stage::Stage;
 use super::watching::Heard;
 use crate::rest::{ClientRequest, Method, Response, Status};
 
@@ -88,6 +89,7 @@ impl Serving {
 struct Front {
     desk: Desk,
     access: Access,
+    stage: Stage,
 }
 
 /// Serves a session until `ended` does; gives it back.
@@ -112,7 +114,7 @@ pub fn serve(
         own(session, &waiting, options.save)
     })?;
     let result = runtime.block_on(async {
-        let front = Arc::new(Front { desk: Desk(tasks), access: serving.access });
+        let front = Arc::new(Front { desk: Desk(tasks), access: serving.access, stage: Stage::default() });
         let router = Router::new().fallback(answer).with_state(front);
         let listener = tokio::net::TcpListener::from_std(serving.listener)?;
         tokio::select! {
@@ -171,6 +173,12 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
     let method = match parts.method {
         HttpMethod::GET | HttpMethod::HEAD => {
             let accept = text(header::ACCEPT);
+            match path.as_str() {
+                // Browsers say that they want a page; others ask for the paths that there are.
+                "/" if accept.contains("text/html") => return Ok(page(front.stage.page(&front.desk).await?)),
+                "/metrics" => return Ok(exposition(front.stage.metrics(&front.desk).await?)),
+                _ => {}
+            }
             let timeout = timeout_of(&path);
             let shown = front.desk.ask(move |session| session.read(&path, &accept)).await?;
             return Ok(match shown {
@@ -189,6 +197,9 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
     let user: String = user.chars().filter(|c| !c.is_control()).collect();
     let user = if user.is_empty() { "client".to_owned() } else { user };
     let bytes = read_body(body).await?;
+    if matches!(method, Method::Post) && path == "/kubesquall/v1/replay" {
+        return Ok(bytes_of(front.stage.answer(bytes, &front.desk).await?));
+    }
     let (content_type, body) = text_of(content_type, bytes)?;
     let request = ClientRequest { method, path, content_type, body, user };
     let response = front.desk.ask(move |session| session.do_it(request)).await?;
@@ -278,6 +289,27 @@ fn document(code: u16, bytes: Bytes, headers: &HeaderMap) -> HttpResponse {
     own.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     own.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     own.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// The page says itself what it may load.
+fn page(bytes: Bytes) -> HttpResponse {
+    of_kind(bytes, "text/html; charset=utf-8")
+}
+
+/// # Source
+/// Prometheus, exposition formats: the content type of the text format.
+fn exposition(bytes: Bytes) -> HttpResponse {
+    of_kind(bytes, "text/plain; version=0.0.4; charset=utf-8")
+}
+
+fn bytes_of(bytes: Bytes) -> HttpResponse {
+    of_kind(bytes, "application/octet-stream")
+}
+
+fn of_kind(bytes: Bytes, kind: &'static str) -> HttpResponse {
+    let mut response = document(200, bytes, &HeaderMap::new());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 

@@ -19,6 +19,7 @@ mod past;
 mod protobuf;
 mod reads;
 mod session;
+mod stage;
 mod table;
 mod time;
 mod versions;

@@ -32,6 +32,11 @@ impl Log {
         self.entries.len()
     }
 
+    /// When what was asked for.
+    pub(super) fn entries(&self) -> &[(SimTime, Arc<ClientRequest>)] {
+        &self.entries
+    }
+
     fn is_full(&self) -> bool {
         self.entries.len() >= REQUESTS_MAX || self.bytes >= BYTES_MAX
     }
@@ -317,13 +322,7 @@ impl Session {
     /// It ends where the session stands.
     #[must_use]
     pub fn record(&self) -> String {
-        let mut scenario = ResolvedScenario::clone(&self.scenario);
-        let mut requests = Vec::clone(&scenario.requests);
-        for (at, request) in &self.log.entries {
-            scenario.timeline.push((*at, TimelineAction::Request(requests.len())));
-            requests.push(ClientRequest::clone(request));
-        }
-        scenario.requests = Arc::new(requests);
+        let mut scenario = self.with_requests();
         let played = self.run.now().saturating_since(SimTime::ZERO);
         if !played.is_zero() {
             scenario.duration = played.min(scenario.duration);
@@ -332,5 +331,22 @@ impl Session {
             scenario.timeline.retain(|(at, _)| *at <= end);
         }
         lock_file(&scenario)
+    }
+
+    /// The scenario that plays the same again and goes on to its end, as it does if nobody does anything more.
+    pub(super) fn outlook(&self) -> String {
+        lock_file(&self.with_requests())
+    }
+
+    /// The scenario with everything that clients did in its timeline.
+    fn with_requests(&self) -> ResolvedScenario {
+        let mut scenario = ResolvedScenario::clone(&self.scenario);
+        let mut requests = Vec::clone(&scenario.requests);
+        for (at, request) in &self.log.entries {
+            scenario.timeline.push((*at, TimelineAction::Request(requests.len())));
+            requests.push(ClientRequest::clone(request));
+        }
+        scenario.requests = Arc::new(requests);
+        scenario
     }
 }

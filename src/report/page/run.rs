@@ -10,7 +10,7 @@ use crate::report::{RunTables, TableError};
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] = modules![
     "view.js" "scrubber.js" "model.js" "fates.js" "timers.js" "lanes.js" "words.js" "story.js" "record.js" "recovery.js" "told-others.js" "told.js" "grid.js" "curves.js" "timeline.js" "tiles.js" "cluster.js" "stories.js"
-    "costs.js" "agreement.js" "tables.js" "listing.js" "pairs.js" "live.js" "knobs.js" "whatif.js" "main.js"
+    "costs.js" "agreement.js" "tables.js" "listing.js" "pairs.js" "live.js" "knobs.js" "follow.js" "whatif.js" "main.js"
 ];
 
 /// What the page does without: the nodes say the same.

@@ -1,0 +1,91 @@
+//! The page of a session, and what a scrape gets: the run up to now, and on to its end as it goes if nobody does anything more.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+
+use super::owner::Desk;
+use crate::facade::{Error, Replay, Scenario};
+use crate::rest::{ClientRequest, Status};
+use crate::units::SimTime;
+
+/// What clients have done, by which plays of it are told apart.
+type Done = Vec<(SimTime, Arc<ClientRequest>)>;
+
+/// The play behind the page: made anew when clients have done something since.
+#[derive(Debug, Default)]
+pub(super) struct Stage {
+    latest: Mutex<Option<(Done, Arc<Replay>)>>,
+}
+
+impl Stage {
+    /// The page as it is now.
+    ///
+    /// # Errors
+    /// 429 and 500 of the desk.
+    pub(super) async fn page(&self, desk: &Desk) -> Result<Bytes, Box<Status>> {
+        let replay = self.replay(desk).await?;
+        beside(move || replay.served_page()).await.map(Bytes::from)
+    }
+
+    /// Answers a question of the page.
+    ///
+    /// # Errors
+    /// 400 with what is wrong with the question or the values; 429 and 500 of the desk.
+    pub(super) async fn answer(&self, question: Bytes, desk: &Desk) -> Result<Bytes, Box<Status>> {
+        let replay = self.replay(desk).await?;
+        beside(move || replay.answer(&question)).await.map(Bytes::from)
+    }
+
+    /// What kube-state-metrics says now, as a scrape gets it.
+    ///
+    /// # Errors
+    /// 429 and 500 of the desk.
+    pub(super) async fn metrics(&self, desk: &Desk) -> Result<Bytes, Box<Status>> {
+        // Of which play it is a variant does not matter.
+        let replay = match self.kept() {
+            Some((_, replay)) => replay,
+            None => self.replay(desk).await?,
+        };
+        let (scenario, run) = desk.ask(|session| (Arc::clone(&session.scenario), session.run.clone())).await?;
+        let mut text = Vec::new();
+        let written = beside(move || {
+            let written = replay.adopt(&scenario, run).write_exposition(&mut text)?;
+            Ok(written.map(|()| text))
+        });
+        let failed = |error: std::io::Error| Box::new(Status::new(500, "InternalError", error.to_string()));
+        written.await?.map(Bytes::from).map_err(failed)
+    }
+
+    fn kept(&self) -> Option<(Done, Arc<Replay>)> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn replay(&self, desk: &Desk) -> Result<Arc<Replay>, Box<Status>> {
+        let done = desk.ask(|session| session.log.entries().to_vec()).await?;
+        if let Some((_, replay)) = self.kept().filter(|(of, _)| is_same(of, &done)) {
+            return Ok(replay);
+        }
+        let text = desk.ask(|session| session.outlook()).await?;
+        let replay = beside(move || Scenario::parse(&text, [("", ""); 0]).map(Replay::new)).await?;
+        let replay = Arc::new(replay);
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((done, Arc::clone(&replay)));
+        Ok(replay)
+    }
+}
+
+/// The very same requests at the same instants.
+fn is_same(one: &Done, other: &Done) -> bool {
+    let is_one =
+        |((at, request), (also, asked)): (&(SimTime, _), &(SimTime, _))| at == also && Arc::ptr_eq(request, asked);
+    one.len() == other.len() && one.iter().zip(other).all(is_one)
+}
+
+/// Does what takes long beside what answers others.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Box<Status>> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(Box::new(Status::bad_request(error.to_string()))),
+        Err(_) => Err(Box::new(Status::new(500, "InternalError", "an invariant of kubesquall broke, which is a bug"))),
+    }
+}

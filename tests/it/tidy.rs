@@ -378,6 +378,7 @@ const EXAMPLES: &[Example] = &[
     ),
     example("chart", &["report/charts/node_heatmap.rs"], &["node_heatmap", "\"node-states.svg\""]),
     example("view of the page", &[], &["\"costs.js\""]),
+    example("what a page that plays can turn", &["scenario/knobs.rs"], &["Group::Budgets"]),
     example(
         "procedure",
         &["procedures/rolling_reboot.rs", "scenario/actions/rolling_reboot.rs"],

@@ -703,3 +703,34 @@ fn nothing_is_lost_for_those_who_watch_while_many_write() {
     let (record, dir) = server.end();
     assert_eq!(Some(played(&record, dir.path()).0.as_str()), clock["digest"].as_str());
 }
+
+/// An answer as it came, decoded from chunks or not: what a browser or a scrape gets.
+fn text_of(server: &Server, path: &str, accept: &str) -> String {
+    server.send(
+        format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n", server.address)
+            .as_bytes(),
+    )
+}
+
+#[test]
+fn the_page_and_the_metrics_are_of_the_run_as_clients_have_made_it() {
+    let server = Server::shop();
+    let page = || text_of(&server, "/", "text/html,application/xhtml+xml");
+    let before = page();
+    assert!(before.starts_with("HTTP/1.1 200") && before.contains("data-backend=\"server\""), "{}", &before[..200]);
+    let nodes = |text: &str| text.lines().filter(|line| line.starts_with("kube_node_info{")).count();
+    let metrics = text_of(&server, "/metrics", "*/*");
+    assert!(metrics.contains("text/plain; version=0.0.4"), "{}", &metrics[..200]);
+    let spec = json!({"kind": "InstanceGone", "nodes": {"names": ["n-1"]}});
+    let fault = json!({"metadata": {"name": "gone"}, "spec": spec});
+    assert_eq!(server.post("/apis/kubesquall.sim/v1alpha1/faults", &fault).0, 201);
+    server.turn("jump", &json!({"by": "5m"}));
+    let later = text_of(&server, "/metrics", "*/*");
+    assert_eq!((nodes(&later) + 1, nodes(&metrics) > 1), (nodes(&metrics), true));
+    // What is to come is on the page, too, and it is that of what was done.
+    assert_ne!(page(), before);
+    let (code, said) = server.post("/kubesquall/v1/replay", &json!({"set": ["spec.sead=7"]}));
+    assert_eq!(code, 400);
+    assert!(said["message"].as_str().is_some_and(|text| text.contains("seed")), "{said}");
+    assert_eq!(server.post("/kubesquall/v1/replay", &json!({"set": ["spec.seed=7"]})).0, 200);
+}

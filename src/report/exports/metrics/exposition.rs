@@ -165,7 +165,7 @@ mod tests {
         String::from_utf8(written(what, tables)).expect("text")
     }
 
-    const NODES: (&str, &str) = ("nodes.csv", "0.000,a,True,false\n65.500,a,Unknown,false\n0.000,b,True,false\n");
+    const NODES: (&str, &str) = ("nodes.csv", "0.000,a,True,false\n0.000,b,True,false\n65.500,a,Unknown,false\n");
 
     #[test]
     fn samples_of_a_metric_stand_together_with_their_time_stamps() {

@@ -134,7 +134,11 @@ impl Status {
     /// 422 of a field.
     #[must_use]
     pub fn invalid(kind: &str, name: &str, message: &str) -> Self {
-        let details = json!({"name": name, "kind": kind});
+        // kubectl prints the causes alone.
+        let is_field = |word: &str| !word.contains(char::is_whitespace);
+        let (field, text) = message.split_once(": ").filter(|(field, _)| is_field(field)).unwrap_or(("spec", message));
+        let cause = json!({"reason": "FieldValueInvalid", "message": text, "field": field});
+        let details = json!({"name": name, "kind": kind, "causes": [cause]});
         Self { details, ..Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {message}")) }
     }
 

@@ -18,6 +18,9 @@ pub(super) fn complete(value: &mut Value) {
             if fields.contains_key("jobTemplate") {
                 fields.entry("concurrencyPolicy").or_insert_with(|| "Allow".into());
             }
+            if let Some(Value::Object(probe)) = fields.get_mut("grpc") {
+                probe.entry("service").or_insert_with(|| "".into());
+            }
             if let Some(Value::Object(info)) = fields.get_mut("nodeInfo") {
                 for field in NODE_INFO {
                     info.entry(field).or_insert_with(|| "".into());
@@ -74,7 +77,10 @@ mod tests {
         let mut pod = json!({
             "metadata": {"annotations": {"taints": "x"}},
             "spec": {
-                "containers": [{"name": "a", "ports": [{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}]}],
+                "containers": [{
+                    "name": "a", "ports": [{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}],
+                    "livenessProbe": {"grpc": {"port": 1}},
+                }],
                 "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}],
             },
         });
@@ -85,6 +91,7 @@ mod tests {
                 "restartPolicy": "Always",
                 "containers": [{
                     "name": "a", "ports": [{"containerPort": 80, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}],
+                    "livenessProbe": {"grpc": {"port": 1, "service": ""}},
                 }],
                 "topologySpreadConstraints": [
                     {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},

@@ -94,9 +94,10 @@ impl Resource {
             AnyKind::Stored(kind) => (kind.kind.as_str(), kind.group.as_str()),
         };
         let version = if group == "autoscaling" { "v2" } else { "v1" };
-        // Words of kinds that are modelled begin with the singular.
+        // Words of kinds that are modelled begin with the singular. That of Endpoints is the plural, too.
         let singular = kind_name.to_ascii_lowercase();
-        let others = words.iter().filter(|word| **word != singular);
+        let is_modelled = matches!(kind.any(), AnyKind::Modelled(_));
+        let others = words.iter().filter(|word| !is_modelled || **word != singular);
         let mut others = others.map(|word| (*word).to_owned());
         let plural = others.next().unwrap_or_default();
         Self {

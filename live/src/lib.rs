@@ -57,13 +57,19 @@ pub extern "C" fn replay() -> u32 {
 /// Gives the lock file of the scenario with other values.
 #[unsafe(no_mangle)]
 pub extern "C" fn lock_file() -> u32 {
-    answer(|text| with_scenario(|replay| replay.lock_file(text.lines()).map(String::into_bytes).map_err(|error| error.to_string())))
+    answer(|text| {
+        with_scenario(|replay| {
+            replay.lock_file(text.lines()).map(String::into_bytes).map_err(|error| error.to_string())
+        })
+    })
 }
 
 /// Gives the page of the run with other values.
 #[unsafe(no_mangle)]
 pub extern "C" fn page() -> u32 {
-    answer(|text| with_scenario(|replay| replay.page(text.lines()).map(String::into_bytes).map_err(|error| error.to_string())))
+    answer(|text| {
+        with_scenario(|replay| replay.page(text.lines()).map(String::into_bytes).map_err(|error| error.to_string()))
+    })
 }
 
 fn with_scenario(act: impl FnOnce(&Replay) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {

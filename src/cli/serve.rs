@@ -100,8 +100,9 @@ pub(super) fn serve(arguments: &ServeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let has_failed = Arc::new(AtomicBool::new(false));
     let save = arguments.record.clone().map(|path| saving(path, Arc::clone(&has_failed)));
     let options = Options { save };
-    let session = serve::serve(session, Serving::new(listener, access), options, interrupted())
-        .map_err(|error| Failure::input(format!("cannot go on serving: {error}"), "see whether the machine is short of something"))?;
+    let session = serve::serve(session, Serving::new(listener, access), options, interrupted()).map_err(|error| {
+        Failure::input(format!("cannot go on serving: {error}"), "see whether the machine is short of something")
+    })?;
     let standing = session.standing();
     if let Some(violation) = standing.violation {
         return Err(Failure::Bug { what: violation });

@@ -461,7 +461,12 @@ fn node_cells(node: &Node, now: SimTime) -> Vec<String> {
 }
 
 /// All cells of an object behind its name, those of `-o wide` last.
-pub(crate) fn cells_of(found: &Found, object: &Value, store: &Store, (now, clock): (SimTime, Clock)) -> Option<Vec<String>> {
+pub(crate) fn cells_of(
+    found: &Found,
+    object: &Value,
+    store: &Store,
+    (now, clock): (SimTime, Clock),
+) -> Option<Vec<String>> {
     Some(match found {
         Found::Pod(id) => pod_cells(store.pod(*id)?, store, now),
         Found::Node(id) => node_cells(store.node(*id)?, now),

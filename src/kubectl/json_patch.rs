@@ -16,10 +16,50 @@ pub(crate) struct Inapplicable;
 /// negative indexes count from the end.
 pub(crate) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inapplicable> {
     let mut value = value.clone();
+    let mut copied = 0;
     for operation in operations {
+        copied += copied_bytes(&mut value, operation);
+        if operations.len() > OPERATIONS_MAX || copied > COPIED_MAX || is_too_deep(&mut value, operation) {
+            return Err(Inapplicable);
+        }
         apply_one(&mut value, operation).ok_or(Inapplicable)?;
     }
     Ok(value)
+}
+
+/// Operations of a patch, and bytes that they copy.
+///
+/// # Source
+/// kube-apiserver, `maxJSONPatchOperations`, `--max-request-body-bytes` (`AccumulatedCopySizeLimit`).
+const OPERATIONS_MAX: usize = 10_000;
+const COPIED_MAX: usize = 3 << 20;
+/// How deep a value may come to lie: deeper than any object of the API.
+const DEPTH_MAX: usize = 100;
+
+/// How much an operation copies.
+fn copied_bytes(value: &mut Value, operation: &Value) -> usize {
+    if operation["op"] != "copy" {
+        return 0;
+    }
+    let from = operation["from"].as_str().and_then(|from| find(value, from));
+    from.flatten().map_or(0, |copied| copied.to_string().len())
+}
+
+/// Whether an operation would put a value too deep.
+fn is_too_deep(value: &mut Value, operation: &Value) -> bool {
+    fn depth(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+            Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    let moved = match operation["op"].as_str() {
+        Some("copy" | "move") => operation["from"].as_str().and_then(|from| find(value, from)).flatten(),
+        _ => operation.get("value").cloned(),
+    };
+    let below = operation["path"].as_str().unwrap_or_default().matches('/').count();
+    below + moved.as_ref().map_or(0, depth) > DEPTH_MAX
 }
 
 /// Adds what an object of the API always has, if only as an empty map: paths of patches may lead through it.

@@ -120,7 +120,8 @@ fn scalar(text: &str) -> String {
             text.to_ascii_lowercase().as_str(),
             "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null" | "nan" | "inf"
         );
-    if is_word { text.to_owned() } else { Value::from(text).to_string() }
+    // What JSON need not escape and YAML does not allow.
+    if is_word { text.to_owned() } else { Value::from(text).to_string().replace('\u{7f}', "\\u007f") }
 }
 
 #[cfg(test)]

@@ -98,6 +98,9 @@ pub(super) fn refuse(base: At<'_>, name: &str, field: &str, rule: &str, label: &
     diagnostics.push(diagnostic.at(at.location(), label));
 }
 
+/// Steps of a path, at most: no document is so deep.
+const STEPS_MAX: usize = 100;
+
 /// Reads a path: names joined by dots, positions in brackets or as names of digits, names with dots quoted in brackets.
 ///
 /// # Errors
@@ -107,6 +110,9 @@ pub(crate) fn parse_path(text: &str) -> Result<FieldPath, String> {
     let mut steps = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
+        if steps.len() >= STEPS_MAX {
+            return Err(format!("it has more than {STEPS_MAX} steps"));
+        }
         if let Some(inner) = rest.strip_prefix('[') {
             let (step, behind) = if let Some(quoted) = inner.strip_prefix('"') {
                 let (key, behind) = quoted.split_once("\"]").ok_or("a quote and bracket are not closed")?;

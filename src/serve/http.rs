@@ -173,7 +173,7 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
     let method = match parts.method {
         HttpMethod::GET | HttpMethod::HEAD => {
             let accept = text(header::ACCEPT);
-            match path.as_str() {
+            match parts.uri.path() {
                 // Browsers say that they want a page; others ask for the paths that there are.
                 "/" if accept.contains("text/html") => return Ok(page(front.stage.page(&front.desk).await?)),
                 "/metrics" => return Ok(exposition(front.stage.metrics(&front.desk).await?)),
@@ -197,7 +197,7 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
     let user: String = user.chars().filter(|c| !c.is_control()).collect();
     let user = if user.is_empty() { "client".to_owned() } else { user };
     let bytes = read_body(body).await?;
-    if matches!(method, Method::Post) && path == "/kubesquall/v1/replay" {
+    if matches!(method, Method::Post) && parts.uri.path() == "/kubesquall/v1/replay" {
         return Ok(bytes_of(front.stage.answer(bytes, &front.desk).await?));
     }
     let (content_type, body) = text_of(content_type, bytes)?;

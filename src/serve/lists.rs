@@ -132,7 +132,7 @@ impl Session {
                 (self.versions.last(), items(&self.audiences[place], &choice), None, 0)
             }
         };
-        let last = items.len().min(first + limit);
+        let last = items.len().min(first.saturating_add(limit));
         let page = &items[first.min(last)..last];
         let mut metadata = json!({"resourceVersion": version.to_string()});
         if last < items.len() {

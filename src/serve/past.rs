@@ -138,7 +138,8 @@ impl Session {
     }
 
     fn try_write(&mut self, request: ClientRequest) -> Result<Response, Box<Status>> {
-        if !self.run.api_is_up() && !request.path.contains("/kubesquall.sim/") {
+        let is_own = request.path.starts_with("/apis/kubesquall.sim/");
+        if !self.run.api_is_up() && !is_own {
             return Err(Box::new(Status::new(503, "ServiceUnavailable", "the API server is down")));
         }
         if self.log.is_full() {
@@ -325,10 +326,8 @@ impl Session {
         let mut scenario = self.with_requests();
         let played = self.run.now().saturating_since(SimTime::ZERO);
         if !played.is_zero() {
+            // What was to come stays in the timeline: it has its place among the events, though it is not played.
             scenario.duration = played.min(scenario.duration);
-            // What was to come has not been played.
-            let end = SimTime::ZERO + scenario.duration;
-            scenario.timeline.retain(|(at, _)| *at <= end);
         }
         lock_file(&scenario)
     }

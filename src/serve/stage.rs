@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
+use tokio::sync::Semaphore;
 
 use super::owner::Desk;
 use crate::facade::{Error, Replay, Scenario};
@@ -13,10 +14,20 @@ use crate::units::SimTime;
 type Done = Vec<(SimTime, Arc<ClientRequest>)>;
 
 /// The play behind the page: made anew when clients have done something since.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Stage {
     latest: Mutex<Option<(Done, Arc<Replay>)>>,
+    places: Semaphore,
 }
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self { latest: Mutex::default(), places: Semaphore::new(PLAYS_MAX) }
+    }
+}
+
+/// Plays at once; others wait for them.
+const PLAYS_MAX: usize = 2;
 
 impl Stage {
     /// The page as it is now.
@@ -25,7 +36,7 @@ impl Stage {
     /// 429 and 500 of the desk.
     pub(super) async fn page(&self, desk: &Desk) -> Result<Bytes, Box<Status>> {
         let replay = self.replay(desk).await?;
-        beside(move || replay.served_page()).await.map(Bytes::from)
+        self.beside(move || replay.served_page()).await.map(Bytes::from)
     }
 
     /// Answers a question of the page.
@@ -34,7 +45,7 @@ impl Stage {
     /// 400 with what is wrong with the question or the values; 429 and 500 of the desk.
     pub(super) async fn answer(&self, question: Bytes, desk: &Desk) -> Result<Bytes, Box<Status>> {
         let replay = self.replay(desk).await?;
-        beside(move || replay.answer(&question)).await.map(Bytes::from)
+        self.beside(move || replay.answer(&question)).await.map(Bytes::from)
     }
 
     /// What kube-state-metrics says now, as a scrape gets it.
@@ -49,12 +60,27 @@ impl Stage {
         };
         let (scenario, run) = desk.ask(|session| (Arc::clone(&session.scenario), session.run.clone())).await?;
         let mut text = Vec::new();
-        let written = beside(move || {
+        let written = self.beside(move || {
             let written = replay.adopt(&scenario, run).write_exposition(&mut text)?;
             Ok(written.map(|()| text))
         });
         let failed = |error: std::io::Error| Box::new(Status::new(500, "InternalError", error.to_string()));
         written.await?.map(Bytes::from).map_err(failed)
+    }
+
+    /// Does what takes long beside what answers others, and no more of it at once than the machine bears.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Box<Status>> {
+        let _place = self.places.acquire().await;
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(Box::new(Status::bad_request(error.to_string()))),
+            Err(_) => {
+                Err(Box::new(Status::new(500, "InternalError", "an invariant of kubesquall broke, which is a bug")))
+            }
+        }
     }
 
     fn kept(&self) -> Option<(Done, Arc<Replay>)> {
@@ -67,7 +93,7 @@ impl Stage {
             return Ok(replay);
         }
         let text = desk.ask(|session| session.outlook()).await?;
-        let replay = beside(move || Scenario::parse(&text, [("", ""); 0]).map(Replay::new)).await?;
+        let replay = self.beside(move || Scenario::parse(&text, [("", ""); 0]).map(Replay::new)).await?;
         let replay = Arc::new(replay);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((done, Arc::clone(&replay)));
         Ok(replay)
@@ -79,13 +105,4 @@ fn is_same(one: &Done, other: &Done) -> bool {
     let is_one =
         |((at, request), (also, asked)): (&(SimTime, _), &(SimTime, _))| at == also && Arc::ptr_eq(request, asked);
     one.len() == other.len() && one.iter().zip(other).all(is_one)
-}
-
-/// Does what takes long beside what answers others.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Box<Status>> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Box::new(Status::bad_request(error.to_string()))),
-        Err(_) => Err(Box::new(Status::new(500, "InternalError", "an invariant of kubesquall broke, which is a bug"))),
-    }
 }

@@ -28,6 +28,10 @@ impl Session {
     /// # Source
     /// apiserver, `cacher.Watch`: without a version, or with `0`, what is there comes first, as if it had just appeared.
     pub(super) fn watch(&mut self, path: &Path, target: &Target, form: Form) -> Result<Heard, Box<Status>> {
+        // Who has gone is noticed when something is told; nothing may be for long.
+        for audience in &mut self.audiences {
+            audience.watchers.retain(|watcher| !watcher.to.is_closed());
+        }
         if self.audiences.iter().map(|audience| audience.watchers.len()).sum::<usize>() >= WATCHES_MAX {
             let text = format!("there are {WATCHES_MAX} watches already");
             return Err(Box::new(Status::new(429, "TooManyRequests", text)));

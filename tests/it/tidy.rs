@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "serve",
         &[
+            "facade",
             "simulation",
             "scenario",
             "rest",

@@ -12,7 +12,7 @@ use crate::state::{PodPhase, Store, WorkloadId};
 /// # Source
 /// deployment-controller, `NewRSNewReplicas`.
 pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i32) -> i32 {
-    let room = (replicas + surge - total).max(0);
+    let room = replicas.saturating_add(surge).saturating_sub(total).max(0);
     newest + room.min(replicas - newest)
 }
 

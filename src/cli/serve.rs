@@ -14,6 +14,7 @@ use super::ui::Ui;
 use super::{Ending, documents};
 use crate::facade::{Cluster, ClusterOptions, LoadOptions, Scenario};
 use crate::model::manifest::is_standard_input;
+use crate::report::replace_file;
 use crate::scenario::{self, DocumentKind, ResolvedScenario};
 use crate::serve::{self, Access, Options, Serving, Session, Speed};
 use crate::units::SimDuration;
@@ -70,7 +71,7 @@ pub(super) struct ServeArgs {
 pub(super) fn serve(arguments: &ServeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let scenario = Arc::new(read(arguments, ui)?);
     failure::now_playing(&scenario);
-    let token = arguments.token_file.as_deref().map(read_token).transpose()?;
+    let token = arguments.token_file.as_deref().map(scenario::read_text).transpose()?;
     // Before anything is played, so that a refusal costs no time.
     let listener = Serving::bind(arguments.listen).map_err(|error| {
         let help = "name another address with --listen, such as 127.0.0.1:0 for any port that is free";
@@ -180,10 +181,6 @@ fn scenario_path(arguments: &ServeArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-fn read_token(path: &Path) -> Result<String, Failure> {
-    Ok(scenario::read_text(path)?)
-}
-
 /// A file of somebody else is not replaced.
 fn expect_place(path: &Path, flag: &str, is_ours: impl Fn(&str) -> bool) -> Result<(), Failure> {
     if path.is_dir() {
@@ -212,9 +209,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
 /// Writes a record so that what is there is always whole.
 fn saving(path: PathBuf, has_failed: Arc<AtomicBool>) -> Box<dyn FnMut(&str) + Send> {
     Box::new(move |text| {
-        let beside = path.with_extension("yaml.partial");
-        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
-        has_failed.store(written.is_err(), Ordering::Relaxed);
+        has_failed.store(replace_file(&path, text.as_bytes()).is_err(), Ordering::Relaxed);
     })
 }
 

@@ -15,14 +15,13 @@ pub(crate) struct Inapplicable;
 /// kube-apiserver, `jsonPatcher`, with evanphx/json-patch: of an object, `replace` needs no field of that name, `remove` does;
 /// negative indexes count from the end.
 pub(crate) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inapplicable> {
+    if operations.len() > OPERATIONS_MAX {
+        return Err(Inapplicable);
+    }
     let mut value = value.clone();
     let mut copied = 0;
     for operation in operations {
-        copied += copied_bytes(&mut value, operation);
-        if operations.len() > OPERATIONS_MAX || copied > COPIED_MAX || is_too_deep(&mut value, operation) {
-            return Err(Inapplicable);
-        }
-        apply_one(&mut value, operation).ok_or(Inapplicable)?;
+        apply_one(&mut value, operation, &mut copied).ok_or(Inapplicable)?;
     }
     Ok(value)
 }
@@ -36,17 +35,8 @@ const COPIED_MAX: usize = 3 << 20;
 /// How deep a value may come to lie: deeper than any object of the API.
 const DEPTH_MAX: usize = 100;
 
-/// How much an operation copies.
-fn copied_bytes(value: &mut Value, operation: &Value) -> usize {
-    if operation["op"] != "copy" {
-        return 0;
-    }
-    let from = operation["from"].as_str().and_then(|from| find(value, from));
-    from.flatten().map_or(0, |copied| copied.to_string().len())
-}
-
-/// Whether an operation would put a value too deep.
-fn is_too_deep(value: &mut Value, operation: &Value) -> bool {
+/// Nothing, if a value would lie too deep at a path.
+fn fits(path: &str, value: &Value) -> Option<()> {
     fn depth(value: &Value) -> usize {
         match value {
             Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -54,12 +44,7 @@ fn is_too_deep(value: &mut Value, operation: &Value) -> bool {
             _ => 0,
         }
     }
-    let moved = match operation["op"].as_str() {
-        Some("copy" | "move") => operation["from"].as_str().and_then(|from| find(value, from)).flatten(),
-        _ => operation.get("value").cloned(),
-    };
-    let below = operation["path"].as_str().unwrap_or_default().matches('/').count();
-    below + moved.as_ref().map_or(0, depth) > DEPTH_MAX
+    (path.matches('/').count() + depth(value) <= DEPTH_MAX).then_some(())
 }
 
 /// Adds what an object of the API always has, if only as an empty map: paths of patches may lead through it.
@@ -140,10 +125,12 @@ fn fill_containers(spec: &mut Value) {
     }
 }
 
-fn apply_one(value: &mut Value, operation: &Value) -> Option<()> {
+/// Applies one operation; `copied` counts the bytes of those that copy.
+fn apply_one(value: &mut Value, operation: &Value, copied: &mut usize) -> Option<()> {
     let path = || operation.get("path").and_then(Value::as_str);
     let from = || operation.get("from").and_then(Value::as_str);
     let given = || operation.get("value").cloned().unwrap_or(Value::Null);
+    fits(path()?, &Value::Null)?;
     match operation.get("op").and_then(Value::as_str)? {
         "add" => add(value, path()?, given()),
         "remove" => remove(value, path()?).map(drop),
@@ -153,10 +140,13 @@ fn apply_one(value: &mut Value, operation: &Value) -> Option<()> {
             add(value, path()?, moved)
         }
         "copy" => {
-            let copied = find(value, from()?)?.unwrap_or(Value::Null);
-            add(value, path()?, copied)
+            let copy = find(value, from()?)?.unwrap_or(Value::Null);
+            *copied += copy.to_string().len();
+            (*copied <= COPIED_MAX).then_some(())?;
+            add(value, path()?, copy)
         }
         "test" => {
+            fits(path()?, &given())?;
             let found = if path()?.is_empty() { Some(value.clone()) } else { find(value, path()?)? };
             (found.unwrap_or(Value::Null) == given()).then_some(())
         }
@@ -195,6 +185,7 @@ fn existing(part: &str, length: usize) -> Option<usize> {
 }
 
 fn add(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    fits(path, &new)?;
     match holder(value, path)? {
         (Value::Object(fields), key) => drop(fields.insert(key, new)),
         (Value::Array(items), key) if key == "-" => items.push(new),
@@ -216,6 +207,7 @@ fn remove(value: &mut Value, path: &str) -> Option<Value> {
 }
 
 fn replace(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    fits(path, &new)?;
     if path.is_empty() {
         let is_whole = new.is_object() || new.is_array();
         *value = new;

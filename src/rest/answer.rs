@@ -25,6 +25,20 @@ impl Response {
         Self { code: 200, body, warnings: Vec::new(), retry_after: None }
     }
 
+    /// 200 of what was done and leaves nothing to show.
+    #[must_use]
+    pub fn done() -> Self {
+        Self::ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}))
+    }
+
+    /// The same of an object that is gone.
+    #[must_use]
+    pub fn gone(name: &str, group: &str, resource: &str, uid: &Value) -> Self {
+        let mut gone = Self::done();
+        gone.body["details"] = json!({"name": name, "group": group, "kind": resource, "uid": uid});
+        gone
+    }
+
     /// 201.
     #[must_use]
     pub fn created(body: Value) -> Self {

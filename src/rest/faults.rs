@@ -42,7 +42,7 @@ pub(super) fn handle(
             for name in names {
                 delete(&Target { name, ..target.clone() }, cluster)?;
             }
-            Ok(Response::ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})))
+            Ok(Response::done())
         }
         _ => Err(Box::new(Status::method_not_allowed())),
     }
@@ -172,10 +172,5 @@ fn delete(target: &Target, cluster: &mut dyn Cluster) -> Result<Response, Refuse
     if let Some(fault) = cluster.kept_mut().faults.remove(&target.name) {
         cluster.end_fault(fault.place);
     }
-    Ok(Response::ok(json!({
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-        "details": {
-            "name": target.name, "group": FAULT_GROUP, "kind": "faults", "uid": live["metadata"]["uid"],
-        },
-    })))
+    Ok(Response::gone(&target.name, FAULT_GROUP, "faults", &live["metadata"]["uid"]))
 }

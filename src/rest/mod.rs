@@ -27,7 +27,7 @@ pub(crate) use crate::kubectl::objects::Clock;
 pub use answer::{Response, Status};
 pub use faults::{FAULT_GROUP, FAULT_VERSION};
 pub use kept::{FaultObject, FaultState, Kept};
-pub use path::{Path, Target};
+pub use path::{Path, Target, without_query};
 pub use resources::{PrinterColumn, Resource};
 
 /// What a client wants done.
@@ -86,8 +86,7 @@ fn is_anybody(user: &str) -> bool {
 
 impl fmt::Display for ClientRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.split('?').next().unwrap_or(&self.path);
-        write!(f, "{} {path} by {}", self.method.as_str(), self.user)
+        write!(f, "{} {} by {}", self.method.as_str(), without_query(&self.path), self.user)
     }
 }
 

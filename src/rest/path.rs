@@ -24,6 +24,12 @@ pub struct Path {
     pub query: Vec<(String, String)>,
 }
 
+/// A path without its query.
+#[must_use]
+pub fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or(path)
+}
+
 /// What a path names.
 #[derive(Clone, Debug)]
 pub struct Target {

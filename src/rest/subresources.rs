@@ -70,7 +70,7 @@ fn bind(target: &Target, body: &Value, cluster: &mut dyn Cluster) -> Result<Resp
     let node = store.find_node(Symbol::new(name)).filter(|node| store.node(*node).is_some());
     let Some(node) = node else { return Err(Box::new(Status::not_found("nodes", "", name))) };
     cluster.ask(Request::BindPod { pod, node }).map_err(|error| refused(&error, target))?;
-    Ok(Response::created(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})))
+    Ok(Response { code: 201, ..Response::done() })
 }
 
 /// The size of a workload as an object of its own.

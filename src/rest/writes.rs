@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
 use super::path::{Path, Target};
-use super::resources::{rendered, take_hashes};
+use super::resources::{Resource, rendered, take_hashes};
 use super::{Clock, Cluster};
 use crate::arena::{Symbol, stable_hash};
 use crate::component::{DeleteOptions, Reply, Request};
@@ -252,13 +252,8 @@ pub(super) fn delete(
         return Ok(Response::ok(still));
     }
     cluster.kept_mut().forget(&target.resource.name(), &target.namespace, &target.name);
-    Ok(Response::ok(json!({
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-        "details": {
-            "name": target.name, "group": target.resource.group, "kind": target.resource.plural,
-            "uid": live["metadata"]["uid"],
-        },
-    })))
+    let Resource { group, plural, .. } = &target.resource;
+    Ok(Response::gone(&target.name, group, plural, &live["metadata"]["uid"]))
 }
 
 fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> Result<Reply, Refused> {

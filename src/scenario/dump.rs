@@ -71,7 +71,7 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
     for pod in pods(objects).filter(|pod| pod.metadata.deletion_timestamp.is_none() && !pod.status.phase.is_terminal())
     {
         let metadata = &pod.metadata;
-        let Some(owner) = metadata.owner_references.iter().find(|owner| owner.controller) else { continue };
+        let Some(owner) = metadata.controller() else { continue };
         let deployment = deployments.get(&(metadata.namespace, owner.name)).filter(|_| owner.kind == "ReplicaSet");
         let (kind, name) = match deployment {
             Some(deployment) => (Symbol::new("Deployment"), *deployment),

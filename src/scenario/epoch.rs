@@ -70,7 +70,7 @@ fn ready_pods(objects: &[ManifestObject]) -> BTreeMap<Key, Vec<i64>> {
     let mut ready: BTreeMap<Key, Vec<i64>> = BTreeMap::new();
     for object in objects {
         let Object::Pod(pod) = &object.object else { continue };
-        let Some(owner) = pod.metadata.owner_references.iter().find(|owner| owner.controller) else { continue };
+        let Some(owner) = pod.metadata.controller() else { continue };
         let is_ready = |c: &&crate::model::PodCondition| c.status == ConditionStatus::True;
         let since = pod.status.condition(PodConditionType::Ready).filter(is_ready).and_then(|c| c.last_transition_time);
         if let Some(since) = since.and_then(|stamp| unix_nanos_from_rfc3339(stamp.as_str())) {

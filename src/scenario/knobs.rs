@@ -11,7 +11,7 @@ use super::object_values::{key_of, path_of};
 use super::resolved::ResolvedScenario;
 use super::workloads::pod_template;
 use crate::arena::Symbol;
-use crate::model::{Object, Taint, TaintEffect};
+use crate::model::{Object, OwnerReference, Taint, TaintEffect};
 use crate::units::{IntOrPercent, SimDuration, SimTime};
 
 /// What a knob is about.
@@ -83,6 +83,11 @@ fn count(value: i64, unit: &'static str) -> Setting {
     Setting::Number { value, min: 0.0, max: (value * 3.0).max(10.0), step: 1.0, suffix: "", unit }
 }
 
+/// How many seconds pods wait for a lost node, up to twice as long as now, and at least a quarter of an hour.
+fn wait(value: f64) -> Setting {
+    Setting::Number { value, min: 0.0, max: (value * 2.0).max(900.0), step: 1.0, suffix: "", unit: "seconds" }
+}
+
 /// A length of time as documents write it; none if it is something else.
 fn length(value: &Value, max: Option<SimDuration>) -> Option<Setting> {
     let length = SimDuration::parse_with_days(value.as_str()?).ok()?;
@@ -122,8 +127,7 @@ fn eviction(scenario: &ResolvedScenario, control_plane: &Value, knobs: &mut Vec<
         let Some(value) = seconds.filter(|_| scenario.objects.iter().any(|object| waits(&object.object))) else {
             continue;
         };
-        let setting =
-            Setting::Number { value, min: 0.0, max: (value * 2.0).max(900.0), step: 1.0, suffix: "", unit: "seconds" };
+        let setting = wait(value);
         let path = format!("spec.controlPlane.kubeApiserver.{flag}");
         knobs.push(Knob { group: Group::Eviction, label: flag.to_owned(), path, setting });
     }
@@ -137,15 +141,7 @@ fn eviction(scenario: &ResolvedScenario, control_plane: &Value, knobs: &mut Vec<
             let Some(template_at) = template_path(object) else { continue };
             let field = format!("{template_at}.spec.tolerations[{index}].tolerationSeconds");
             let (label, value) = (format!("{}: {} tolerationSeconds", key_of(object), toleration.key), seconds as f64);
-            let setting = Setting::Number {
-                value,
-                min: 0.0,
-                max: (value * 2.0).max(900.0),
-                step: 1.0,
-                suffix: "",
-                unit: "seconds",
-            };
-            knobs.push(Knob { group: Group::Eviction, label, path: path_of(object, &field), setting });
+            knobs.push(Knob { group: Group::Eviction, label, path: path_of(object, &field), setting: wait(value) });
         }
     }
     let flag = "node-monitor-grace-period";
@@ -165,17 +161,15 @@ fn template_path(object: &Object) -> Option<&'static str> {
 
 /// Whether something controls it.
 fn is_owned(object: &Object) -> bool {
-    object.metadata().owner_references.iter().any(|owner| owner.controller)
+    object.metadata().controller().is_some()
 }
 
 /// Whether it controls another object of the manifests.
 fn owns(scenario: &ResolvedScenario, object: &Object) -> bool {
     let (kind, metadata) = (object.kind().as_str(), object.metadata());
     scenario.objects.iter().map(|object| object.object.metadata()).any(|other| {
-        let is_it = |owner: &crate::model::OwnerReference| {
-            owner.controller && owner.kind.as_str() == kind && owner.name == metadata.name
-        };
-        other.namespace == metadata.namespace && other.owner_references.iter().any(is_it)
+        let is_it = |owner: &OwnerReference| owner.kind.as_str() == kind && owner.name == metadata.name;
+        other.namespace == metadata.namespace && other.controller().is_some_and(is_it)
     })
 }
 

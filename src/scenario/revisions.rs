@@ -123,7 +123,7 @@ fn newest_labels(objects: &[ManifestObject]) -> BTreeMap<Key, (i64, Symbol)> {
 }
 
 fn owner_key(metadata: &ObjectMeta) -> Option<Key> {
-    let owner = metadata.owner_references.iter().find(|owner| owner.controller)?;
+    let owner = metadata.controller()?;
     Some((metadata.namespace, owner.kind, owner.name))
 }
 

@@ -85,7 +85,7 @@ impl Choice {
             && self.fields.0.iter().all(|r| (field_of(object, &r.field) == r.value) != r.is_negated)
     }
 
-    fn chooses(&self, json: &Bytes) -> bool {
+    pub(super) fn chooses(&self, json: &Bytes) -> bool {
         self.is_everything() || serde_json::from_slice::<Value>(json).is_ok_and(|object| self.matches(&object))
     }
 }
@@ -279,11 +279,16 @@ impl Audience {
 
     /// Ends all watches: what they know is of another time.
     pub(super) fn dismiss(&mut self, status: &Value) {
-        let line = Bytes::from(format!("{}\n", json!({"type": "ERROR", "object": status})));
+        let line = error_line(status);
         for watcher in self.watchers.drain(..) {
             let _ = watcher.to.try_send(line.clone());
         }
     }
+}
+
+/// What ends a watch.
+pub(super) fn error_line(status: &Value) -> Bytes {
+    Bytes::from(format!("{}\n", json!({"type": "ERROR", "object": status})))
 }
 
 /// What an event is for somebody who has chosen: an object may come into the selection, or leave it.

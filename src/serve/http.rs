@@ -28,7 +28,7 @@ use super::reads::Shown;
 use super::session::Session;
 use super::stage::Stage;
 use super::watching::Heard;
-use crate::rest::{ClientRequest, Method, Response, Status};
+use crate::rest::{ClientRequest, Method, Response, Status, without_query};
 
 /// Bytes of a body.
 ///
@@ -209,7 +209,7 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
 impl Session {
     /// Does what a client asks for, be it about objects or about time.
     pub fn do_it(&mut self, request: ClientRequest) -> Response {
-        let bare = request.path.split('?').next().unwrap_or_default().to_owned();
+        let bare = without_query(&request.path).to_owned();
         if let (Method::Post, true) = (request.method, bare.starts_with("/kubesquall/v1/")) {
             return match request.value() {
                 Ok(body) => self.turn(&bare, &body),

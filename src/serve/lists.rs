@@ -185,8 +185,7 @@ impl Session {
     }
 
     /// One object.
-    pub(super) fn get(&mut self, path: &Path, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
-        let _ = path;
+    pub(super) fn get(&self, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
         let key = super::versions::Key::new(&target.resource.name(), &target.namespace, &target.name);
         let found = self.look(&target.resource, key);
         let (mut object, cells) = found.ok_or_else(|| Box::new(target.missing()))?;
@@ -205,12 +204,9 @@ impl Session {
 }
 
 fn items(audience: &Audience, choice: &Choice) -> Arc<[Item]> {
-    let is_simple = choice.labels.is_none() && choice.fields.is_empty();
-    let is_chosen =
-        |json: &Bytes| is_simple || serde_json::from_slice::<Value>(json).is_ok_and(|object| choice.matches(&object));
     let here =
         audience.objects.iter().filter(|((namespace, _), _)| choice.namespace.is_none_or(|own| own == *namespace));
-    let chosen = here.filter(|(_, known)| is_chosen(&known.json));
+    let chosen = here.filter(|(_, known)| choice.chooses(&known.json));
     let mut chosen: Vec<_> = chosen.collect();
     chosen.sort_by_key(|((namespace, name), _)| (namespace.as_str(), name.as_str()));
     chosen.into_iter().map(|(_, known)| Item { json: known.json.clone(), cells: Arc::clone(&known.cells) }).collect()

@@ -138,10 +138,7 @@ impl Session {
     }
 
     fn try_write(&mut self, request: ClientRequest) -> Result<Response, Box<Status>> {
-        let is_own = request.path.starts_with("/apis/kubesquall.sim/");
-        if !self.run.api_is_up() && !is_own {
-            return Err(Box::new(Status::new(503, "ServiceUnavailable", "the API server is down")));
-        }
+        self.expect_up(&request.path)?;
         if self.log.is_full() {
             let text = "the record of this session is full: begin another";
             return Err(Box::new(Status::new(507, "InsufficientStorage", text)));

@@ -9,7 +9,7 @@ use super::lists::Form;
 use super::openapi;
 use super::session::Session;
 use super::watching::Heard;
-use crate::rest::{Path, Response, Status, not_simulated, scale_of};
+use crate::rest::{FAULT_GROUP, Path, Response, Status, not_simulated, scale_of, without_query};
 
 /// What is sent back.
 #[derive(Debug)]
@@ -39,17 +39,14 @@ impl Session {
     }
 
     fn try_read(&mut self, text: &str, accept: &str) -> Result<Shown, Box<Status>> {
-        let bare = text.split('?').next().unwrap_or(text);
+        let bare = without_query(text);
         if let Some(document) = documents::fixed(bare, self) {
             return Ok(document);
         }
         if let Some(value) = openapi::document(bare, self.run.store()) {
             return Ok(Shown::of(&value));
         }
-        let is_own = bare.starts_with("/apis/kubesquall.sim");
-        if !self.run.api_is_up() && !is_own {
-            return Err(Box::new(Status::new(503, "ServiceUnavailable", "the API server is down")));
-        }
+        self.expect_up(bare)?;
         if let Some(value) = discovery::document(bare, self.run.store()) {
             return Ok(Shown::of(&value));
         }
@@ -66,12 +63,24 @@ impl Session {
         self.show_resource(&path, accept)
     }
 
+    /// While the API server is down nothing is answered but what is about faults.
+    ///
+    /// # Errors
+    /// 503.
+    pub(super) fn expect_up(&self, path: &str) -> Result<(), Box<Status>> {
+        let below = path.strip_prefix("/apis/").and_then(|rest| rest.strip_prefix(FAULT_GROUP));
+        if self.run.api_is_up() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Ok(());
+        }
+        Err(Box::new(Status::new(503, "ServiceUnavailable", "the API server is down")))
+    }
+
     fn show_resource(&mut self, path: &Path, accept: &str) -> Result<Shown, Box<Status>> {
         let target = path.target(self.run.store())?;
         let form = Form::of(accept, path);
         match target.subresource.as_str() {
             "" => {}
-            "status" => return self.get(path, &target, form).map(|bytes| Shown::Document(200, bytes)),
+            "status" => return self.get(&target, form).map(|bytes| Shown::Document(200, bytes)),
             "scale" if target.resource.has_scale() => {
                 let key = super::versions::Key::new(&target.resource.name(), &target.namespace, &target.name);
                 let found = self.look(&target.resource, key);
@@ -93,7 +102,7 @@ impl Session {
         }
         let bytes = match target.name.as_str() {
             "" => self.list(path, &target, form)?,
-            _ => self.get(path, &target, form)?,
+            _ => self.get(&target, form)?,
         };
         Ok(Shown::Document(200, bytes))
     }
@@ -102,8 +111,7 @@ impl Session {
     ///
     /// # Source
     /// kube-apiserver, authorization and authentication reviews: whoever gets so far may do everything here.
-    pub(super) fn review(path: &str, body: &Value) -> Option<Response> {
-        let bare = path.split('?').next().unwrap_or(path);
+    pub(super) fn review(bare: &str, body: &Value) -> Option<Response> {
         let rest = bare.strip_prefix("/apis/authorization.k8s.io/v1/");
         let kind = match (rest, bare) {
             (Some("selfsubjectaccessreviews"), _) => "SelfSubjectAccessReview",

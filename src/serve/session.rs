@@ -19,7 +19,7 @@ use crate::rest::{Resource, rendered, rendered_fault};
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Simulation};
 use crate::state::{
-    Change, Changed, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored, WorkloadId,
+    Change, Changed, Meta, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -361,11 +361,9 @@ impl Session {
         let mut learned: Vec<(Id, Key)> = Vec::new();
         let workloads = store.workload_ids().filter_map(|id| Some((Id::Workload(id), key_of_workload(id, store)?)));
         learned.extend(workloads);
-        let key =
-            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
         let budgets = store.budgets.iter();
-        learned.extend(budgets.map(|(id, of)| (Id::Budget(id), key("poddisruptionbudgets.policy", &of.meta))));
-        learned.extend(store.services.iter().map(|(id, of)| (Id::Service(id), key("services", &of.meta))));
+        learned.extend(budgets.map(|(id, of)| (Id::Budget(id), key_of("poddisruptionbudgets.policy", &of.meta))));
+        learned.extend(store.services.iter().map(|(id, of)| (Id::Service(id), key_of("services", &of.meta))));
         let namespaces = store.namespaces.iter();
         learned.extend(namespaces.map(|(id, of)| (Id::Namespace(id), Key::new("namespaces", "", of.name.as_str()))));
         let volumes = store.volumes.volumes();
@@ -378,8 +376,6 @@ impl Session {
     /// The object that a change is about; one that the API does not show has none.
     fn touched(&mut self, change: &Change, dirty: &mut Vec<Key>) {
         let store = self.run.store();
-        let of_meta =
-            |resource: &str, meta: &crate::state::Meta| Key::new(resource, meta.namespace.as_str(), meta.name.as_str());
         let mut named = |id: Id, key: Option<Key>| match key {
             Some(key) => {
                 self.names.insert(id, key);
@@ -398,11 +394,11 @@ impl Session {
                 named(Id::Workload(*id), key_of_workload(*id, store))
             }
             Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) | Changed::BudgetRemoved(id) => {
-                let key = store.budgets.get(*id).map(|of| of_meta("poddisruptionbudgets.policy", &of.meta));
+                let key = store.budgets.get(*id).map(|of| key_of("poddisruptionbudgets.policy", &of.meta));
                 named(Id::Budget(*id), key)
             }
             Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => {
-                named(Id::Service(*id), store.services.get(*id).map(|of| of_meta("services", &of.meta)))
+                named(Id::Service(*id), store.services.get(*id).map(|of| key_of("services", &of.meta)))
             }
             Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => {
                 let key = store.namespaces.get(*id).map(|of| Key::new("namespaces", "", of.name.as_str()));
@@ -413,8 +409,8 @@ impl Session {
                 let key = volume.map(|of| Key::new("persistentvolumes", "", of.meta.name.as_str()));
                 named(Id::Volume(*id), key)
             }
-            Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| of_meta("persistentvolumeclaims", &of.meta)),
-            Changed::ClaimRemoved(claim) => Some(of_meta("persistentvolumeclaims", &claim.meta)),
+            Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| key_of("persistentvolumeclaims", &of.meta)),
+            Changed::ClaimRemoved(claim) => Some(key_of("persistentvolumeclaims", &claim.meta)),
             Changed::AutoscalerChanged((namespace, name)) | Changed::AutoscalerRemoved((namespace, name)) => {
                 Some(Key::new("horizontalpodautoscalers.autoscaling", namespace.as_str(), name.as_str()))
             }
@@ -455,6 +451,10 @@ impl Session {
     }
 }
 
+fn key_of(resource: &str, meta: &Meta) -> Key {
+    Key::new(resource, meta.namespace.as_str(), meta.name.as_str())
+}
+
 fn key_of_workload(id: WorkloadId, store: &Store) -> Option<Key> {
     let meta = store.workload_meta(id)?;
     let resource = match id {
@@ -466,5 +466,5 @@ fn key_of_workload(id: WorkloadId, store: &Store) -> Option<Key> {
         WorkloadId::Job(_) => "jobs.batch",
         WorkloadId::CronJob(_) => "cronjobs.batch",
     };
-    Some(Key::new(resource, meta.namespace.as_str(), meta.name.as_str()))
+    Some(key_of(resource, meta))
 }

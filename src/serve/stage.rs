@@ -92,7 +92,8 @@ impl Stage {
         if let Some((_, replay)) = self.kept().filter(|(of, _)| is_same(of, &done)) {
             return Ok(replay);
         }
-        let text = desk.ask(|session| session.outlook()).await?;
+        // What was done meanwhile is in both.
+        let (done, text) = desk.ask(|session| (session.log.entries().to_vec(), session.outlook())).await?;
         let replay = self.beside(move || Scenario::parse(&text, [("", ""); 0]).map(Replay::new)).await?;
         let replay = Arc::new(replay);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((done, Arc::clone(&replay)));

@@ -1,10 +1,9 @@
 //! Watches as they are asked for.
 
 use axum::body::Bytes;
-use serde_json::json;
 use tokio::sync::mpsc::{Receiver, channel};
 
-use super::audience::{Choice, Watcher, bookmark};
+use super::audience::{Choice, Watcher, bookmark, error_line};
 use super::lists::Form;
 use super::session::Session;
 use crate::rest::{Path, Status, Target};
@@ -70,8 +69,7 @@ impl Session {
                 Some(lines) => lines,
                 None => {
                     let text = format!("too old resource version: {since} ({})", audience.since);
-                    let status = Status::expired(text).to_value();
-                    let line = Bytes::from(format!("{}\n", json!({"type": "ERROR", "object": status})));
+                    let line = error_line(&Status::expired(text).to_value());
                     return Ok(Heard { first: vec![line], rest });
                 }
             }

@@ -16,7 +16,7 @@ pub(in crate::study) fn path_of(object: &Object) -> String {
 /// The path of an object's controlling owner.
 pub(super) fn owner_of(object: &Object) -> Option<String> {
     let metadata = object.metadata();
-    let owner = metadata.owner_references.iter().find(|owner| owner.controller)?;
+    let owner = metadata.controller()?;
     Some(format!("{}/{}/{}", owner.kind.as_str().to_ascii_lowercase(), metadata.namespace, owner.name))
 }
 

@@ -86,6 +86,11 @@ fn in_namespace(namespace: Symbol) -> String {
     }
 }
 
+/// Whether a line names something: `deployment web`, `deployment/web`.
+fn names(line: &str, name: &str) -> bool {
+    line.split([' ', '/']).any(|word| word == name)
+}
+
 /// The drain of a node, as it is usually asked for.
 fn drain(node: Symbol) -> String {
     format!("drain {} --ignore-daemonsets --delete-emptydir-data --force", quoted(node.as_str()))

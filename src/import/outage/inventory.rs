@@ -74,7 +74,7 @@ impl Inventory {
                 self.autoscaled.insert((namespace, target.kind, target.name));
             }
             Object::ReplicaSet(set) => {
-                if let Some(owner) = metadata.owner_references.iter().find(|owner| owner.controller) {
+                if let Some(owner) = metadata.controller() {
                     self.deployments.insert((namespace, name), owner.name);
                 }
                 self.add_workload(object, set.spec.selector.as_ref());
@@ -117,7 +117,7 @@ impl Inventory {
         pod.status.conditions.iter().for_each(|condition| self.stamped(condition.last_transition_time));
         self.stamped(pod.status.start_time);
         let metadata = &pod.metadata;
-        let owner = metadata.owner_references.iter().find(|owner| owner.controller);
+        let owner = metadata.controller();
         let known = KnownPod {
             node: pod.spec.node_name,
             owner: owner.map(|owner| (owner.kind, owner.name)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::faults::{Confidence, Found};
 use super::super::timeline::Timeline;
-use super::{Action, Command, Commands, in_namespace, quoted};
+use super::{Action, Command, Commands, in_namespace, names, quoted};
 use crate::arena::Symbol;
 use crate::evidence::{Bounds, DeletedBy, Instant, PodName, What};
 use crate::units::SimDuration;
@@ -113,6 +113,6 @@ fn is_at_work(commands: &Commands, when: Bounds, about: &str) -> bool {
         let Action::Kubectl(line) = &command.action else { return false };
         command.when.earliest <= when.latest
             && command.when.latest.later(AT_WORK) >= when.earliest
-            && line.split([' ', '/']).any(|word| word == about)
+            && names(line, about)
     })
 }

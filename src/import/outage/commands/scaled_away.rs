@@ -2,8 +2,7 @@
 
 use super::super::faults::{Confidence, Found};
 use super::super::timeline::Timeline;
-use super::{Action, Command, Commands, in_namespace, quoted};
-use crate::arena::Symbol;
+use super::{Action, Command, Commands, in_namespace, names, quoted};
 use crate::evidence::{Bounds, DeletedBy, PodName, What};
 use crate::units::SimDuration;
 
@@ -30,8 +29,8 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
             .filter_map(|pod| Some((pod, went(pod, command.when, timeline, found)?)))
             .collect();
         let Some(&(first, _)) = taken.first() else { continue };
-        let names: Vec<String> = taken.iter().map(|(pod, _)| quoted(pod.name.as_str())).collect();
-        let line = format!("annotate pod {} {COST}{}", names.join(" "), in_namespace(first.namespace));
+        let pods: Vec<String> = taken.iter().map(|(pod, _)| quoted(pod.name.as_str())).collect();
+        let line = format!("annotate pod {} {COST}{}", pods.join(" "), in_namespace(first.namespace));
         costs.push(Command {
             when: Bounds {
                 earliest: command.when.earliest.earlier(BEFORE),
@@ -53,10 +52,9 @@ fn is_of(line: &str, pod: PodName, timeline: &Timeline<'_>) -> bool {
     let owner = timeline.inventory.owner_of(pod).filter(|(kind, _)| kind.as_str() == "ReplicaSet");
     let Some((_, replica_set)) = owner.filter(|_| timeline.inventory.pods.contains_key(&pod)) else { return false };
     let deployment = timeline.inventory.deployment_of(pod.namespace, replica_set);
-    let is_named = |name: Symbol| line.split([' ', '/']).any(|word| word == name.as_str());
     let namespace = in_namespace(pod.namespace);
     let is_there = if namespace.is_empty() { !line.contains(" -n ") } else { line.ends_with(&namespace) };
-    is_there && [Some(replica_set), deployment].into_iter().flatten().any(is_named)
+    is_there && [Some(replica_set), deployment].into_iter().flatten().any(|name| names(line, name.as_str()))
 }
 
 /// The sighting that a pod went after a change of scale, with its node well.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::super::faults::{Confidence, Extra, Found};
@@ -63,6 +64,7 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
         .collect();
     let drains = drains(&requests, timeline, found, commands);
     let mut deletions: Vec<Deletion> = Vec::new();
+    let mut unplayed = Unplayed::default();
     for (index, when, request) in requests {
         if drains.contains(&index) || request.code >= 400 {
             continue;
@@ -72,7 +74,7 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
             continue;
         }
         let Some((action, confidence)) = action(request, timeline, when) else {
-            commands.remarks.push(unplayed(request, when));
+            unplayed.add(request, when);
             commands.explained.insert(index);
             continue;
         };
@@ -80,6 +82,7 @@ pub(super) fn find(timeline: &Timeline<'_>, found: &Found, commands: &mut Comman
         commands.push(Command { when, action, by: Some(request.user), confidence, reason, evidence: vec![index] });
     }
     deletions.into_iter().for_each(|deletion| commands.push(deletion.command()));
+    commands.remarks.extend(unplayed.remarks());
 }
 
 /// Refused evictions are traces of a drain; other refusals changed nothing.
@@ -93,17 +96,76 @@ fn resource(request: &Request) -> String {
     format!("{}{sub}{name}", request.resource)
 }
 
-fn unplayed(request: &Request, when: Bounds) -> String {
-    let place =
-        if request.namespace.is_empty() { String::new() } else { format!(" in namespace {}", request.namespace) };
-    let lacks = if request.body.is_none() { ": the audit log does not keep what was sent" } else { "" };
-    format!(
-        "{} asked at {} to {} {}{place}; it is not played{lacks}",
-        request.user,
-        when.middle(),
-        request.verb,
-        resource(request)
-    )
+/// What was asked for and no play has. Programs that write without end are one remark for each kind of object and namespace.
+#[derive(Default)]
+struct Unplayed {
+    of: FxHashMap<UnplayedKey, usize>,
+    groups: Vec<UnplayedGroup>,
+}
+
+/// Who asked for what, where; and whether the body is known.
+type UnplayedKey = (Symbol, Symbol, Symbol, Symbol, Symbol, bool);
+
+struct UnplayedGroup {
+    /// The first of them.
+    request: Request,
+    first: Bounds,
+    last: Bounds,
+    count: usize,
+    /// What they were about, a few of them.
+    names: BTreeSet<Symbol>,
+}
+
+impl Unplayed {
+    /// Names that a remark has.
+    const NAMES_MAX: usize = 3;
+
+    fn add(&mut self, request: &Request, when: Bounds) {
+        let key = (
+            request.user,
+            request.verb,
+            request.resource,
+            request.subresource,
+            request.namespace,
+            request.body.is_some(),
+        );
+        let place = *self.of.entry(key).or_insert(self.groups.len());
+        if place == self.groups.len() {
+            let (request, names) = (request.clone(), BTreeSet::new());
+            self.groups.push(UnplayedGroup { request, first: when, last: when, count: 0, names });
+        }
+        let group = &mut self.groups[place];
+        group.last = when;
+        group.count += 1;
+        // One more than is told, so that it is seen that there are more.
+        if group.names.len() <= Self::NAMES_MAX {
+            group.names.insert(request.name);
+        }
+    }
+
+    /// A sentence each, in the order of the first requests.
+    fn remarks(self) -> impl Iterator<Item = String> {
+        self.groups.into_iter().map(|UnplayedGroup { request, first, last, count, names }| {
+            let place = match request.namespace.is_empty() {
+                true => String::new(),
+                false => format!(" in namespace {}", request.namespace),
+            };
+            let lacks = if request.body.is_none() { ": the audit log does not keep what was sent" } else { "" };
+            let (user, verb) = (request.user, request.verb);
+            if count == 1 {
+                let (at, what) = (first.middle(), resource(&request));
+                return format!("{user} asked at {at} to {verb} {what}{place}; it is not played{lacks}");
+            }
+            let (from, until) = (first.middle(), last.middle());
+            let what = resource(&Request { name: Symbol::empty(), ..request });
+            let named: Vec<&str> = names.iter().take(Self::NAMES_MAX).map(|name| name.as_str()).collect();
+            let others = if names.len() > Self::NAMES_MAX { " and others" } else { "" };
+            let named = format!("{}{others}", named.join(", "));
+            format!(
+                "{user} asked {count} times between {from} and {until} to {verb} {what}{place} ({named}); none of it is played{lacks}"
+            )
+        })
+    }
 }
 
 /// Evictions by operators, as drains of the nodes; gives what belongs to them.

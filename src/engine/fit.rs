@@ -20,6 +20,19 @@ pub struct Observation {
     pub seconds: f64,
     /// Whether it had not ended when the observation did.
     pub is_censored: bool,
+    /// Whether it was under way already when the observation began, so that only the rest of it was observed.
+    ///
+    /// Whoever begins to watch meets long lengths more often than short ones. A rest that is taken for a whole length makes means too
+    /// long where most lengths are short and a few are very long, and too short where all are about the same.
+    pub is_rest: bool,
+}
+
+impl Observation {
+    /// A length that was observed from its beginning to its end.
+    #[must_use]
+    pub const fn whole(seconds: f64) -> Self {
+        Self { seconds, is_censored: false, is_rest: false }
+    }
 }
 
 /// What is fitted.
@@ -54,6 +67,22 @@ pub struct Fit {
     pub aicc: f64,
     /// The largest distance between its distribution function and the observed one.
     pub distance: f64,
+    /// How far off its parameters may be; none if the likelihood has no clear top.
+    pub errors: Option<StandardErrors>,
+}
+
+/// Standard errors of what was fitted, for observations that have nothing to do with each other.
+///
+/// # Source
+///
+/// The observed information, and the delta method: Meeker and Escobar, Statistical Methods for Reliability Data, section 8.4 and
+/// appendix B.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StandardErrors {
+    /// Of the mean, as a share of it.
+    pub mean: f64,
+    /// Of the shape (of the lognormal: of the logarithm's deviation), as a share of it; none of the exponential.
+    pub shape: Option<f64>,
 }
 
 impl Family {
@@ -113,12 +142,40 @@ impl Candidate {
         }
     }
 
+    /// The mean length.
+    fn mean(&self) -> f64 {
+        let (a, b) = (libm::exp(self.first), libm::exp(self.second));
+        match self.family {
+            Family::Exponential => a,
+            Family::Weibull => b * libm::tgamma(1.0 + 1.0 / a),
+            Family::Lognormal => libm::exp(self.first + 0.5 * b * b),
+            Family::Gamma => a * b,
+        }
+    }
+
+    /// The probability that what is left of a length at a moment that has nothing to do with it is longer.
+    ///
+    /// # Source
+    ///
+    /// The equilibrium distribution of renewal theory: D. R. Cox, Renewal Theory (1962), chapter 5.
+    fn rest_survival(&self, x: f64) -> f64 {
+        (self.excess(x) / self.mean()).clamp(0.0, 1.0)
+    }
+
+    /// The logarithm of the likelihood of one observation. The density of a rest is the survival function by the mean.
+    fn log_likelihood_of(&self, observation: &Observation) -> f64 {
+        let x = observation.seconds;
+        let log = |probability: f64| libm::log(probability.max(1e-300));
+        match (observation.is_rest, observation.is_censored) {
+            (false, false) => self.log_density(x),
+            (false, true) => log(self.survival(x)),
+            (true, false) => log(self.survival(x)) - libm::log(self.mean()),
+            (true, true) => log(self.rest_survival(x)),
+        }
+    }
+
     fn log_likelihood(&self, observations: &[Observation]) -> f64 {
-        let of = |observation: &Observation| {
-            let x = observation.seconds;
-            if observation.is_censored { libm::log(self.survival(x).max(1e-300)) } else { self.log_density(x) }
-        };
-        observations.iter().map(of).sum()
+        observations.iter().map(|observation| self.log_likelihood_of(observation)).sum()
     }
 
     /// As a distribution; none if a parameter is out of all reason.
@@ -156,7 +213,7 @@ fn readable(seconds: f64) -> SimDuration {
 /// # Source
 ///
 /// Maximum likelihood with right-censored observations: Meeker and Escobar, Statistical Methods for Reliability Data,
-/// chapters 7, 8 and 11.
+/// chapters 7, 8 and 11; rests of lengths have the equilibrium distribution: Cox, Renewal Theory, chapter 5.
 ///
 /// # Panics
 ///
@@ -183,7 +240,7 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
     };
     let candidate = |(first, second): (f64, f64)| Candidate { family, first, second };
     let found = match family {
-        // The only one whose best parameter is a formula also for lengths that have not ended.
+        // The only one whose best parameter is a formula also for lengths that have not ended; a rest of them is as long as the whole.
         Family::Exponential => start,
         _ => climb(start, Ascent::WHOLE, |point| candidate(point).log_likelihood(observations)),
     };
@@ -200,7 +257,43 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
         log_likelihood,
         aicc: 2.0 * parameters - 2.0 * log_likelihood + correction,
         distance: distance(&best, observations),
+        errors: errors(&best, observations),
     })
+}
+
+/// Standard errors at the top of the likelihood.
+fn errors(best: &Candidate, observations: &[Observation]) -> Option<StandardErrors> {
+    /// Of both logarithms: so large that rounding does not matter, so small that the top is round.
+    const STEP: f64 = 1e-3;
+    if best.family == Family::Exponential {
+        let ended = observations.iter().filter(|observation| !observation.is_censored).count() as f64;
+        return Some(StandardErrors { mean: 1.0 / libm::sqrt(ended), shape: None });
+    }
+    let at = |first: f64, second: f64| Candidate {
+        first: best.first + first * STEP,
+        second: best.second + second * STEP,
+        family: best.family,
+    };
+    let height = |first: f64, second: f64| at(first, second).log_likelihood(observations);
+    let top = height(0.0, 0.0);
+    // The information, in squares of the step.
+    let first = 2.0 * top - height(1.0, 0.0) - height(-1.0, 0.0);
+    let second = 2.0 * top - height(0.0, 1.0) - height(0.0, -1.0);
+    let both = -(height(1.0, 1.0) - height(1.0, -1.0) - height(-1.0, 1.0) + height(-1.0, -1.0)) / 4.0;
+    let determinant = first * second - both * both;
+    // Rounding leaves nothing of a top that is flat.
+    let is_clear = first > 1e-9 && second > 1e-9 && determinant > 1e-6 * first * second;
+    if !is_clear {
+        return None;
+    }
+    let (of_first, of_second, of_both) = (second / determinant, first / determinant, -both / determinant);
+    let mean = |first: f64, second: f64| libm::log(at(first, second).mean());
+    let slope = ((mean(1.0, 0.0) - mean(-1.0, 0.0)) / 2.0, (mean(0.0, 1.0) - mean(0.0, -1.0)) / 2.0);
+    let of_mean = slope.0 * slope.0 * of_first + slope.1 * slope.1 * of_second + 2.0 * slope.0 * slope.1 * of_both;
+    let of_shape = if best.family == Family::Lognormal { of_second } else { of_first };
+    // Both slopes and both variances are in steps, which cancel out for the mean.
+    let errors = StandardErrors { mean: libm::sqrt(of_mean), shape: Some(STEP * libm::sqrt(of_shape)) };
+    (errors.mean.is_finite() && of_shape.is_finite()).then_some(errors)
 }
 
 /// How a highest point is looked for: how large each simplex is at first, and how small when it is done.
@@ -276,23 +369,27 @@ pub fn are_alike(observations: &[Observation]) -> bool {
     first.is_some() && ended.all(|other| Some(other.seconds) == first.map(|first| first.seconds))
 }
 
-/// The largest distance to the observed distribution function.
+/// The largest distance to the observed distribution function; rests of lengths are compared with the distribution of rests.
 ///
 /// # Source
 ///
-/// Kolmogorov's distance; with censored lengths the observed function is that of Kaplan and Meier, Nonparametric estimation from
-/// incomplete observations, Journal of the American Statistical Association 53 (1958).
+/// Kolmogorov's distance, of probability integral transforms; with censored lengths the observed function is that of Kaplan and Meier,
+/// Nonparametric estimation from incomplete observations, Journal of the American Statistical Association 53 (1958).
 fn distance(candidate: &Candidate, observations: &[Observation]) -> f64 {
-    let mut sorted = observations.to_vec();
+    // The share of lengths that are fitted to be longer, with whether it is known that they are at least so long only.
+    let share = |of: &Observation| {
+        if of.is_rest { candidate.rest_survival(of.seconds) } else { candidate.survival(of.seconds) }
+    };
+    let mut sorted: Vec<(f64, bool)> = observations.iter().map(|of| (share(of), of.is_censored)).collect();
     // What ended at an instant was still at risk then.
-    sorted.sort_by(|a, b| a.seconds.total_cmp(&b.seconds).then(a.is_censored.cmp(&b.is_censored)));
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut surviving = 1.0;
     let mut largest: f64 = 0.0;
     let mut before = 0;
-    for crowd in sorted.chunk_by(|a, b| a.seconds == b.seconds) {
-        let ended = crowd.iter().filter(|observation| !observation.is_censored).count();
+    for crowd in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let ended = crowd.iter().filter(|(_, is_censored)| !is_censored).count();
         if ended > 0 {
-            let fitted = candidate.survival(crowd[0].seconds);
+            let fitted = crowd[0].0;
             largest = largest.max((surviving - fitted).abs());
             surviving *= 1.0 - ended as f64 / (sorted.len() - before) as f64;
             largest = largest.max((surviving - fitted).abs());
@@ -308,14 +405,14 @@ mod tests {
     use crate::engine::Streams;
 
     fn complete(seconds: &[f64]) -> Vec<Observation> {
-        seconds.iter().map(|&seconds| Observation { seconds, is_censored: false }).collect()
+        seconds.iter().copied().map(Observation::whole).collect()
     }
 
     fn drawn(distribution: &Distribution, count: usize, until: f64) -> Vec<Observation> {
         let mut stream = Streams::new(11).stream("fit", "");
         let draw = |_| {
             let seconds = distribution.sample(&mut stream).as_secs_f64().max(1e-3);
-            Observation { seconds: seconds.min(until), is_censored: seconds > until }
+            Observation { seconds: seconds.min(until), is_censored: seconds > until, is_rest: false }
         };
         (0..count).map(draw).collect()
     }
@@ -423,6 +520,60 @@ mod tests {
 
     #[test]
     fn nothing_that_ended_gives_no_fit() {
-        assert_eq!(fit(Family::Weibull, &[Observation { seconds: 5.0, is_censored: true }]), None);
+        let open = Observation { is_censored: true, ..Observation::whole(5.0) };
+        assert_eq!(fit(Family::Weibull, &[open]), None);
+    }
+
+    /// What is seen in a year of machines that have been running for long: rests at first, whole lengths after each end.
+    fn watched(distribution: &Distribution, machines: usize, length: f64) -> Vec<Observation> {
+        let mut stream = Streams::new(5).stream("watched", "");
+        let mut observations = Vec::new();
+        for _ in 0..machines {
+            let (mut at, mut is_rest) = (0.0, true);
+            while at < length {
+                let drawn =
+                    if is_rest { distribution.sample_rest(&mut stream) } else { distribution.sample(&mut stream) };
+                let end = at + drawn.as_secs_f64().max(1e-3);
+                observations.push(Observation { seconds: end.min(length) - at, is_censored: end > length, is_rest });
+                (at, is_rest) = (end, false);
+            }
+        }
+        observations
+    }
+
+    #[test]
+    fn machines_that_were_running_before_bias_no_mean() {
+        const DAY: f64 = 86_400.0;
+        let check = |text: &str, family: Family, mean_d: f64| {
+            let distribution: Distribution = serde_saphyr::from_str(text).expect(text);
+            let observations = watched(&distribution, 500, 365.0 * DAY);
+            let found = fit(family, &observations).expect("a fit");
+            let mean = found.distribution.mean().expect("a mean").as_secs_f64() / DAY;
+            let errors = found.errors.expect("a clear top");
+            assert!((mean / mean_d - 1.0).abs() < 3.0 * errors.mean, "{text}: {mean} d, {errors:?}");
+            assert!((0.01..0.2).contains(&errors.mean), "{text}: {errors:?}");
+            // Rests that are taken for whole lengths are what was wrong: by far more than chance explains.
+            let naive: Vec<_> = observations.iter().map(|of| Observation { is_rest: false, ..*of }).collect();
+            let naive = fit(family, &naive).expect("a fit").distribution.mean().expect("a mean").as_secs_f64() / DAY;
+            assert!((naive / mean_d - 1.0).abs() > 3.0 * errors.mean, "{text}: {naive} d");
+        };
+        check("weibull: {shape: 0.5, mean: 300d}", Family::Weibull, 300.0);
+        check("weibull: {shape: 2, mean: 300d}", Family::Weibull, 300.0);
+        check("gamma: {shape: 0.4, mean: 300d}", Family::Gamma, 300.0);
+        check(
+            "lognormal: {median: 100d, p99: 2000d}",
+            Family::Lognormal,
+            100.0 * libm::exp(0.5 * (libm::log(20.0) / NORMAL_P99) * (libm::log(20.0) / NORMAL_P99)),
+        );
+    }
+
+    #[test]
+    fn standard_errors_are_those_of_theory() {
+        // Of complete lognormal lengths: the deviation's error is one by the root of 2 n, of its own size.
+        let distribution: Distribution = serde_saphyr::from_str("lognormal: {median: 10m, p99: 2h}").expect("one");
+        let errors = fit(Family::Lognormal, &drawn(&distribution, 2_000, f64::INFINITY)).expect("a fit").errors;
+        near(errors.and_then(|errors| errors.shape).expect("a top"), 1.0 / libm::sqrt(4_000.0), 0.01);
+        let errors = fit(Family::Exponential, &complete(&[1.0, 2.0, 4.0, 8.0])).expect("a fit").errors;
+        assert_eq!(errors, Some(StandardErrors { mean: 0.5, shape: None }));
     }
 }

@@ -33,6 +33,8 @@ pub struct FaultOptions {
     pub until: Option<String>,
     /// How many nodes were watched.
     pub nodes: Option<u32>,
+    /// Whether they were new when that began; they had been running before if not.
+    pub is_of_new_nodes: bool,
     /// Which distribution is taken.
     pub wanted: Wanted,
 }
@@ -77,7 +79,12 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
             instant(text).map(Some).ok_or_else(|| format!("`{text}` is not an instant such as 2026-03-01T00:00:00Z"))
         }
     };
-    let watch = Watch { since: at(&options.since)?, until: at(&options.until)?, nodes: options.nodes };
+    let watch = Watch {
+        since: at(&options.since)?,
+        until: at(&options.until)?,
+        nodes: options.nodes,
+        is_of_new_nodes: options.is_of_new_nodes,
+    };
     if let (Some(since), Some(until)) = (watch.since, watch.until)
         && until <= since
     {
@@ -242,18 +249,27 @@ fn document(options: &FaultOptions, models: &[FaultModel], notes: &[String]) -> 
         if censored > 0 {
             let _ = writeln!(text, "# and {censored} that had not ended when the observation did");
         }
+        let rests = model.observations.iter().filter(|observation| observation.is_rest).count();
+        if rests > 0 {
+            let _ = writeln!(
+                text,
+                "# {rests} of all were under way when it began, and are taken for the rests that they are"
+            );
+        }
         if matches!(model.taken, Distribution::Empirical { .. }) && censored > 0 {
             text.push_str("# (which the lengths themselves leave out: times come out too short)\n");
         }
-        let _ = writeln!(text, "#   {:<12} {:>10} {:>9}  parameters", "family", "AICc", "distance");
+        let _ =
+            writeln!(text, "#   {:<12} {:>10} {:>9} {:>11}  parameters", "family", "AICc", "distance", "mean within");
         for fit in &model.fits {
             let parameters = written(&fit.distribution);
             let _ = writeln!(
                 text,
-                "#   {:<12} {:>10} {:>9.3}  {parameters}",
+                "#   {:<12} {:>10} {:>9.3} {:>11}  {parameters}",
                 fit.family.as_str(),
                 criterion(fit),
-                fit.distance
+                fit.distance,
+                error_of_mean(fit)
             );
         }
         for note in &model.notes {
@@ -271,6 +287,12 @@ fn document(options: &FaultOptions, models: &[FaultModel], notes: &[String]) -> 
 #[must_use]
 pub fn criterion(fit: &Fit) -> String {
     if fit.aicc.is_finite() { format!("{:.1}", fit.aicc) } else { "-".to_owned() }
+}
+
+/// The standard error of a fit's mean as people read it, as a share of the mean.
+#[must_use]
+pub fn error_of_mean(fit: &Fit) -> String {
+    fit.errors.map_or_else(|| "-".to_owned(), |errors| format!("±{:.1} %", errors.mean * 100.0))
 }
 
 /// A text in YAML: in quotes if it could be taken for something else.

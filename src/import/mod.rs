@@ -15,5 +15,5 @@ mod records;
 #[cfg(feature = "bundles")]
 mod walk;
 
-pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};
+pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
 pub use records::{RecordError, Records};

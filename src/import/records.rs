@@ -68,6 +68,8 @@ pub(super) struct Watch {
     pub(super) until: Option<f64>,
     /// How many nodes; those that failed if not said.
     pub(super) nodes: Option<u32>,
+    /// Whether they were new at the beginning; they had been running before if not.
+    pub(super) is_of_new_nodes: bool,
 }
 
 const LENGTH: &str = "a number of seconds or a duration such as 90s, 2h or 3d";
@@ -136,9 +138,8 @@ impl Records {
                 let text = column.and_then(cell);
                 text.map(|text| length(text).ok_or_else(|| bad(text, LENGTH))).transpose()
             };
-            let complete = |seconds: f64| Observation { seconds, is_censored: false };
-            self.to_failure.extend(read(lengths.0)?.map(complete));
-            self.to_repair.extend(read(lengths.1)?.map(complete));
+            self.to_failure.extend(read(lengths.0)?.map(Observation::whole));
+            self.to_repair.extend(read(lengths.1)?.map(Observation::whole));
         }
         Ok(())
     }
@@ -150,7 +151,7 @@ impl Records {
     }
 
     /// Makes outages into lengths of time. What had not ended when the observation did lasted at least so long; so did the life of
-    /// nodes that never failed.
+    /// nodes that never failed. What ran when the observation began had run before, unless nodes were new then.
     pub(super) fn settle(&mut self, watch: Watch) {
         let instants = self.outages.values().flatten().flat_map(|(failed, repaired)| [Some(*failed), *repaired]);
         let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -160,7 +161,7 @@ impl Records {
         let (since, until) = (watch.since.unwrap_or(first), watch.until.unwrap_or(last));
         let failed_count = self.outages.len() as u32;
         for outages in std::mem::take(&mut self.outages).into_values() {
-            let mut up_since = since;
+            let (mut up_since, mut is_rest) = (since, !watch.is_of_new_nodes);
             for (failed, end) in joined(outages) {
                 let repaired = if let End::Repaired(at) = end { Some(at) } else { None };
                 // What ends before the observation begins was not observed, nor was what begins after it.
@@ -168,8 +169,9 @@ impl Records {
                     continue;
                 }
                 if failed > up_since {
-                    self.to_failure.push(Observation { seconds: failed - up_since, is_censored: false });
+                    self.to_failure.push(Observation { seconds: failed - up_since, is_censored: false, is_rest });
                 }
+                is_rest = false;
                 // Neither how long it was away is known then, nor how long it ran afterwards.
                 if end == End::Unknown {
                     self.without_end += 1;
@@ -179,18 +181,18 @@ impl Records {
                 let end = repaired.filter(|repaired| *repaired <= until);
                 let seconds = end.unwrap_or(until) - failed;
                 if failed >= since && (end.is_some() || seconds > 0.0) {
-                    self.to_repair.push(Observation { seconds, is_censored: end.is_none() });
+                    self.to_repair.push(Observation { seconds, is_censored: end.is_none(), is_rest: false });
                 }
                 up_since = end.unwrap_or(f64::INFINITY);
             }
             if up_since < until {
-                self.to_failure.push(Observation { seconds: until - up_since, is_censored: true });
+                self.to_failure.push(Observation { seconds: until - up_since, is_censored: true, is_rest });
             }
         }
         let untouched = watch.nodes.unwrap_or(0).saturating_sub(failed_count);
-        let whole = Observation { seconds: until - since, is_censored: true };
-        if failed_count > 0 && whole.seconds > 0.0 {
-            self.to_failure.extend(std::iter::repeat_n(whole, untouched as usize));
+        let all = Observation { seconds: until - since, is_censored: true, is_rest: !watch.is_of_new_nodes };
+        if failed_count > 0 && all.seconds > 0.0 {
+            self.to_failure.extend(std::iter::repeat_n(all, untouched as usize));
         }
         lift_zeros(&mut self.to_failure);
         lift_zeros(&mut self.to_repair);
@@ -253,9 +255,15 @@ mod tests {
         let table = "failed,node,cause,repaired\n100,a,disk,150\n140,a,disk,170\n400,a,power,\n200,b,,200\n";
         records.add_table(table).expect("a table");
         assert_eq!(records.node_count(), 2);
-        records.settle(Watch { since: Some(0.0), until: Some(1000.0), nodes: Some(3) });
+        let watch = Watch { since: Some(0.0), until: Some(1000.0), nodes: Some(3), is_of_new_nodes: false };
+        let mut of_new = records.clone();
+        of_new.settle(Watch { is_of_new_nodes: true, ..watch });
+        records.settle(watch);
         let expected = [(100.0, false), (230.0, false), (200.0, false), (800.0, true), (1000.0, true)];
         assert_eq!(lengths(&records.to_failure), expected);
+        let rests: Vec<bool> = records.to_failure.iter().map(|of| of.is_rest).collect();
+        assert_eq!(rests, [true, false, true, false, true]);
+        assert!(of_new.to_failure.iter().all(|of| !of.is_rest));
         // The outage without length is half as long as the shortest.
         assert_eq!(lengths(&records.to_repair), [(70.0, false), (600.0, true), (35.0, false)]);
     }
@@ -265,7 +273,7 @@ mod tests {
         let mut records = Records::default();
         let table = "node,failed,repaired\na,100,\na,300,340\na,600,\na,600,650\na,600,\na,700,790\na,750,\nb,200,220\nb,400,440\n";
         records.add_table(table).expect("a table");
-        records.settle(Watch { since: Some(0.0), until: Some(1000.0), nodes: None });
+        records.settle(Watch { since: Some(0.0), until: Some(1000.0), ..Watch::default() });
         let expected = [(100.0, false), (260.0, false), (50.0, false), (200.0, false), (180.0, false), (560.0, true)];
         assert_eq!(lengths(&records.to_failure), expected);
         let expected = [(40.0, false), (50.0, false), (300.0, true), (20.0, false), (40.0, false)];

@@ -13,7 +13,7 @@ use super::super::ui::Ui;
 use super::write;
 use crate::chaos::FaultKind;
 use crate::engine::Family;
-use crate::import::{FaultOptions, Imported, Records, Wanted, criterion, fault_model};
+use crate::import::{FaultOptions, Imported, Records, Wanted, criterion, error_of_mean, fault_model};
 use crate::units::{SimDuration, counted, length};
 
 /// Make tables of failures and repairs into a random process for a scenario's `spec.faults`
@@ -43,6 +43,9 @@ pub(in crate::cli) struct FaultsArgs {
     /// When the observation ended [default: with the last record]
     #[arg(long, value_name = "INSTANT")]
     until: Option<String>,
+    /// The nodes were new when the observation began [default: they had been running before, so that the rests of lengths were seen]
+    #[arg(long)]
+    new: bool,
     /// The distribution to be taken
     #[arg(long, value_enum, default_value_t = Choice::Best)]
     distribution: Choice,
@@ -111,6 +114,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
         ("--nodes", arguments.nodes.is_some()),
         ("--since", arguments.since.is_some()),
         ("--until", arguments.until.is_some()),
+        ("--new", arguments.new),
     ];
     for (flag, _) in of_outages.iter().filter(|(_, is_given)| nodes == 0 && *is_given) {
         ui.note(format_args!("{flag} has no effect: the tables hold lengths of time, not outages of nodes"));
@@ -122,6 +126,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
         since: arguments.since.clone(),
         until: arguments.until.clone(),
         nodes: arguments.nodes,
+        is_of_new_nodes: arguments.new,
         wanted: arguments.distribution.into(),
     };
     let output = &arguments.output;
@@ -151,7 +156,7 @@ fn told(imported: &Imported) -> String {
         let _ = writeln!(text, "{}", if open > 0 { format!(", {open} not ended") } else { String::new() });
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);
-        table.set_header(["FAMILY", "AICc", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
+        table.set_header(["FAMILY", "AICc", "DISTANCE", "MEDIAN", "MEAN", "ERROR", "90 %"]);
         for fit in &model.fits {
             let said = |of: SimDuration| length(of.as_secs_f64());
             let at = |p: f64| said(fit.distribution.quantile(p));
@@ -162,6 +167,7 @@ fn told(imported: &Imported) -> String {
                 format!("{:.3}", fit.distance),
                 at(0.5),
                 mean,
+                error_of_mean(fit),
                 at(0.9),
             ]);
         }
@@ -176,7 +182,8 @@ fn told(imported: &Imported) -> String {
         text.push('\n');
     }
     text.push_str(
-        "The lowest AICc is the best; the distance is by how much the fitted shares of times are off at most.\n",
+        "The lowest AICc is the best; the distance is by how much the fitted shares of times are off at most; the error is the standard \
+         error of the mean.\n",
     );
     text
 }

@@ -142,7 +142,7 @@ impl Candidate {
     }
 
     /// The integral of its complement from `x` on.
-    fn excess(&self, x: f64) -> f64 {
+    pub(super) fn excess(&self, x: f64) -> f64 {
         if x == f64::INFINITY {
             return 0.0;
         }

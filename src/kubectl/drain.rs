@@ -91,10 +91,11 @@ const REPEATS_MAX: u32 = 10;
 const POLL: SimDuration = SimDuration::from_secs(1);
 
 /// How much sooner than a write a read that leaves with it is served: it waits for no commit. So a pod that leaves the API
-/// just a second after its eviction is still there at the second look.
+/// just a second after its eviction is still there at the second look. A server whose calls take no time is no sooner with reads.
 const READ_AHEAD: SimDuration = SimDuration::from_millis(4);
 
-/// Within this time the server gets to requests that leave a client together, in any order.
+/// Within this time the server gets to requests that leave a client together, in any order; within two calls' ways if those are
+/// shorter: a server whose calls take no time gets to all at once, as one does whose time stands still for its clients.
 const SCATTER: SimDuration = SimDuration::from_millis(20);
 
 /// Why nothing is waited for any longer.
@@ -353,7 +354,8 @@ impl Kubectl {
         let leaves_at = if drain.args.disable_eviction {
             drain.core.reserve(ctx.now)
         } else {
-            let scatter = drain.whims.as_mut().map_or(0.0, Stream::unit) * SCATTER.as_secs_f64();
+            let within = SCATTER.min(ctx.config.round_trip * 2);
+            let scatter = drain.whims.as_mut().map_or(0.0, Stream::unit) * within.as_secs_f64();
             drain.policy.reserve(ctx.now) + SimDuration::from_secs_f64(scatter)
         };
         process.drain = Some(drain);
@@ -506,7 +508,7 @@ impl Kubectl {
         let is_round = !drain.tasks[first..index_of].iter().any(|t| t.state == State::Leaving);
         let beat = if drain.args.disable_eviction { is_round.then_some(first) } else { Some(index_of) };
         if let Some(looked_at) = beat.map(|task| &mut drain.tasks[task].looked_at) {
-            *looked_at = Some(looked_at.map_or(ctx.now - READ_AHEAD, |_| ctx.now));
+            *looked_at = Some(looked_at.map_or(ctx.now - READ_AHEAD.min(ctx.config.round_trip), |_| ctx.now));
         }
         let leaves_at = drain.core.reserve(ctx.now);
         process.drain = Some(drain);

@@ -12,8 +12,9 @@ use crate::state::{PodPhase, Store, WorkloadId};
 /// # Source
 /// deployment-controller, `NewRSNewReplicas`.
 pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i32) -> i32 {
-    let room = replicas.saturating_add(surge).saturating_sub(total).max(0);
-    newest + room.min(replicas - newest)
+    // Of sizes near the largest the sum is none of 32 bits.
+    let room = (i64::from(replicas) + i64::from(surge) - i64::from(total)).max(0);
+    newest + i32::try_from(room).unwrap_or(i32::MAX).min(replicas - newest)
 }
 
 /// Rolls one step; true if something was scaled or created.
@@ -157,5 +158,9 @@ mod tests {
         check(2, 10, 0, 2);
         check(2, 5, 0, 7);
         check(2, 10, 2, 2);
+        // As many as the API lets anybody wish for.
+        let most = i32::MAX;
+        assert_eq!(new_size(most, most / 4, 0, 10), most);
+        assert_eq!(new_size(most, most / 4, 5, most), 5 + most / 4);
     }
 }

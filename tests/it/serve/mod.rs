@@ -1,5 +1,6 @@
 //! `serve`: real clients talk to it. Those that this machine does not have are left out, which is said.
 
+mod bounds;
 mod load;
 mod server;
 mod strangers;

@@ -327,8 +327,12 @@ fn node_status(node: &Node, clock: Clock) -> Value {
         })
         .collect();
     let version = Some(node.kubelet_version).filter(|version| !version.is_empty());
+    let description = node.description.as_deref();
+    let info = description.and_then(|of| serde_json::to_value(&of.info).ok());
+    let addresses = description.and_then(|of| serde_json::from_str::<Value>(of.addresses.as_json()).ok());
     json!({
-        "nodeInfo": version.map(|version| json!({"kubeletVersion": version})),
+        "nodeInfo": info.or_else(|| version.map(|version| json!({"kubeletVersion": version}))),
+        "addresses": addresses,
         "allocatable": amounts(&node.allocatable, node.allocatable_pods),
         "capacity": amounts(&node.capacity, node.allocatable_pods),
         "conditions": conditions,

@@ -90,6 +90,7 @@ pub(super) fn node(zone: u8) -> Node {
         capacity: Arc::default(),
         images: Arc::default(),
         kubelet_version: Symbol::default(),
+        description: None,
         conditions: NodeConditions::default(),
     }
 }

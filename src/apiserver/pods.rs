@@ -316,12 +316,14 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
     if let Some(mut containers) = patch.containers {
         keep_starts(&mut containers, &pod.containers);
         keep_last_states(&mut containers, &pod.containers);
+        let differs = pod.containers != containers;
         let are_ready = !containers.is_empty() && containers.iter().all(|container| container.ready);
         let status = if are_ready { Status::True } else { Status::False };
-        if pod.containers_ready.is_none_or(|old| old.status != status) {
+        let is_told = differs || patch.ready.is_some();
+        if is_told && pod.containers_ready.is_none_or(|old| old.status != status) {
             pod.containers_ready = Some(PodCondition { status, since: stamped_at });
         }
-        set(pod.containers != containers, PodDelta::CONTAINERS);
+        set(differs, PodDelta::CONTAINERS);
         pod.containers = containers;
     }
     if let Some(mut containers) = patch.init_containers {

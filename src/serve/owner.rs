@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn who_breaks_an_invariant_is_told_and_what_was_done_is_saved() {
         let scenario = Scenario::parse(SCENARIO, [("", ""); 0]).expect("a scenario");
-        let session = Session::new(Arc::new(scenario.resolved().clone()));
+        let session = Session::new(Arc::clone(scenario.resolved()));
         let (tasks, waiting) = sync_channel(WAITING_MAX);
         let saved = Arc::new(Mutex::new(String::new()));
         let to = Arc::clone(&saved);

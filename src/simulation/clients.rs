@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Simulation;
 use super::components::AnyTimer;
 use crate::chaos::{self, FaultSpec};
-use crate::component::{Answer, ErrorReason, EventDraft, Request, SCENARIO};
+use crate::component::{Answer, ErrorReason, EventDraft, Load, Request, SCENARIO};
 use crate::rest::{self, ClientRequest, Cluster, FaultStanding, FaultState, Kept, Response};
 use crate::scenario::TimelineAction;
 use crate::state::{Change, Store};
@@ -54,6 +54,12 @@ impl Simulation {
             _ => FaultState::Ended,
         };
         FaultStanding { state, outcome }
+    }
+
+    /// The loads that the scenario puts on workloads.
+    #[must_use]
+    pub fn loads(&self) -> Arc<[Load]> {
+        self.inputs.procedures.loads()
     }
 
     /// What the run calls a fault.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod load;
+mod objects;
 mod server;
 mod strangers;
 

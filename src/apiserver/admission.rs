@@ -12,7 +12,8 @@ use super::{limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config};
 use crate::model::{
-    self, Labels, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
+    self, Labels, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
+    TolerationOperator,
 };
 use crate::state::{AdmittedSpec, PriorityClass, Store, TaintOnNode};
 
@@ -88,8 +89,7 @@ impl AdmissionCache {
         subject: &Subject<'_>,
     ) -> Result<Arc<AdmittedSpec>, ApiError> {
         let rules = metadata.annotations.iter().filter(|(key, _)| PodAnnotations::is_rule(**key));
-        let annotations: BTreeMap<Symbol, Symbol> =
-            rules.map(|(key, value)| (*key, *value)).collect();
+        let annotations: BTreeMap<Symbol, Symbol> = rules.map(|(key, value)| (*key, *value)).collect();
         let identity =
             (&spec, &annotations, &metadata.finalizers, subject.is_new, subject.is_asked, metadata.namespace);
         let text = serde_json::to_string(&identity).unwrap_or_default();

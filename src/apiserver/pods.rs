@@ -13,7 +13,8 @@ use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, P
 use crate::model::{Labels, ObjectKind, PodSpec};
 use crate::state::{
     AdmittedSpec, Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget,
-    JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Status, Store,
+    JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Status,
+    Store,
 };
 use crate::units::SimDuration;
 

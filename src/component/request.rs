@@ -10,10 +10,10 @@ use crate::model::validation::{self, FieldError};
 use crate::model::{self, AnyKind, Labels, Object, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
-    DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeDescription,
-    NodeConditionKind, NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey, ReplicaSetId,
-    ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
+    NodeConditionKind, NodeConditions, NodeDescription, NodeId, NotScheduled, Owner, PersistentVolumeClaimId,
+    PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey,
+    ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 

@@ -69,7 +69,11 @@ impl Resource {
     /// `deployments.apps`. Events are `events` in both of their groups, as they are the same objects.
     #[must_use]
     pub fn name(&self) -> String {
-        if self.group.is_empty() || self.group == EVENTS_GROUP { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() || self.group == EVENTS_GROUP {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// `Deployment.apps`, as refusals name what is invalid.

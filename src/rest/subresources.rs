@@ -27,7 +27,7 @@ pub(super) fn handle(
         ("scale", _, Method::Put | Method::Patch) => scale(request, target, &body, cluster),
         ("status", _, Method::Put | Method::Patch) => status(request, target, &body, cluster),
         ("finalize", "namespaces", Method::Put) => finalize(path, target, body, cluster),
-        ("token", "serviceaccounts", Method::Post) => Err(Box::new(match target.find(cluster.store()) {
+        ("token", _, Method::Post) => Err(Box::new(match target.find(cluster.store()) {
             Some(_) => Status::new(501, "NotImplemented", NO_TOKENS),
             None => target.missing(),
         })),

@@ -52,9 +52,10 @@ pub(super) fn versions(store: &Store) -> Vec<(String, Vec<String>)> {
 /// apiserver, `IndexLister`: `GET /`.
 pub(super) fn paths(store: &Store) -> Vec<String> {
     const OWN: [&str; 6] = ["branches", "clock", "record", "replay", "jump", "speed"];
-    let mut paths: Vec<String> = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut paths: Vec<String> =
+        ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]
+            .map(str::to_owned)
+            .to_vec();
     paths.extend(OWN.map(|path| format!("/kubesquall/v1/{path}")));
     for (group, versions) in versions(store) {
         let base = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };

@@ -20,8 +20,8 @@ use crate::rest::{Resource, in_group, of_core, rendered, rendered_fault};
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Simulation};
 use crate::state::{
-    Change, Changed, Meta, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored, Uid,
-    WorkloadId,
+    Change, Changed, Meta, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored,
+    Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -181,7 +181,8 @@ impl Session {
             let clock = self.clock();
             if let Some((name, uid)) = self.fault_names.get(&event.about.name) {
                 // The run's own word for it is not what its client has called it.
-                event.about = ObjectRef { uid: *uid, ..ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), Arc::clone(name)) };
+                event.about =
+                    ObjectRef { uid: *uid, ..ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), Arc::clone(name)) };
             }
             let posted = self.events.post(at, component, &event, self.run.store(), clock);
             let key = Key::new("events", posted.namespace.as_str(), posted.name.as_str());

@@ -43,7 +43,7 @@ pub(super) fn scale(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     if !view.is_rolling() {
         return;
     }
-    let allowed = if view.replicas() > 0 { view.replicas() + max_surge(view) } else { 0 };
+    let allowed = if view.replicas() > 0 { view.replicas().saturating_add(max_surge(view)) } else { 0 };
     let to_add = allowed - view.total();
     let grows = to_add > 0;
     active.sort_by(|(_, a), (_, b)| {
@@ -79,7 +79,7 @@ fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 
     let share = if view.replicas() == 0 {
         -set.replicas
     } else {
-        let target = i64::from(view.replicas() + max_surge(view));
+        let target = i64::from(view.replicas()) + i64::from(max_surge(view));
         let before = annotated(set, max_key()).filter(|max| *max != 0).unwrap_or(view.deployment.status.replicas);
         let base = i64::from(before);
         if base <= 0 {

@@ -169,10 +169,10 @@ fn a_fault_says_what_it_has_hit_and_its_events_are_about_it() {
     let fault = |name: &str, spec: Value| server.post(FAULTS, &json!({"metadata": {"name": name}, "spec": spec}));
     let (_, crash) = fault("plug", json!({"kind": "Crash", "nodes": {"names": ["n-2"]}, "for": "5m"}));
     assert_eq!((&crash["status"]["targets"], &crash["status"]["message"]), (&json!(["n-2"]), &json!("Crash of n-2")));
-    let (code, missed) = fault("nobody", json!({"kind": "Crash", "nodes": {"selector": {"x": "y"}}}));
+    let (code, missed) = fault("nobody", json!({"kind": "Crash", "nodes": {"selector": "x=y"}}));
     assert_eq!((code, &missed["status"]["phase"]), (201, &json!("Missed")), "{missed}");
     assert_eq!(missed["status"]["message"], "Crash: no node matches");
-    let (_, killed) = fault("kill", json!({"kind": "PodKill", "pods": {"selector": {"app": "db"}}}));
+    let (_, killed) = fault("kill", json!({"kind": "PodKill", "pods": {"selector": "app=db"}}));
     assert_eq!(killed["status"]["targets"], json!(["pod/shop/db-0", "pod/shop/db-1"]), "{killed}");
     let events = |name: &str| -> Vec<(String, Value)> {
         let (_, list) = server
@@ -237,7 +237,7 @@ fn refusals_name_kinds_and_resources_as_the_api_server_does() {
     let (_, live) = server.get(&format!("{apps}/web"));
     let again = json!({"metadata": {"name": "web"}, "spec": live["spec"]});
     assert_eq!(details(server.post(apps, &again)), (409, web.0.clone(), web.1.clone(), web.2.clone()));
-    let stale = json!({"metadata": {"resourceVersion": "1"}}).to_string();
+    let stale = json!({"metadata": {"resourceVersion": "99999"}}).to_string();
     let conflict = details(server.ask("PATCH", &format!("{apps}/web"), MERGE, &stale));
     assert_eq!(conflict, (409, web.0, web.1, web.2));
     let negative = json!({"spec": {"replicas": -1}}).to_string();

@@ -39,7 +39,7 @@ pub(super) fn handle(
 }
 
 /// Why no token is given.
-const NO_TOKENS: &str = "no tokens of ServiceAccounts are issued: this server does not tell accounts apart";
+const NO_TOKENS: &str = "no tokens are issued: this server does not tell accounts apart";
 
 /// What needs a container that runs.
 pub(crate) fn not_simulated(target: &Target) -> Status {

@@ -1,8 +1,9 @@
 //! Admission: what the API server adds to a pod or a node before it is stored.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finalizers::foreign;
 use super::session::Session;
@@ -11,7 +12,7 @@ use super::{limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config};
 use crate::model::{
-    self, BEHAVIOR_PREFIX, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
+    self, Labels, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
     TolerationOperator,
 };
 use crate::state::{AdmittedSpec, PriorityClass, Store, TaintOnNode};
@@ -23,6 +24,8 @@ pub(super) struct AdmissionCache {
     by_template: FxHashMap<(usize, bool), (Arc<PodTemplateSpec>, Arc<AdmittedSpec>)>,
     /// By content, for pods of dumps.
     by_content: FxHashMap<String, Arc<AdmittedSpec>>,
+    /// Annotations of pods of dumps.
+    annotations: FxHashSet<Arc<BTreeMap<Symbol, Symbol>>>,
 }
 
 impl AdmissionCache {
@@ -30,6 +33,7 @@ impl AdmissionCache {
     pub(super) fn clear(&mut self) {
         self.by_template.clear();
         self.by_content.clear();
+        self.annotations.clear();
     }
 
     /// The admitted spec of a template.
@@ -56,6 +60,26 @@ impl AdmissionCache {
         Ok(admitted)
     }
 
+    /// Annotations of a pod that comes with its own which its admitted spec does not hold: no rule reads them of every pod, and those of
+    /// siblings differ. Equal ones are shared.
+    pub(super) fn own_annotations(
+        &mut self,
+        metadata: &model::ObjectMeta,
+        admitted: &AdmittedSpec,
+    ) -> Option<Arc<BTreeMap<Symbol, Symbol>>> {
+        let own = metadata.annotations.iter().filter(|(key, _)| !admitted.annotations.contains_key(*key));
+        let own: BTreeMap<Symbol, Symbol> = own.map(|(key, value)| (*key, *value)).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let shared = self.annotations.get(&own).cloned();
+        Some(shared.unwrap_or_else(|| {
+            let own = Arc::new(own);
+            self.annotations.insert(Arc::clone(&own));
+            own
+        }))
+    }
+
     /// The admitted spec of a pod that comes with its own; equal specs are shared.
     pub(super) fn admit_own(
         &mut self,
@@ -64,12 +88,8 @@ impl AdmissionCache {
         metadata: &model::ObjectMeta,
         subject: &Subject<'_>,
     ) -> Result<Arc<AdmittedSpec>, ApiError> {
-        let annotations: std::collections::BTreeMap<Symbol, Symbol> = metadata
-            .annotations
-            .iter()
-            .filter(|(key, _)| key.as_str().starts_with(BEHAVIOR_PREFIX) || key.as_str().starts_with("controller."))
-            .map(|(key, value)| (*key, *value))
-            .collect();
+        let rules = metadata.annotations.iter().filter(|(key, _)| PodAnnotations::is_rule(**key));
+        let annotations: BTreeMap<Symbol, Symbol> = rules.map(|(key, value)| (*key, *value)).collect();
         let identity =
             (&spec, &annotations, &metadata.finalizers, subject.is_new, subject.is_asked, metadata.namespace);
         let text = serde_json::to_string(&identity).unwrap_or_default();
@@ -96,7 +116,7 @@ fn drop_required_node_affinity(spec: &mut PodSpec) {
 fn admit(
     s: &Session<'_>,
     mut spec: PodSpec,
-    mut annotations: Arc<std::collections::BTreeMap<Symbol, Symbol>>,
+    mut annotations: Arc<BTreeMap<Symbol, Symbol>>,
     labels: &Labels,
     subject: &Subject<'_>,
 ) -> Result<AdmittedSpec, ApiError> {

@@ -35,6 +35,7 @@ impl ApiServer {
             capacity: new.capacity,
             images: new.images,
             kubelet_version: new.kubelet_version,
+            description: new.description,
             conditions: new.conditions,
         };
         s.store.insert_node(id, node);

@@ -10,10 +10,11 @@ use super::subject::Subject;
 use super::{limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, ObjectKind, PodAnnotations, PodSpec};
+use crate::model::{Labels, ObjectKind, PodSpec};
 use crate::state::{
     AdmittedSpec, Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget,
-    JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Store,
+    JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Status,
+    Store,
 };
 use crate::units::SimDuration;
 
@@ -54,6 +55,7 @@ impl ApiServer {
             owner: draft.owner,
             not_scheduled: gated(&spec),
             spec,
+            own_annotations: None,
             pinned_node: draft.pinned_node,
             is_mirror: false,
             node,
@@ -66,6 +68,7 @@ impl ApiServer {
             phase: PodPhase::Pending,
             reason: crate::arena::Symbol::empty(),
             ready: None,
+            containers_ready: None,
             disruption_target: None,
             containers: smallvec::SmallVec::new(),
             init_containers: smallvec::SmallVec::new(),
@@ -249,6 +252,26 @@ pub(super) fn patch_status(s: &mut Session<'_>, id: PodId, patch: PodStatusPatch
     Ok(Reply::Pod(id))
 }
 
+/// When a container that has ended was started is known from the status before.
+///
+/// # Source
+/// kubelet and container runtime: a dead container's status names both.
+fn keep_starts(new: &mut [ContainerStatus], old: &[ContainerStatus]) {
+    for (new, old) in new.iter_mut().zip(old) {
+        let last = new.last.as_mut();
+        let state = if let ContainerState::Terminated(ending) = &mut new.state { Some(ending) } else { None };
+        for ending in last.into_iter().chain(state) {
+            let known = [old.state.ending(), old.last].into_iter().flatten();
+            let mut known = known.filter(|known| known.finished_at == ending.finished_at);
+            ending.started_at = match (known.next(), old.state) {
+                (Some(known), _) => known.started_at,
+                (None, ContainerState::Running { since }) if since <= ending.finished_at => since,
+                _ => ending.started_at,
+            };
+        }
+    }
+}
+
 /// How a container ended before stays in its status until it ends again.
 ///
 /// # Source
@@ -292,11 +315,20 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
         set(true, PodDelta::CONTAINERS);
     }
     if let Some(mut containers) = patch.containers {
+        keep_starts(&mut containers, &pod.containers);
         keep_last_states(&mut containers, &pod.containers);
-        set(pod.containers != containers, PodDelta::CONTAINERS);
+        let differs = pod.containers != containers;
+        let are_ready = !containers.is_empty() && containers.iter().all(|container| container.ready);
+        let status = if are_ready { Status::True } else { Status::False };
+        let is_told = differs || patch.ready.is_some();
+        if is_told && pod.containers_ready.is_none_or(|old| old.status != status) {
+            pod.containers_ready = Some(PodCondition { status, since: stamped_at });
+        }
+        set(differs, PodDelta::CONTAINERS);
         pod.containers = containers;
     }
     if let Some(mut containers) = patch.init_containers {
+        keep_starts(&mut containers, &pod.init_containers);
         keep_last_states(&mut containers, &pod.init_containers);
         set(pod.init_containers != containers, PodDelta::CONTAINERS);
         pod.init_containers = containers;
@@ -347,14 +379,12 @@ pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answ
     update_whole(s, id, PodDelta::LABELS, |s| s.store.update_pod(id, |pod| pod.labels = labels))
 }
 
-/// Annotations stand beside the spec that pods of one template share: the pod gets one of its own.
 pub(super) fn set_annotations(s: &mut Session<'_>, id: PodId, annotations: Arc<BTreeMap<Symbol, Symbol>>) -> Answer {
-    if s.store.pod(id).is_some_and(|pod| **pod.spec.annotations == *annotations) {
+    if s.store.pod(id).is_some_and(|pod| pod.annotations() == *annotations) {
         return Ok(Reply::Unchanged);
     }
-    let annotations = Arc::new(PodAnnotations::from(Arc::unwrap_or_clone(annotations)));
     update_whole(s, id, PodDelta::ANNOTATIONS, |s| {
-        s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).annotations = annotations);
+        s.store.update_pod(id, |pod| pod.annotate(Arc::unwrap_or_clone(annotations)));
     })
 }
 

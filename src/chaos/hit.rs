@@ -45,14 +45,19 @@ pub(super) fn hit(spec: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, 
     }
 }
 
-/// What a fault hits, in words; none if that is nothing. All names are there, as whoever reads the events may look for one.
-pub(super) fn describe(spec: &FaultSpec, hit: &[FaultTarget], ctx: &Ctx<'_, Chaos>) -> Option<String> {
+/// The names of what a fault hits.
+pub(super) fn names(hit: &[FaultTarget], ctx: &Ctx<'_, Chaos>) -> Vec<String> {
     let names = hit.iter().filter_map(|target| match *target {
         FaultTarget::Process(process) => Some(process.as_str().to_owned()),
         FaultTarget::Pod(pod) => ctx.store.pod(pod).map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)),
         FaultTarget::Node(node) => Some(ctx.store.node_name(node).to_string()),
     });
-    let names: Vec<String> = names.collect();
+    names.collect()
+}
+
+/// What a fault hits, in words; none if that is nothing. All names are there, as whoever reads the events may look for one.
+pub(super) fn describe(spec: &FaultSpec, hit: &[FaultTarget], ctx: &Ctx<'_, Chaos>) -> Option<String> {
+    let names = names(hit, ctx);
     let images = match spec.fault.target() {
         Target::Images([]) => "all images on ".to_owned(),
         Target::Images(images) => format!("{} on ", images.join(" and ")),

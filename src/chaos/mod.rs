@@ -70,6 +70,15 @@ impl ChaosPlan {
     }
 }
 
+/// What a fault has hit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultOutcome {
+    /// Nodes, pods (`pod/shop/web-1`) and processes, by name; none if there was nothing to hit.
+    pub targets: Vec<String>,
+    /// That, or that there was nothing, in words.
+    pub message: String,
+}
+
 /// What chaos waits for.
 #[derive(Copy, Clone, Debug)]
 pub enum Timer {
@@ -94,6 +103,8 @@ pub struct Chaos {
     damage: Damage,
     /// Faults of the timeline that go on.
     begun: Vec<Option<Begun>>,
+    /// What those have hit that have begun.
+    outcomes: Vec<Option<Arc<FaultOutcome>>>,
     processes: Vec<FaultProcess>,
 }
 
@@ -102,7 +113,8 @@ impl Chaos {
     #[must_use]
     pub fn new(plan: Arc<ChaosPlan>) -> Self {
         let begun = vec![None; plan.faults.len()];
-        Self { damage: Damage::none(Arc::clone(&plan)), plan, begun, processes: Vec::new() }
+        let outcomes = vec![None; plan.faults.len()];
+        Self { damage: Damage::none(Arc::clone(&plan)), plan, begun, outcomes, processes: Vec::new() }
     }
 
     /// A fault that the scenario did not know of joins those of the timeline; its place among them.
@@ -110,7 +122,23 @@ impl Chaos {
         let faults = &mut Arc::make_mut(&mut self.plan).faults;
         faults.push((at, fault));
         self.begun.push(None);
+        self.outcomes.push(None);
         faults.len() - 1
+    }
+
+    /// What a fault of the timeline has hit; none if it has not begun.
+    #[must_use]
+    pub fn outcome(&self, place: usize) -> Option<&Arc<FaultOutcome>> {
+        self.outcomes.get(place)?.as_ref()
+    }
+
+    /// What it is called.
+    ///
+    /// # Panics
+    /// If there is no such fault.
+    #[must_use]
+    pub fn fault_name(&self, place: usize) -> String {
+        self.plan.fault_name(place)
     }
 
     /// Whether a fault of the timeline goes on.
@@ -127,7 +155,11 @@ impl Chaos {
         let kind = fault.kind();
         let targets = hit::hit(fault, &name, &nodes, ctx);
         let is_everywhere = fault.is_everywhere();
-        let Some(what) = began_or_missed(ctx, &name, fault, (targets, is_everywhere)) else { return };
+        let names = hit::names(&targets, ctx);
+        let what = began_or_missed(ctx, &name, fault, (targets, is_everywhere));
+        let message = what.clone().unwrap_or_else(|| nothing_matches(fault));
+        self.outcomes[index] = Some(Arc::new(FaultOutcome { targets: names, message }));
+        let Some(what) = what else { return };
         let id = self.damage.next_fault();
         let hit = Hit { fault: id, name: &name, nodes: &nodes, is_everywhere, origin: Origin::Timeline };
         self.damage.begin(&fault.fault, &hit, ctx);
@@ -182,6 +214,12 @@ fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name
     ctx.record(Record::Event { component: SCENARIO, event });
 }
 
+/// That there is nothing for a fault to hit.
+fn nothing_matches(fault: &FaultSpec) -> String {
+    let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
+    format!("{}: no {meant} matches", fault.kind().as_str())
+}
+
 /// Writes down that a fault begins, or that there is nothing for it to hit. What it hits, in words; none if that is nothing.
 fn began_or_missed(
     ctx: &mut Ctx<'_, Chaos>,
@@ -191,8 +229,7 @@ fn began_or_missed(
 ) -> Option<String> {
     let kind = fault.kind();
     let Some(what) = hit::describe(fault, &targets, ctx) else {
-        let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
-        missed(ctx, name, format!("{}: no {meant} matches", kind.as_str()));
+        missed(ctx, name, nothing_matches(fault));
         return None;
     };
     note(ctx, Severity::Normal, reason::FAULT_BEGAN, name, what.clone());

@@ -20,6 +20,11 @@ pub(super) fn unread(input: &Input, style: Style) -> String {
     format!("{}\n", Paint { style }.bad(&format!("Not read: {parts}")))
 }
 
+/// The same without a style; none if everything could.
+pub(super) fn unread_in_one_line(input: &Input) -> Option<String> {
+    unread_parts(input).map(|parts| format!("not read: {parts}"))
+}
+
 /// The same as the end of a line.
 pub(super) fn unread_in_words(input: &Input) -> String {
     unread_parts(input).map_or_else(String::new, |parts| format!("; not read: {parts}"))

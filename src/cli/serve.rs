@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use clap::Args;
 
 use super::failure::{self, Failure};
 use super::ui::Ui;
-use super::{Ending, documents};
+use super::{Ending, documents, intake};
 use crate::facade::{Cluster, ClusterOptions, LoadOptions, Scenario};
 use crate::model::manifest::is_standard_input;
 use crate::report::replace_file;
@@ -101,9 +102,20 @@ pub(super) fn serve(arguments: &ServeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let has_failed = Arc::new(AtomicBool::new(false));
     let save = arguments.record.clone().map(|path| saving(path, Arc::clone(&has_failed)));
     let options = Options { save };
-    let session = serve::serve(session, Serving::new(listener, access), options, interrupted()).map_err(|error| {
-        Failure::input(format!("cannot go on serving: {error}"), "see whether the machine is short of something")
-    })?;
+    let served = panic::catch_unwind(AssertUnwindSafe(|| {
+        serve::serve(session, Serving::new(listener, access), options, interrupted())
+    }));
+    let session = match served {
+        Ok(served) => served.map_err(|error| {
+            Failure::input(format!("cannot go on serving: {error}"), "see whether the machine is short of something")
+        })?,
+        Err(broken) => {
+            if let Some(path) = &arguments.record {
+                ui.always(format_args!("what clients did until then is in {}", path.display()));
+            }
+            panic::resume_unwind(broken)
+        }
+    };
     let standing = session.standing();
     if let Some(violation) = standing.violation {
         return Err(Failure::Bug { what: violation });
@@ -161,6 +173,9 @@ fn read(arguments: &ServeArgs, ui: &Ui) -> Result<ResolvedScenario, Failure> {
         resolved.duration = until;
     }
     ui.diagnostics(&resolved.warnings, &resolved.sources);
+    if let Some(unread) = intake::unread_in_one_line(&resolved.input) {
+        ui.always(unread);
+    }
     Ok(resolved)
 }
 

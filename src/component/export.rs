@@ -58,7 +58,7 @@ pub fn export_pod(store: &Store, id: PodId) -> Option<model::Pod> {
         name: Symbol::new(&pod.name),
         namespace: pod.namespace,
         labels: pod.labels.clone(),
-        annotations: BTreeMap::clone(&pod.spec.annotations),
+        annotations: pod.annotations(),
         finalizers: pod.finalizers(),
         ..ObjectMeta::default()
     };

@@ -11,9 +11,9 @@ use crate::model::{self, AnyKind, Labels, Object, ObjectKind, PodTemplateSpec, R
 use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
     DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
-    NodeConditionKind, NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey, ReplicaSetId,
-    ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    NodeConditionKind, NodeConditions, NodeDescription, NodeId, NotScheduled, Owner, PersistentVolumeClaimId,
+    PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey,
+    ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -98,8 +98,17 @@ pub struct NodeRegistration {
     pub images: Arc<[(Vec<Symbol>, i64)]>,
     /// `status.nodeInfo.kubeletVersion`; empty if nobody says.
     pub kubelet_version: Symbol,
+    /// What else it says of itself and of the machine.
+    pub description: Option<Arc<NodeDescription>>,
     /// Conditions that it is created with.
     pub conditions: NodeConditions,
+}
+
+fn description(status: &model::NodeStatus) -> Option<Arc<NodeDescription>> {
+    let info = status.node_info.clone().unwrap_or_default();
+    let says_more = info != model::NodeSystemInfo { kubelet_version: info.kubelet_version, ..Default::default() };
+    let description = NodeDescription { info, addresses: status.addresses };
+    (says_more || !description.addresses.is_none()).then(|| Arc::new(description))
 }
 
 impl From<&model::Node> for NodeRegistration {
@@ -122,6 +131,7 @@ impl From<&model::Node> for NodeRegistration {
             capacity: Arc::new(Resources::from(&status.capacity)),
             images: status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
             kubelet_version: status.node_info.as_ref().map(|info| info.kubelet_version).unwrap_or_default(),
+            description: description(status),
             conditions: NodeConditions::default(),
         }
     }

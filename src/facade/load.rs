@@ -15,6 +15,7 @@ pub struct LoadOptions {
     seed: Option<u64>,
     allows_partial: bool,
     is_of_command_line: bool,
+    are_flags: bool,
 }
 
 impl LoadOptions {
@@ -54,6 +55,12 @@ impl LoadOptions {
         self
     }
 
+    /// For somebody who writes values as flags, and may ask for the scenario with others.
+    pub(super) fn of_flags(mut self) -> Self {
+        self.are_flags = true;
+        self
+    }
+
     pub(super) fn is_of_command_line(&self) -> bool {
         self.is_of_command_line
     }
@@ -71,7 +78,7 @@ impl LoadOptions {
         if self.allows_partial {
             overrides.set("spec.cluster.allowPartial", "true");
         }
-        if self.is_of_command_line { overrides } else { overrides.for_program() }
+        if self.is_of_command_line || self.are_flags { overrides } else { overrides.for_program() }
     }
 }
 

@@ -97,8 +97,7 @@ impl Replay {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn play<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<Vec<u8>, Error> {
-        let outcome = self.outcome(sets)?;
-        Ok(replayed(&outcome.tables(Some(&COMPARED_TABLES)), outcome.digest())?)
+        replay_of(&self.outcome(sets)?)
     }
 
     /// The page of the run with these values: one to look at.
@@ -111,7 +110,7 @@ impl Replay {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn page<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<String, Error> {
-        Ok(draw_run_page(&self.outcome(sets)?.tables(None))?)
+        page_of(&self.outcome(sets)?)
     }
 
     /// The page of the run as it is, for who serves it: one with something to turn, which [`answer`](Replay::answer) answers.
@@ -134,7 +133,7 @@ impl Replay {
     ///
     /// Everything that is wrong with the scenario then.
     pub fn lock_file<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<String, Error> {
-        Ok(self.with(sets)?.0.lock_file())
+        Ok(with(&self.scenario, sets)?.0.lock_file())
     }
 
     /// A run of a variant of the scenario that somebody else has begun, and that keeps rows.
@@ -162,26 +161,44 @@ impl Replay {
             let help = "ask with `{\"set\": [\"spec.seed=7\"], \"give\": \"replay\"}`";
             Error::argument(format!("this is no question of a page: {error}"), help)
         })?;
+        // What is turned on a page is written as flags are.
+        let base = self.scenario.clone().of_flags();
         match give {
-            Give::Replay => self.play(set),
-            Give::LockFile => self.lock_file(set).map(String::into_bytes),
-            Give::Page => self.page(set).map(String::into_bytes),
+            Give::Replay => self.outcome_of(&base, set).and_then(|outcome| replay_of(&outcome)),
+            Give::LockFile => Ok(with(&base, set)?.0.lock_file().into_bytes()),
+            Give::Page => self.outcome_of(&base, set).and_then(|outcome| page_of(&outcome)).map(String::into_bytes),
         }
     }
 
-    /// The scenario with these values, and whether its cluster is at t=0 as without them.
-    fn with<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<(Scenario, bool), Error> {
-        let sets: Vec<String> = sets.into_iter().map(Into::into).collect();
-        let is_alike = sets.iter().all(|set| AFTER_SETTLING.iter().any(|path| set.starts_with(path)));
-        let scenario = if sets.is_empty() { self.scenario.clone() } else { self.scenario.with_sets(sets)? };
-        Ok((scenario, is_alike))
+    pub(super) fn outcome<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<Outcome, Error> {
+        self.outcome_of(&self.scenario, sets)
     }
 
-    pub(super) fn outcome<S: Into<String>>(&self, sets: impl IntoIterator<Item = S>) -> Result<Outcome, Error> {
-        let (scenario, is_alike) = self.with(sets)?;
+    fn outcome_of<S: Into<String>>(
+        &self,
+        base: &Scenario,
+        sets: impl IntoIterator<Item = S>,
+    ) -> Result<Outcome, Error> {
+        let (scenario, is_alike) = with(base, sets)?;
         let settled = if is_alike { self.settled.in_place_of(&scenario) } else { scenario.settle() };
         Ok(settled.play_with(scenario.seed(), &PlayOptions::new()))
     }
+}
+
+/// The scenario with these values, and whether its cluster is at t=0 as without them.
+fn with<S: Into<String>>(base: &Scenario, sets: impl IntoIterator<Item = S>) -> Result<(Scenario, bool), Error> {
+    let sets: Vec<String> = sets.into_iter().map(Into::into).collect();
+    let is_alike = sets.iter().all(|set| AFTER_SETTLING.iter().any(|path| set.starts_with(path)));
+    let scenario = if sets.is_empty() { base.clone() } else { base.with_sets(sets)? };
+    Ok((scenario, is_alike))
+}
+
+fn replay_of(outcome: &Outcome) -> Result<Vec<u8>, Error> {
+    Ok(replayed(&outcome.tables(Some(&COMPARED_TABLES)), outcome.digest())?)
+}
+
+fn page_of(outcome: &Outcome) -> Result<String, Error> {
+    Ok(draw_run_page(&outcome.tables(None))?)
 }
 
 impl Outcome {

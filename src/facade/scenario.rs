@@ -53,6 +53,12 @@ impl Scenario {
         })
     }
 
+    /// The same for somebody who sets values as flags do: messages name them so.
+    pub(super) fn of_flags(mut self) -> Self {
+        self.options = self.options.of_flags();
+        self
+    }
+
     /// The scenario with an earlier end. One that is later, or zero, changes nothing.
     #[must_use]
     pub fn until(mut self, end: SimDuration) -> Self {

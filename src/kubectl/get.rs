@@ -22,7 +22,7 @@ use super::verb::{Scene, Verb, works_on_selection};
 use super::view::{self, Clock};
 use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
-use crate::model::{Container, StoredKind};
+use crate::model::{Container, NodeSystemInfo, StoredKind};
 use crate::state::{
     ContainerState, ContainerStatus, JobConditionType, JobId, Node, NotScheduledReason, Pod, Quota, Status, Store,
     WorkloadId,
@@ -456,8 +456,22 @@ fn node_cells(node: &Node, now: SimTime) -> Vec<String> {
     let roles = if roles.is_empty() { "<none>".to_owned() } else { roles.into_iter().collect::<Vec<_>>().join(",") };
     let version = if node.kubelet_version.is_empty() { "<unknown>" } else { node.kubelet_version.as_str() };
     let own = [format!("{ready}{cordoned}"), roles, age(node.created_at, now)];
-    let unknown = [version, "<none>", "<none>", "<unknown>", "<unknown>", "<unknown>"].map(str::to_owned);
-    own.into_iter().chain(unknown).collect()
+    let described = node.description.as_deref();
+    let said = |of: fn(&NodeSystemInfo) -> Symbol| match described.map(|description| of(&description.info)) {
+        Some(text) if !text.is_empty() => text.to_string(),
+        _ => "<unknown>".to_owned(),
+    };
+    let address = |kind: &str| described.and_then(|description| description.address(kind));
+    let address = |kind: &str| address(kind).unwrap_or_else(|| "<none>".to_owned());
+    let wide = [
+        version.to_owned(),
+        address("InternalIP"),
+        address("ExternalIP"),
+        said(|info| info.os_image),
+        said(|info| info.kernel_version),
+        said(|info| info.container_runtime_version),
+    ];
+    own.into_iter().chain(wide).collect()
 }
 
 /// All cells of an object behind its name, those of `-o wide` last.

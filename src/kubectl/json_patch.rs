@@ -289,4 +289,28 @@ mod tests {
         check(json!({"a": 1}), json!([{"op": "jump", "path": "/a"}]), None);
         check(json!({"a": 1}), json!([{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/a"}]), None);
     }
+
+    #[test]
+    fn a_patch_is_bounded_in_operations_in_what_it_copies_and_in_depth() {
+        let tests = |count: usize| vec![json!({"op": "test", "path": "/a", "value": 1}); count];
+        assert!(apply(&json!({"a": 1}), &tests(OPERATIONS_MAX)).is_ok());
+        assert_eq!(apply(&json!({"a": 1}), &tests(OPERATIONS_MAX + 1)), Err(Inapplicable));
+        // Each copies what the one before has made: twice as much each time.
+        let doubled = |count: usize| {
+            let one = |n: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{n}")});
+            (0..count).map(one).collect::<Vec<Value>>()
+        };
+        let large = json!({"a": {"x": "y".repeat(1 << 18)}});
+        assert!(apply(&large, &doubled(3)).is_ok());
+        assert_eq!(apply(&large, &doubled(40)), Err(Inapplicable));
+        let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
+        let add = |depth: usize| [json!({"op": "add", "path": "/a", "value": nested(depth)})];
+        assert!(apply(&json!({}), &add(DEPTH_MAX - 1)).is_ok());
+        assert_eq!(apply(&json!({}), &add(DEPTH_MAX)), Err(Inapplicable));
+        // What lies deep already may not be put deeper.
+        let deep = json!({"a": nested(DEPTH_MAX - 1), "b": {}});
+        for op in ["copy", "move"] {
+            assert_eq!(apply(&deep, &[json!({"op": op, "from": "/a", "path": "/b/c"})]), Err(Inapplicable), "{op}");
+        }
+    }
 }

@@ -258,7 +258,7 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
     let old = match object {
         Found::Node(node) => store.node(*node).map(|n| Arc::clone(&n.annotations)),
         Found::Workload(_, id) => store.workload_meta(*id).map(|m| Arc::clone(&m.annotations)),
-        Found::Pod(pod) => store.pod(*pod).map(|p| Arc::new(BTreeMap::clone(&p.spec.annotations))),
+        Found::Pod(pod) => store.pod(*pod).map(|p| Arc::new(p.annotations())),
         Found::Other(..) => three_way::export(object, store).map(|o| Arc::new(o.metadata().annotations.clone())),
     };
     let Some(old) = old else {

@@ -196,31 +196,61 @@ fn pod_metadata(pod: &Pod, store: &Store, clock: Clock) -> Value {
     })
 }
 
-fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
+/// Whether all init containers are done.
+pub(super) fn is_initialized(pod: &Pod) -> bool {
+    let mut rows = pod.spec.spec.init_containers.iter().zip(&pod.init_containers);
+    let is_done = |(container, status): (&crate::model::Container, &ContainerStatus)| match status.state.ending() {
+        Some(ending) => ending.exit_code == 0,
+        None => container.is_sidecar() && matches!(status.state, ContainerState::Running { .. }),
+    };
+    let none_is_missing = pod.init_containers.len() >= pod.spec.spec.init_containers.len();
+    pod.started_at.is_some() && (pod.phase != PodPhase::Pending || none_is_missing && rows.all(is_done))
+}
+
+/// # Source
+/// kubelet, `generateAPIPodStatus`: which there are, and in which order. Of a lost node's pods the node lifecycle controller sets Ready
+/// alone.
+///
+/// # Differs
+/// A sandbox is there as soon as the kubelet has taken the pod. That no node takes a pod is said to be so since its creation.
+fn pod_conditions(pod: &Pod, clock: Clock) -> Vec<Value> {
+    let condition = |kind: &str, status: &str, since: SimTime| json!({"type": kind, "status": status, "lastTransitionTime": clock.stamp(since)});
     let mut conditions = Vec::new();
     if let Some(target) = &pod.disruption_target {
-        conditions.push(json!({
-            "type": "DisruptionTarget", "status": status_text(target.status), "reason": target.reason.as_str(),
-            "lastTransitionTime": clock.stamp(target.since),
-        }));
+        let mut value = condition("DisruptionTarget", status_text(target.status), target.since);
+        value["reason"] = target.reason.as_str().into();
+        conditions.push(value);
     }
     if let Some(ready) = pod.ready {
-        for name in ["Ready", "ContainersReady"] {
-            let since = clock.stamp(ready.since);
-            conditions.push(json!({"type": name, "status": of_status(ready.status), "lastTransitionTime": since}));
-        }
-        let is_initialized = status_text(pod.started_at.is_some() && pod.phase != PodPhase::Pending);
-        conditions.push(json!({"type": "Initialized", "status": is_initialized}));
+        let started_at = pod.started_at.unwrap_or(ready.since);
+        let ends = |statuses: &[ContainerStatus]| {
+            statuses.iter().filter_map(|status| Some(status.state.ending()?.finished_at)).max()
+        };
+        let is_over = pod.phase.is_terminal();
+        let sandbox_since = if is_over { ends(&pod.containers).unwrap_or(ready.since) } else { started_at };
+        conditions.push(condition("PodReadyToStartContainers", status_text(!is_over), sandbox_since));
+        let is_initialized = is_initialized(pod);
+        let initialized_at = ends(&pod.init_containers).filter(|_| is_initialized).unwrap_or(started_at);
+        conditions.push(condition("Initialized", status_text(is_initialized), initialized_at));
+        conditions.push(condition("Ready", of_status(ready.status), ready.since));
+        let containers = pod.containers_ready.unwrap_or(ready);
+        conditions.push(condition("ContainersReady", of_status(containers.status), containers.since));
     }
     match (&pod.not_scheduled, pod.scheduled_at) {
-        (Some(NotScheduled { reason, message }), _) => conditions.push(json!({
-            "type": "PodScheduled", "status": "False", "reason": reason.as_str(), "message": **message,
-        })),
-        (None, Some(at)) => {
-            conditions.push(json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": clock.stamp(at)}));
+        (Some(NotScheduled { reason, message }), _) => {
+            let mut value = condition("PodScheduled", "False", pod.created_at);
+            value["reason"] = reason.as_str().into();
+            value["message"] = (**message).into();
+            conditions.push(value);
         }
+        (None, Some(at)) => conditions.push(condition("PodScheduled", "True", at)),
         (None, None) => {}
     }
+    conditions
+}
+
+fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
+    let conditions = pod_conditions(pod, clock);
     let spec = &pod.spec.spec;
     let list = |containers: &[crate::model::Container], statuses: &[ContainerStatus]| -> Value {
         let rows = containers.iter().zip(statuses);
@@ -261,8 +291,9 @@ fn container_state(state: ContainerState, clock: Clock) -> Value {
 }
 
 fn ended(ending: Ending, clock: Clock) -> Value {
-    let (reason, finished_at) = (ending.reason.as_str(), clock.stamp(ending.finished_at));
-    json!({"terminated": {"exitCode": ending.exit_code, "reason": reason, "finishedAt": finished_at}})
+    let (started_at, finished_at) = (clock.stamp(ending.started_at), clock.stamp(ending.finished_at));
+    let (exit_code, reason) = (ending.exit_code, ending.reason.as_str());
+    json!({"terminated": {"exitCode": exit_code, "reason": reason, "startedAt": started_at, "finishedAt": finished_at}})
 }
 
 /// Amounts in the form that kubelets give them.
@@ -296,8 +327,12 @@ fn node_status(node: &Node, clock: Clock) -> Value {
         })
         .collect();
     let version = Some(node.kubelet_version).filter(|version| !version.is_empty());
+    let description = node.description.as_deref();
+    let info = description.and_then(|of| serde_json::to_value(&of.info).ok());
+    let addresses = description.and_then(|of| serde_json::from_str::<Value>(of.addresses.as_json()).ok());
     json!({
-        "nodeInfo": version.map(|version| json!({"kubeletVersion": version})),
+        "nodeInfo": info.or_else(|| version.map(|version| json!({"kubeletVersion": version}))),
+        "addresses": addresses,
         "allocatable": amounts(&node.allocatable, node.allocatable_pods),
         "capacity": amounts(&node.capacity, node.allocatable_pods),
         "conditions": conditions,

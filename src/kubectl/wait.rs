@@ -14,7 +14,7 @@ use super::view::{self, Clock};
 use super::{Command, CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::{Id, Symbol};
 use crate::component::Ctx;
-use crate::state::{NodeConditionKind, PodPhase, Status, Store, WorkloadId};
+use crate::state::{NodeConditionKind, Status, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// What `wait` waits for.
@@ -152,9 +152,10 @@ fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
         Found::Pod(id) => {
             let pod = store.pod(*id)?;
             match name {
-                "ready" | "containersready" => Some(pod.ready.map_or("false", |ready| text(ready.status))),
+                "ready" => Some(pod.ready.map_or("false", |ready| text(ready.status))),
+                "containersready" => Some(pod.containers_ready.map_or("false", |ready| text(ready.status))),
                 "podscheduled" => Some(yes(pod.node.is_some())),
-                "initialized" => Some(yes(pod.started_at.is_some() && pod.phase != PodPhase::Pending)),
+                "initialized" => Some(yes(super::view::is_initialized(pod))),
                 _ => None,
             }
         }

@@ -16,7 +16,7 @@ const OOM_KILLED: i32 = 137;
 
 /// The end of a container that the kernel has killed.
 pub(super) fn out_of_memory(now: SimTime) -> Ending {
-    Ending { exit_code: OOM_KILLED, reason: EndReason::OomKilled, finished_at: now }
+    Ending { reason: EndReason::OomKilled, ..Ending::exit(OOM_KILLED, now) }
 }
 
 /// How much memory the pod's containers may use together; none if one of them may use any amount.

@@ -111,7 +111,7 @@ impl Kubelets {
 
 /// The mirror of a static pod, as it is created.
 fn picture(last: &Pod, node: Symbol, owner: OwnerReference) -> model::Pod {
-    let mut annotations = BTreeMap::clone(&last.spec.annotations);
+    let mut annotations = last.annotations();
     annotations.insert(Symbol::new(MIRROR), Symbol::new(&format!("{node}-{}", last.name)));
     let metadata = ObjectMeta {
         name: Symbol::new(&last.name),

@@ -24,6 +24,7 @@ pub(super) fn registration_of(node: &Node) -> NodeRegistration {
         capacity: Arc::clone(&node.capacity),
         images: Arc::clone(&node.images),
         kubelet_version: node.kubelet_version,
+        description: node.description.clone(),
         conditions: NodeConditions::default(),
     }
 }
@@ -42,6 +43,7 @@ pub(super) fn node_to_register(registration: &NodeRegistration, now: SimTime) ->
         capacity: Arc::clone(&registration.capacity),
         images: Arc::clone(&registration.images),
         kubelet_version: registration.kubelet_version,
+        description: registration.description.clone(),
         conditions: NodeConditions::default(),
     }
 }

@@ -17,7 +17,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// The end of a container that nobody saw.
 fn lost(now: SimTime) -> Ending {
-    Ending { exit_code: KILLED, reason: EndReason::ContainerStatusUnknown, finished_at: now }
+    Ending { reason: EndReason::ContainerStatusUnknown, ..Ending::exit(KILLED, now) }
 }
 
 impl Kubelets {

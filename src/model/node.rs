@@ -35,12 +35,25 @@ api_structs! {
         pub conditions: Vec<NodeCondition>,
         pub images: Vec<ContainerImage>,
         pub node_info: Option<NodeSystemInfo>,
+        pub addresses: Opaque,
     }
 
     /// What the kubelet says of itself and of the machine. Only its version tells whose work the node's status is.
     #[derive(Eq)]
     pub struct NodeSystemInfo {
         pub kubelet_version: Symbol,
+        pub os_image: Symbol,
+        pub container_runtime_version: Symbol,
+        pub kernel_version: Symbol,
+        pub operating_system: Symbol,
+        pub architecture: Symbol,
+        #[serde(rename = "machineID")]
+        pub machine_id: Symbol,
+        #[serde(rename = "systemUUID")]
+        pub system_uuid: Symbol,
+        #[serde(rename = "bootID")]
+        pub boot_id: Symbol,
+        pub kube_proxy_version: Symbol,
     }
 
     /// One condition of a node.

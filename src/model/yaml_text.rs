@@ -146,5 +146,7 @@ mod tests {
         check(&json!({"t": "a: 1\nb: 2\n"}), "t: |\n  a: 1\n  b: 2\n");
         check(&json!({"t": "a\n\nb"}), "t: \"a\\n\\nb\"\n");
         check(&json!([[{"a": true}]]), "- - a: true\n");
+        check(&json!({"t": "a\u{7f}b"}), "t: \"a\\u007fb\"\n");
+        check(&json!({"k\u{7f}": 1}), "\"k\\u007f\": 1\n");
     }
 }

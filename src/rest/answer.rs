@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::resources::Resource;
 use crate::component::{ApiError, ErrorReason};
 use crate::units::SimDuration;
 
@@ -65,6 +66,18 @@ impl From<Status> for Response {
     }
 }
 
+/// Whom a refusal is about. `kind` is that of an object which is invalid, else the resource.
+///
+/// # Source
+/// apimachinery, `NewInvalid`, `NewNotFound`, `NewAlreadyExists`, `NewConflict`.
+fn details(name: &str, group: &str, kind: &str) -> Value {
+    let mut details = json!({"name": name, "kind": kind});
+    if !group.is_empty() {
+        details["group"] = group.into();
+    }
+    details
+}
+
 /// A refusal.
 ///
 /// # Source
@@ -107,8 +120,7 @@ impl Status {
     pub fn not_found(resource: &str, group: &str, name: &str) -> Self {
         let dot = if group.is_empty() { "" } else { "." };
         let message = format!("{resource}{dot}{group} \"{name}\" not found");
-        let details = json!({"name": name, "group": group, "kind": resource});
-        Self { details, ..Self::new(404, "NotFound", message) }
+        Self { details: details(name, group, resource), ..Self::new(404, "NotFound", message) }
     }
 
     /// 405.
@@ -117,11 +129,12 @@ impl Status {
         Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     }
 
-    /// 409.
+    /// 409. The resource is `deployments.apps`.
     #[must_use]
     pub fn conflict(resource: &str, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}");
-        Self { details: json!({"name": name, "kind": resource}), ..Self::new(409, "Conflict", message) }
+        let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+        Self { details: details(name, group, plural), ..Self::new(409, "Conflict", message) }
     }
 
     /// 409 of a write that meets another.
@@ -145,14 +158,16 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422 of a field.
+    /// 422 of a field. The kind is `Deployment.apps`.
     #[must_use]
     pub fn invalid(kind: &str, name: &str, message: &str) -> Self {
         // kubectl prints the causes alone.
         let is_field = |word: &str| !word.contains(char::is_whitespace);
         let (field, text) = message.split_once(": ").filter(|(field, _)| is_field(field)).unwrap_or(("spec", message));
         let cause = json!({"reason": "FieldValueInvalid", "message": text, "field": field});
-        let details = json!({"name": name, "kind": kind, "causes": [cause]});
+        let (own, group) = kind.split_once('.').unwrap_or((kind, ""));
+        let mut details = details(name, group, own);
+        details["causes"] = json!([cause]);
         Self { details, ..Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {message}")) }
     }
 
@@ -178,7 +193,7 @@ impl Status {
 
     /// The API server's refusal of a request about an object.
     #[must_use]
-    pub fn of(error: &ApiError, resource: &str, group: &str, name: &str) -> Self {
+    pub fn of(error: &ApiError, resource: &Resource, name: &str) -> Self {
         let (code, reason) = match error.reason {
             ErrorReason::BadRequest => (400, "BadRequest"),
             ErrorReason::Forbidden => (403, "Forbidden"),
@@ -206,10 +221,10 @@ impl Status {
             };
             causes.push(json!({"reason": reason, "message": message, "field": field}));
         }
-        let mut details = json!({"name": name, "kind": resource});
-        if !group.is_empty() {
-            details["group"] = group.into();
-        }
+        // What is invalid is of a kind, all else is about a resource.
+        let is_invalid = error.reason == ErrorReason::Invalid;
+        let kind = if is_invalid { &resource.kind_name } else { &resource.plural };
+        let mut details = details(name, &resource.group, kind);
         if !causes.is_empty() {
             details["causes"] = causes.into();
         }

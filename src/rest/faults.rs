@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
-use super::kept::{FaultObject, FaultState};
+use super::kept::{FaultObject, FaultStanding, FaultState};
 use super::patches::Form;
 use super::path::Target;
 use super::{ClientRequest, Clock, Cluster, Method};
@@ -59,20 +59,21 @@ fn is_object_name(name: &str) -> bool {
 /// A fault as clients see it.
 pub(crate) fn shown(name: &str, cluster: &dyn Cluster) -> Option<Value> {
     let fault = cluster.kept().faults.get(name)?;
-    let is_active = cluster.is_fault_going_on(fault.place);
-    Some(rendered(name, fault, is_active, Clock(cluster.epoch_unix_nanos())))
+    Some(rendered(name, fault, &cluster.fault_standing(fault.place), Clock(cluster.epoch_unix_nanos())))
 }
 
 /// The same of one that is known.
-pub(crate) fn rendered(name: &str, fault: &FaultObject, is_active: bool, clock: Clock) -> Value {
+pub(crate) fn rendered(name: &str, fault: &FaultObject, standing: &FaultStanding, clock: Clock) -> Value {
     let mut value = fault.written.clone();
     let began = clock.stamp(fault.began_at);
-    let uid = crate::state::Uid::from_text(&format!("fault/{name}/{}", fault.place)).to_string();
     value["metadata"]["creationTimestamp"] = began.clone();
-    value["metadata"]["uid"] = uid.into();
+    value["metadata"]["uid"] = fault.uid(name).to_string().into();
     value["metadata"]["generation"] = 1.into();
-    let state = if is_active { FaultState::Active } else { FaultState::Ended };
-    let mut status = json!({"phase": state.as_str(), "beganAt": began});
+    let mut status = json!({"phase": standing.state.as_str(), "beganAt": began});
+    if let Some(outcome) = &standing.outcome {
+        status["message"] = outcome.message.clone().into();
+        status["targets"] = outcome.targets.clone().into();
+    }
     if let Some(length) = fault.spec.length {
         status["endsAt"] = clock.stamp(fault.began_at + length);
     }
@@ -120,7 +121,8 @@ fn create(target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result
     let (name, spec, written) = read(target, &body)?;
     if cluster.kept().faults.contains_key(&name) {
         let text = format!("faults.{FAULT_GROUP} \"{name}\" already exists");
-        return Err(Box::new(Status::new(409, "AlreadyExists", text)));
+        let details = json!({"name": name, "group": FAULT_GROUP, "kind": "faults"});
+        return Err(Box::new(Status { details, ..Status::new(409, "AlreadyExists", text) }));
     }
     if cluster.kept().faults.len() >= FAULTS_MAX {
         let text = format!("there are {FAULTS_MAX} faults: delete those that are over");
@@ -129,7 +131,10 @@ fn create(target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result
     let began_at = cluster.now();
     let place = cluster.begin_fault(spec.clone());
     cluster.kept_mut().faults.insert(name.clone(), FaultObject { written, spec, began_at, place });
-    Ok(Response::created(shown(&name, cluster).unwrap_or_default()))
+    let standing = cluster.fault_standing(place);
+    let missed = standing.outcome.filter(|_| standing.state == FaultState::Missed);
+    let warnings = missed.map(|outcome| outcome.message.clone()).into_iter().collect();
+    Ok(Response::created(shown(&name, cluster).unwrap_or_default()).with(warnings))
 }
 
 /// What goes wrong stays as it is once it has begun; labels and annotations may change.

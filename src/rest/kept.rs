@@ -1,10 +1,12 @@
 //! What is kept for clients alone and decides nothing else: their faults, the status of objects that others write, what was applied.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::chaos::FaultSpec;
+use crate::chaos::{FaultOutcome, FaultSpec};
+use crate::state::Uid;
 use crate::units::SimTime;
 
 /// Where a fault is.
@@ -14,6 +16,8 @@ pub enum FaultState {
     Active,
     /// It is over.
     Ended,
+    /// There was nothing for it to hit.
+    Missed,
 }
 
 impl FaultState {
@@ -23,6 +27,7 @@ impl FaultState {
         match self {
             Self::Active => "Active",
             Self::Ended => "Ended",
+            Self::Missed => "Missed",
         }
     }
 }
@@ -38,6 +43,23 @@ pub struct FaultObject {
     pub began_at: SimTime,
     /// Its place among the faults of the run.
     pub place: usize,
+}
+
+impl FaultObject {
+    /// `metadata.uid`.
+    #[must_use]
+    pub fn uid(&self, name: &str) -> Uid {
+        Uid::from_text(&format!("fault/{name}/{}", self.place))
+    }
+}
+
+/// How a fault stands.
+#[derive(Clone, Debug)]
+pub struct FaultStanding {
+    /// Where it is.
+    pub state: FaultState,
+    /// What it has hit, and that in words.
+    pub outcome: Option<Arc<FaultOutcome>>,
 }
 
 /// What is kept for clients alone.

@@ -5,6 +5,7 @@
 
 mod answer;
 mod complete;
+mod events;
 mod faults;
 mod kept;
 mod patches;
@@ -26,7 +27,7 @@ use crate::units::SimTime;
 pub(crate) use crate::kubectl::objects::Clock;
 pub use answer::{Response, Status};
 pub use faults::{FAULT_GROUP, FAULT_VERSION};
-pub use kept::{FaultObject, FaultState, Kept};
+pub use kept::{FaultObject, FaultStanding, FaultState, Kept};
 pub use path::{Path, Target, without_query};
 pub use resources::{PrinterColumn, Resource};
 
@@ -153,8 +154,8 @@ pub trait Cluster {
     fn begin_fault(&mut self, fault: FaultSpec) -> usize;
     /// A fault ends, if it goes on.
     fn end_fault(&mut self, place: usize);
-    /// Whether a fault goes on.
-    fn is_fault_going_on(&self, place: usize) -> bool;
+    /// How a fault stands.
+    fn fault_standing(&self, place: usize) -> FaultStanding;
 }
 
 /// Does what a client asks for.
@@ -168,18 +169,36 @@ fn answer(request: &ClientRequest, cluster: &mut dyn Cluster) -> Result<Response
     let path = Path::parse(&request.path)?;
     let target = path.target(cluster.store())?;
     let body = request.value()?;
+    if target.resource.group == resources::EVENTS_GROUP {
+        // They are the core's, by other names.
+        let core = Path { group: String::new(), ..path };
+        let target = Target { resource: core.target(cluster.store())?.resource, ..target };
+        let mut response = answer_of(request, &core, &target, events::of_core(body), cluster)?;
+        events::answered(&mut response.body);
+        return Ok(response);
+    }
+    answer_of(request, &path, &target, body, cluster)
+}
+
+fn answer_of(
+    request: &ClientRequest,
+    path: &Path,
+    target: &Target,
+    body: Value,
+    cluster: &mut dyn Cluster,
+) -> Result<Response, Box<Status>> {
     if target.resource.is_fault() {
-        return faults::handle(request, &target, body, cluster);
+        return faults::handle(request, target, body, cluster);
     }
     if !target.subresource.is_empty() {
-        return subresources::handle(request, &path, &target, body, cluster);
+        return subresources::handle(request, path, target, body, cluster);
     }
     match (request.method, target.name.is_empty()) {
-        (Method::Post, true) => writes::create(&path, &target, body, cluster),
-        (Method::Put, false) => writes::update(&path, &target, body, cluster),
-        (Method::Patch, false) => patches::patch(request, &path, &target, body, cluster),
-        (Method::Delete, false) => writes::delete(&path, &target, &body, cluster),
-        (Method::Delete, true) => writes::delete_collection(&path, &target, &body, cluster),
+        (Method::Post, true) => writes::create(path, target, body, cluster),
+        (Method::Put, false) => writes::update(path, target, body, cluster),
+        (Method::Patch, false) => patches::patch(request, path, target, body, cluster),
+        (Method::Delete, false) => writes::delete(path, target, &body, cluster),
+        (Method::Delete, true) => writes::delete_collection(path, target, &body, cluster),
         _ => Err(Box::new(Status::method_not_allowed())),
     }
 }
@@ -191,6 +210,8 @@ pub fn object(target: &Target, store: &Store, kept: &Kept, epoch_unix_nanos: i64
     resources::rendered(&found, &target.resource, store, kept, Clock(epoch_unix_nanos))
 }
 
+#[cfg(feature = "serve")]
+pub(crate) use events::{in_group, of_core};
 #[cfg(feature = "serve")]
 pub(crate) use faults::rendered as rendered_fault;
 #[cfg(feature = "serve")]

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::complete::complete;
+use super::events::in_group;
 use super::faults::{FAULT_GROUP, FAULT_VERSION};
 use super::kept::Kept;
 use crate::arena::Symbol;
@@ -15,6 +16,9 @@ use crate::state::Store;
 
 /// The kind that is served in two versions.
 const AUTOSCALERS: &str = "horizontalpodautoscalers.autoscaling";
+
+/// The group whose Events are those of the core.
+pub(super) const EVENTS_GROUP: &str = "events.k8s.io";
 
 /// What stands before the hash that stands for a value of a Secret.
 const HIDDEN: &str = "***";
@@ -62,10 +66,20 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// `deployments.apps`.
+    /// `deployments.apps`. Events are `events` in both of their groups, as they are the same objects.
     #[must_use]
     pub fn name(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() || self.group == EVENTS_GROUP {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+
+    /// `Deployment.apps`, as refusals name what is invalid.
+    #[must_use]
+    pub fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind_name.clone() } else { format!("{}.{}", self.kind_name, self.group) }
     }
 
     /// Whether its objects are faults.
@@ -140,7 +154,9 @@ fn built_in() -> impl Iterator<Item = Resource> {
     let stored = StoredKind::built_in().map(|(kind, words)| Resource::of(Kind::Stored(kind), words));
     modelled.chain(stored).flat_map(|resource| {
         let first = (resource.name() == AUTOSCALERS).then(|| Resource { version: "v1".to_owned(), ..resource.clone() });
-        [resource].into_iter().chain(first)
+        let other =
+            (resource.name() == "events").then(|| Resource { group: EVENTS_GROUP.to_owned(), ..resource.clone() });
+        [resource].into_iter().chain(first).chain(other)
     })
 }
 
@@ -266,6 +282,7 @@ pub(crate) fn rendered(found: &Found, resource: &Resource, store: &Store, kept: 
     if resource.name() == AUTOSCALERS && resource.version == "v1" {
         as_first_version(&mut value);
     }
+    let mut value = in_group(value, resource);
     let key = (resource.name(), found.namespace(store).to_string(), found.name(store));
     if let Some(status) = kept.statuses.get(&key) {
         value["status"] = status.clone();

@@ -27,12 +27,19 @@ pub(super) fn handle(
         ("scale", _, Method::Put | Method::Patch) => scale(request, target, &body, cluster),
         ("status", _, Method::Put | Method::Patch) => status(request, target, &body, cluster),
         ("finalize", "namespaces", Method::Put) => finalize(path, target, body, cluster),
-        ("exec" | "attach" | "portforward" | "proxy" | "ephemeralcontainers" | "token", ..) => {
+        ("token", _, Method::Post) => Err(Box::new(match target.find(cluster.store()) {
+            Some(_) => Status::new(501, "NotImplemented", NO_TOKENS),
+            None => target.missing(),
+        })),
+        ("exec" | "attach" | "portforward" | "proxy" | "ephemeralcontainers", ..) => {
             Err(Box::new(not_simulated(target)))
         }
         _ => Err(Box::new(Status::no_such_path())),
     }
 }
+
+/// Why no token is given.
+const NO_TOKENS: &str = "no tokens are issued: this server does not tell accounts apart";
 
 /// What needs a container that runs.
 pub(crate) fn not_simulated(target: &Target) -> Status {

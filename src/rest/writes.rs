@@ -102,7 +102,7 @@ pub(super) fn shown(target: &Target, cluster: &dyn Cluster) -> Option<Value> {
 }
 
 pub(super) fn refused(error: &crate::component::ApiError, target: &Target) -> Refused {
-    Box::new(Status::of(error, &target.resource.plural, &target.resource.group, &target.name))
+    Box::new(Status::of(error, &target.resource, &target.name))
 }
 
 /// A name behind a prefix, of those that the API server gives.
@@ -143,7 +143,7 @@ pub(super) fn create(
     let name = said(&body, "name");
     if name.is_empty() {
         let message = "metadata.name: Required value: name or generateName is required";
-        return Err(Box::new(Status::invalid(&resource.kind_name, "", message)));
+        return Err(Box::new(Status::invalid(&resource.qualified_kind(), "", message)));
     }
     let target = Target { name, ..target.clone() };
     make(path, &target, body, cluster)

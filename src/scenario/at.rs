@@ -207,4 +207,12 @@ mod tests {
     fn a_field_that_the_type_does_not_have_is_a_mistake_of_ours() {
         At::root(&read()).field("listof");
     }
+
+    #[test]
+    fn a_path_has_a_hundred_steps_at_most() {
+        let path = |steps: usize| format!("a{}", "[0]".repeat(steps - 1));
+        assert!(parse_path(&path(STEPS_MAX)).is_ok());
+        assert_eq!(parse_path(&path(STEPS_MAX + 1)).expect_err("too long"), "it has more than 100 steps");
+        assert!(parse_path(&"a.".repeat(1_000_000)).is_err());
+    }
 }

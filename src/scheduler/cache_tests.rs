@@ -55,6 +55,7 @@ pub(super) fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Po
         labels: labels("app", app),
         owner: None,
         spec: Arc::clone(spec),
+        own_annotations: None,
         pinned_node: None,
         is_mirror: false,
         node: None,
@@ -67,6 +68,7 @@ pub(super) fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Po
         phase: PodPhase::Running,
         reason: Symbol::empty(),
         ready: None,
+        containers_ready: None,
         not_scheduled: None,
         disruption_target: None,
         containers: smallvec![],
@@ -88,6 +90,7 @@ pub(super) fn node(zone: u8) -> Node {
         capacity: Arc::default(),
         images: Arc::default(),
         kubelet_version: Symbol::default(),
+        description: None,
         conditions: NodeConditions::default(),
     }
 }

@@ -46,6 +46,27 @@ pub(super) fn versions(store: &Store) -> Vec<(String, Vec<String>)> {
     groups
 }
 
+/// All paths that there are, but those of objects.
+///
+/// # Source
+/// apiserver, `IndexLister`: `GET /`.
+pub(super) fn paths(store: &Store) -> Vec<String> {
+    const OWN: [&str; 6] = ["branches", "clock", "record", "replay", "jump", "speed"];
+    let mut paths: Vec<String> =
+        ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]
+            .map(str::to_owned)
+            .to_vec();
+    paths.extend(OWN.map(|path| format!("/kubesquall/v1/{path}")));
+    for (group, versions) in versions(store) {
+        let base = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
+        paths.extend(versions.iter().map(|version| format!("{base}/{version}")));
+        paths.push(base);
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
 fn groups(store: &Store) -> Vec<Value> {
     let groups = versions(store).into_iter().filter(|(group, _)| !group.is_empty());
     let one = |(group, versions): (String, Vec<String>)| {

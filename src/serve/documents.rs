@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
+use super::discovery;
 use super::reads::Shown;
 use super::session::Session;
 use super::time::{Pace, Speed};
@@ -12,6 +13,7 @@ use crate::units::{SimDuration, SimTime};
 /// A document that has a path of its own.
 pub(super) fn fixed(path: &str, session: &Session) -> Option<Shown> {
     Some(match path {
+        "/" => Shown::of(&json!({"paths": discovery::paths(session.run.store())})),
         "/version" | "/version/" => Shown::of(&version(session)),
         "/healthz" | "/livez" | "/readyz" => match session.run.api_is_up() {
             true => Shown::Document(200, Bytes::from_static(b"ok")),

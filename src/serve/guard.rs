@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
 use crate::rest::Status;
 
@@ -71,35 +71,54 @@ impl Access {
         self.token.as_deref()
     }
 
-    /// Whether a request may be answered.
+    /// Whether a request may be answered. Of a header that stands there more than once each counts.
     ///
     /// # Errors
-    /// 401 and 403.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Box<Status>> {
-        let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    /// 400, 401 and 403.
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Status>> {
         let forbidden = |why: String| Box::new(Status::new(403, "Forbidden", why));
-        let host = text(header::HOST).unwrap_or_default().to_ascii_lowercase();
-        let is_own = |name: &str| self.names.iter().any(|own| own == name);
-        if self.token.is_none() && !is_own(&host) {
-            return Err(forbidden(format!("this server is not called {host:?}: it is {}", self.names[0])));
+        let hosts: Vec<String> = headers.get_all(header::HOST).iter().map(lower_case).collect();
+        if hosts.len() > 1 {
+            return Err(Box::new(Status::bad_request("the header Host stands there more than once")));
         }
-        if let Some(origin) = headers.get(header::ORIGIN) {
-            let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        let host = hosts.first().map_or("", String::as_str);
+        let is_own = |name: &str| self.names.iter().any(|own| own == name);
+        // A path may name the server, too: http://localhost:6440/api.
+        let named = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase());
+        if self.token.is_none()
+            && let Some(other) = [Some(host), named.as_deref()].into_iter().flatten().find(|name| !is_own(name))
+        {
+            return Err(forbidden(format!("this server is not called {other:?}: it is {}", self.names[0])));
+        }
+        for origin in headers.get_all(header::ORIGIN).iter().map(lower_case) {
             let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")).unwrap_or_default();
             if of.is_empty() || !(is_own(of) || self.token.is_some() && of == host) {
                 return Err(forbidden(format!("pages of {origin:?} may not use this server")));
             }
         }
-        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site") {
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter().map(lower_case);
+        if sites.any(|site| !matches!(site.as_str(), "same-origin" | "none")) {
             return Err(forbidden("pages of other sites may not use this server".to_owned()));
         }
         let Some(token) = &self.token else { return Ok(()) };
-        let given = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-        if is_same(token.as_bytes(), given.trim().as_bytes()) {
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        let is_known = |value: &HeaderValue| {
+            let shown = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+            is_same(token.as_bytes(), shown.trim().as_bytes())
+        };
+        if given.next().is_some_and(is_known) && given.next().is_none() {
             return Ok(());
         }
         Err(Box::new(Status::new(401, "Unauthorized", "Unauthorized")))
     }
+}
+
+/// Where a browser says that a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A value as it is compared; one that is no text is nobody's name.
+fn lower_case(value: &HeaderValue) -> String {
+    value.to_str().map_or_else(|_| "?".to_owned(), str::to_ascii_lowercase)
 }
 
 /// Takes as long whatever differs.
@@ -121,11 +140,20 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef";
 
     fn headers(of: &[(&'static str, &'static str)]) -> HeaderMap {
-        of.iter().map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value"))).collect()
+        let mut headers = HeaderMap::new();
+        for (name, value) in of {
+            headers.append(*name, value.parse().expect("a value"));
+        }
+        headers
     }
 
     fn check(access: &Access, of: &[(&'static str, &'static str)]) -> u16 {
-        access.check(&headers(of)).map_or_else(|status| status.code, |()| 200)
+        check_path(access, "/version", of)
+    }
+
+    fn check_path(access: &Access, path: &str, of: &[(&'static str, &'static str)]) -> u16 {
+        let uri = path.parse().expect("a path");
+        access.check(&uri, &headers(of)).map_or_else(|status| status.code, |()| 200)
     }
 
     #[test]
@@ -142,6 +170,27 @@ mod tests {
         assert_eq!(check(&access, &[("host", "localhost:6440"), ("origin", "http://evil.example")]), 403);
         assert_eq!(check(&access, &[("host", "localhost:6440"), ("origin", "null")]), 403);
         assert_eq!(check(&access, &[("host", "localhost:6440"), ("sec-fetch-site", "cross-site")]), 403);
+    }
+
+    #[test]
+    fn what_is_said_twice_is_checked_twice() {
+        let address: SocketAddr = "127.0.0.1:6440".parse().expect("an address");
+        let access = Access::new(address, None).expect("safe");
+        let own = ("host", "localhost:6440");
+        assert_eq!(check(&access, &[own, ("host", "evil.example")]), 400);
+        let (good, evil) = (("origin", "http://localhost:6440"), ("origin", "http://evil.example"));
+        assert_eq!(check(&access, &[own, good, good]), 200);
+        assert_eq!(check(&access, &[own, good, evil]), 403);
+        let (same, cross) = (("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site"));
+        assert_eq!(check(&access, &[own, same]), 200);
+        assert_eq!(check(&access, &[own, same, cross]), 403);
+        assert_eq!(check(&access, &[own, ("sec-fetch-site", "Cross-Site")]), 403);
+        assert_eq!(check_path(&access, "http://localhost:6440/version", &[own]), 200);
+        assert_eq!(check_path(&access, "http://evil.example/version", &[own]), 403);
+        let access = Access::new(address, Some(TOKEN)).expect("safe");
+        let token = ("authorization", "Bearer 0123456789abcdef");
+        assert_eq!(check(&access, &[own, token]), 200);
+        assert_eq!(check(&access, &[own, token, ("authorization", "Bearer 0123456789abcdeX")]), 401);
     }
 
     #[test]

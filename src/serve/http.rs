@@ -44,6 +44,8 @@ const CONNECTIONS_MAX: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a watch lasts that does not say.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How long those are told that the run is over who still wait for an answer.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Characters of who asks that are kept.
 const USER_MAX: usize = 64;
 
@@ -120,7 +122,11 @@ pub fn serve(
         tokio::select! {
             accepted = accept(listener, router) => accepted,
             () = ended => Ok(()),
-            _ = is_over => Ok(()),
+            _ = is_over => {
+                // Who waits for an answer is told that there is none.
+                tokio::time::sleep(LAST_WORDS).await;
+                Ok(())
+            }
         }
     });
     // Connections end with the runtime, and with them the last who could hand over a task.
@@ -164,7 +170,7 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> HttpRespon
 }
 
 async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<Status>> {
-    front.access.check(request.headers())?;
+    front.access.check(request.uri(), request.headers())?;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let text = |name: header::HeaderName| {

@@ -101,6 +101,12 @@ impl Choice {
             let fields = path.parameter("fieldSelector").unwrap_or_default();
             choice.fields = crate::kubectl::FieldSelector::parse(fields)
                 .map_err(|part| Box::new(Status::bad_request(format!("invalid selector: '{part}'"))))?;
+            for requirement in choice.fields.0.iter_mut().filter(|_| !target.resource.group.is_empty()) {
+                // Both names are known there.
+                if let Some(field) = requirement.field.strip_prefix("involvedObject.") {
+                    requirement.field = format!("regarding.{field}");
+                }
+            }
             return Ok(choice);
         }
         let (labels, fields) = Selection::read(path, target.resource.kind)?.into_parts();
@@ -122,8 +128,10 @@ impl Session {
                 let choice = Choice::of(path, target)?;
                 self.check_version(path)?;
                 let place = self.attend(&target.resource);
-                if target.resource.name() == super::session::LEASES {
-                    self.look_again(super::session::LEASES);
+                // Signs of life are no events of the run.
+                let name = target.resource.name();
+                if name == super::session::LEASES || name == "nodes" {
+                    self.look_again(&name);
                 }
                 // What has an age looks older now, although nothing has happened to it.
                 if let Form::Table(_) = form {

@@ -1,15 +1,17 @@
 //! `metrics.k8s.io`, for `kubectl top`: what pods are said to use.
 //!
 //! # Differs
-//! A pod uses what its annotation says, and if it says nothing, what it requests.
+//! A pod of a workload on which the scenario puts a load uses its part of that; any other what its annotation says, and if it says
+//! nothing, what it requests.
 
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::session::Session;
 use crate::arena::Symbol;
 use crate::model::LabelSelector;
 use crate::rest::{Path, Status};
-use crate::state::{Pod, PodPhase};
+use crate::state::{NodeId, Pod, PodId, PodPhase, Status as Verdict, Store, WorkloadId};
 use crate::units::{Quantity, QuantityFormat};
 
 /// CPU in thousandths, and bytes of memory.
@@ -19,12 +21,35 @@ struct Use {
     memory: i64,
 }
 
+/// What pods of workloads under a load use of the CPU, in thousandths.
+type Loaded = FxHashMap<PodId, i64>;
+
+/// What the pod requests of the CPU, in thousandths.
+fn requested(pod: &Pod) -> i64 {
+    let cpu = Symbol::new("cpu");
+    if let Some(amount) = pod.spec.resources.as_ref().and_then(|whole| whole.requests.get(cpu)) {
+        return amount.milli_value();
+    }
+    let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
+    let containers = pod.spec.containers.iter().chain(sidecars);
+    containers.filter_map(|container| container.resources.requests.get(cpu)).map(|amount| amount.milli_value()).sum()
+}
+
+fn selector(workload: WorkloadId, store: &Store) -> Option<&LabelSelector> {
+    match workload {
+        WorkloadId::Deployment(id) => store.deployments.get(id)?.spec.selector.as_ref(),
+        WorkloadId::ReplicaSet(id) => store.replica_sets.get(id)?.spec.selector.as_ref(),
+        WorkloadId::StatefulSet(id) => store.stateful_sets.get(id)?.spec.selector.as_ref(),
+        WorkloadId::DaemonSet(_) | WorkloadId::Job(_) | WorkloadId::CronJob(_) => None,
+    }
+}
+
 impl Use {
-    fn of(pod: &Pod) -> Self {
+    fn of(id: PodId, pod: &Pod, loaded: &Loaded) -> Self {
         let behavior = pod.spec.behavior();
         let stated = behavior.usage.as_ref();
         let requests = &pod.spec.requests;
-        let cpu = stated.and_then(|usage| usage.cpu).map(|cpu| cpu.milli_value());
+        let cpu = loaded.get(&id).copied().or_else(|| Some(stated?.cpu?.milli_value()));
         let memory = stated.and_then(|usage| usage.memory).map(|memory| memory.value());
         Self { cpu_milli: cpu.unwrap_or(requests.cpu_milli), memory: memory.unwrap_or(requests.memory) }
     }
@@ -36,6 +61,28 @@ impl Use {
 }
 
 impl Session {
+    /// What the loads of the scenario make of pods: Ready ones share a load alike, others carry nothing. Horizontal pod autoscalers see
+    /// the same.
+    fn loaded(&self) -> Loaded {
+        let (store, now) = (self.run.store(), self.run.now());
+        let mut loaded = Loaded::default();
+        for load in self.run.loads().iter() {
+            let workload = store.find_workload(load.kind, load.namespace, load.name);
+            let Some(selector) = workload.and_then(|workload| selector(workload, store)) else { continue };
+            let pods = store.pods_in(load.namespace).iter().filter_map(|id| Some((*id, store.pod(*id)?)));
+            let pods: Vec<(PodId, &Pod)> = pods.filter(|(_, pod)| selector.matches(&pod.labels)).collect();
+            let carries = |pod: &Pod| {
+                let is_ready = pod.ready.is_some_and(|ready| ready.status == Verdict::True);
+                is_ready && pod.deletion.is_none() && pod.phase != PodPhase::Failed
+            };
+            let count = pods.iter().filter(|(_, pod)| carries(pod)).count();
+            let part = if count == 0 { 0.0 } else { load.curve.at(now) / load.per_replica / count as f64 };
+            let used = |pod: &Pod| if carries(pod) { (part * requested(pod) as f64) as i64 } else { 0 };
+            loaded.extend(pods.iter().map(|(id, pod)| (*id, used(pod))));
+        }
+        loaded
+    }
+
     /// Answers a GET of the group.
     pub(super) fn metrics(&self, path: &Path) -> Result<Value, Box<Status>> {
         let rest: Vec<&str> = path.rest.iter().map(String::as_str).collect();
@@ -64,16 +111,19 @@ impl Session {
     fn nodes(&self, labels: Option<&LabelSelector>) -> Vec<Value> {
         let store = self.run.store();
         let stamp = self.clock().stamp(self.run.now());
+        let loaded = self.loaded();
+        let mut by_node: FxHashMap<NodeId, Use> = FxHashMap::default();
+        for (id, pod) in store.pods().filter(|(_, pod)| pod.phase == PodPhase::Running) {
+            let Some(node) = pod.node else { continue };
+            let (used, of) = (by_node.entry(node).or_default(), Use::of(id, pod, &loaded));
+            used.cpu_milli += of.cpu_milli;
+            used.memory += of.memory;
+        }
         let mut found: Vec<(Symbol, Value)> = store
             .nodes()
             .filter(|(_, node)| labels.is_none_or(|selector| selector.matches(&node.labels)))
             .map(|(id, node)| {
-                let mut used = Use::default();
-                for (_, pod) in store.pods().filter(|(_, pod)| pod.node == Some(id) && pod.phase == PodPhase::Running) {
-                    let of = Use::of(pod);
-                    used.cpu_milli += of.cpu_milli;
-                    used.memory += of.memory;
-                }
+                let used = by_node.get(&id).copied().unwrap_or_default();
                 let name = store.node_name(id);
                 let metadata = json!({"name": name, "creationTimestamp": stamp, "labels": node.labels});
                 (name, of("NodeMetrics", metadata, &stamp, json!({"usage": used.to_value()})))
@@ -85,13 +135,14 @@ impl Session {
 
     fn pods(&self, namespace: Option<&str>, labels: Option<&LabelSelector>) -> Vec<Value> {
         let stamp = self.clock().stamp(self.run.now());
-        let pods = self.run.store().pods().map(|(_, pod)| pod).filter(|pod| pod.phase == PodPhase::Running);
-        let here = pods.filter(|pod| namespace.is_none_or(|own| pod.namespace == own));
-        let chosen = here.filter(|pod| labels.is_none_or(|selector| selector.matches(&pod.labels)));
+        let loaded = self.loaded();
+        let pods = self.run.store().pods().filter(|(_, pod)| pod.phase == PodPhase::Running);
+        let here = pods.filter(|(_, pod)| namespace.is_none_or(|own| pod.namespace == own));
+        let chosen = here.filter(|(_, pod)| labels.is_none_or(|selector| selector.matches(&pod.labels)));
         let mut found: Vec<(Symbol, &str, Value)> = chosen
-            .map(|pod| {
+            .map(|(id, pod)| {
                 // What is said of a pod is said of its first container.
-                let mut used = Use::of(pod).to_value();
+                let mut used = Use::of(id, pod, &loaded).to_value();
                 let containers: Vec<Value> = pod
                     .spec
                     .spec

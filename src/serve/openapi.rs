@@ -167,7 +167,8 @@ fn fault() -> Value {
     let status = json!({
         "type": "object", "description": "Where it is.",
         "properties": {
-            "phase": text("Active while it goes on, then Ended."), "beganAt": text("When it began."),
+            "phase": text("Active while it goes on, then Ended; Missed if there was nothing for it to hit."),
+            "message": text("What it has hit, in words, or that there was nothing."), "targets": list, "beganAt": text("When it began."),
             "endsAt": text("When it ends, if it says for how long."),
         },
     });

@@ -1,5 +1,6 @@
 //! The thread that owns the run: it does one task after the other, and plays in between.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -59,8 +60,23 @@ fn gone() -> Box<Status> {
     Box::new(Status::new(500, "InternalError", text))
 }
 
-/// Owns a session until nobody can hand over tasks any more.
+/// Owns a session until nobody can hand over tasks any more. What was done is saved whatever ends it.
+///
+/// # Panics
+/// If an invariant breaks: whoever asked is told that it did. Nothing can be said of a session in which one has.
 pub(super) fn own(mut session: Session, tasks: &Receiver<Task>, mut save: Option<Save>) -> Session {
+    let ended = catch_unwind(AssertUnwindSafe(|| listen(&mut session, tasks, &mut save)));
+    let record = catch_unwind(AssertUnwindSafe(|| session.record()));
+    if let (Some(save), Ok(record)) = (&mut save, record) {
+        save(&record);
+    }
+    match ended {
+        Ok(()) => session,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+fn listen(session: &mut Session, tasks: &Receiver<Task>, save: &mut Option<Save>) {
     let (mut told, mut saved) = (now(), (now(), 0));
     loop {
         let wait = match session.pace.speed {
@@ -70,11 +86,11 @@ pub(super) fn own(mut session: Session, tasks: &Receiver<Task>, mut save: Option
         };
         match tasks.recv_timeout(wait) {
             Ok(task) => {
-                task(&mut session);
+                task(session);
                 // Those that wait already meet the same instant.
                 for _ in 0..WAITING_MAX {
                     match tasks.try_recv() {
-                        Ok(task) => task(&mut session),
+                        Ok(task) => task(session),
                         Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
                     }
                 }
@@ -87,7 +103,7 @@ pub(super) fn own(mut session: Session, tasks: &Receiver<Task>, mut save: Option
             told = now();
             session.bookmarks();
         }
-        if let Some(save) = &mut save
+        if let Some(save) = save
             && now().duration_since(saved.0) > SAVE_PERIOD
             && saved.1 != session.log.len()
         {
@@ -95,10 +111,6 @@ pub(super) fn own(mut session: Session, tasks: &Receiver<Task>, mut save: Option
             save(&session.record());
         }
     }
-    if let Some(save) = &mut save {
-        save(&session.record());
-    }
-    session
 }
 
 impl Session {
@@ -130,5 +142,47 @@ impl Session {
         if self.run.now() >= self.end() || self.run.violation().is_some() {
             self.pace = Pace::new(Speed::Paused, self.run.now());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::facade::Scenario;
+    use crate::rest::{ClientRequest, Method};
+
+    const SCENARIO: &str = "{apiVersion: kubesquall.sim/v1alpha1, kind: Scenario, metadata: {name: quiet}, spec: {duration: 10m, cluster: \
+        {nodePools: [{name: n, count: 1, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}}";
+
+    #[test]
+    fn who_breaks_an_invariant_is_told_and_what_was_done_is_saved() {
+        let scenario = Scenario::parse(SCENARIO, [("", ""); 0]).expect("a scenario");
+        let session = Session::new(Arc::clone(scenario.resolved()));
+        let (tasks, waiting) = sync_channel(WAITING_MAX);
+        let saved = Arc::new(Mutex::new(String::new()));
+        let to = Arc::clone(&saved);
+        let save: Save = Box::new(move |text| text.clone_into(&mut to.lock().expect("one at a time")));
+        let owner = std::thread::spawn(move || own(session, &waiting, Some(save)));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let desk = Desk(tasks);
+        let request = ClientRequest {
+            method: Method::Post,
+            path: "/api/v1/namespaces".to_owned(),
+            content_type: String::new(),
+            body: r#"{"metadata":{"name":"games"}}"#.to_owned(),
+            user: "kubectl".to_owned(),
+        };
+        let done = runtime.block_on(desk.ask(move |session| session.write(request)));
+        assert_eq!(done.expect("an answer").code, 201);
+        let broken = runtime.block_on(desk.ask(|_| -> u8 { panic!("an invariant") }));
+        let told = broken.expect_err("a refusal");
+        assert_eq!((told.code, told.reason), (500, "InternalError"));
+        assert!(told.message.contains("which is a bug of kubesquall"), "{}", told.message);
+        assert!(owner.join().is_err(), "whoever waits for the session hears of it");
+        assert!(saved.lock().expect("it is over").contains("games"));
+        assert_eq!(runtime.block_on(desk.ask(|_| ())).expect_err("nobody is there").code, 500);
     }
 }

@@ -292,7 +292,9 @@ impl Session {
         let _ = run.heard();
         self.run = run;
         self.log = log;
-        self.events.forget_after(instant);
+        self.fault_names.clear();
+        self.learn_faults();
+        self.events.forget_after(instant, self.clock());
         self.versions.begin_anew();
         let text = "time went back: what was read before means nothing now; list anew";
         let status = Status { code: 410, ..Status::expired(text) }.to_value();

@@ -13,13 +13,15 @@ use super::table;
 use super::time::{Pace, Speed};
 use super::versions::{Key, Versions};
 use crate::arena::Symbol;
+use crate::component::{InvolvedKind, ObjectRef};
 use crate::kubectl::objects::{Clock, Found, all, cells_of, find_one, mark};
 use crate::observe::{Detail, Observers};
-use crate::rest::{Resource, rendered, rendered_fault};
+use crate::rest::{Resource, in_group, of_core, rendered, rendered_fault};
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Simulation};
 use crate::state::{
-    Change, Changed, Meta, NamespaceId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored, WorkloadId,
+    Change, Changed, Meta, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored,
+    Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -81,6 +83,8 @@ pub struct Session {
     pub(super) events: Events,
     pub(super) pages: super::lists::Pages,
     names: FxHashMap<Id, Key>,
+    /// Names and uids of clients' faults, by what the run calls them.
+    pub(super) fault_names: FxHashMap<Arc<str>, (Arc<str>, Uid)>,
     stored: StoredObjects,
 }
 
@@ -117,6 +121,7 @@ impl Session {
             events: Events::default(),
             pages: super::lists::Pages::default(),
             names: FxHashMap::default(),
+            fault_names: FxHashMap::default(),
             stored,
         };
         session.learn_names();
@@ -169,8 +174,16 @@ impl Session {
     /// Tells who watches what has just happened.
     pub(super) fn tell(&mut self) {
         let heard = self.run.heard();
-        for (at, component, event) in heard.events {
+        if heard.events.iter().any(|(_, _, event)| event.about.kind == InvolvedKind::Fault) {
+            self.learn_faults();
+        }
+        for (at, component, mut event) in heard.events {
             let clock = self.clock();
+            if let Some((name, uid)) = self.fault_names.get(&event.about.name) {
+                // The run's own word for it is not what its client has called it.
+                event.about =
+                    ObjectRef { uid: *uid, ..ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), Arc::clone(name)) };
+            }
             let posted = self.events.post(at, component, &event, self.run.store(), clock);
             let key = Key::new("events", posted.namespace.as_str(), posted.name.as_str());
             self.show_event(key, Some(&posted.object));
@@ -185,6 +198,14 @@ impl Session {
         dirty.dedup();
         for key in dirty {
             self.show(key);
+        }
+    }
+
+    /// What clients have called the faults that are theirs, so that Events can name them; also after those are deleted.
+    pub(super) fn learn_faults(&mut self) {
+        for (name, fault) in &self.run.kept().faults {
+            let known = (Arc::from(name.as_str()), fault.uid(name));
+            self.fault_names.insert(Arc::from(self.run.fault_name(fault.place)), known);
         }
     }
 
@@ -239,22 +260,42 @@ impl Session {
         let (store, clock, now) = (self.run.store(), self.clock(), self.run.now());
         if resource.is_fault() {
             let fault = self.run.kept().faults.get(key.name.as_str())?;
-            let is_active = self.run.is_fault_going_on(fault.place);
-            let object = rendered_fault(key.name.as_str(), fault, is_active, clock);
+            let object = rendered_fault(key.name.as_str(), fault, &self.run.fault_standing(fault.place), clock);
             let cells = table::fault_cells(&object, now.saturating_since(fault.began_at));
             return Some((object, cells.into()));
         }
         if resource.name() == "events"
             && let Some(posted) = self.events.find(key.namespace, key.name)
         {
-            return Some(((**posted).clone(), events::cells(posted, now, clock).into()));
+            let cells = events::cells(posted, now, clock);
+            return Some((in_group((**posted).clone(), resource), cells.into()));
         }
         let Some(found) = find_one(resource.kind, key.namespace, key.name.as_str(), store) else {
             return self.lease(resource, key);
         };
-        let object = rendered(&found, resource, store, self.run.kept(), clock)?;
+        let mut object = rendered(&found, resource, store, self.run.kept(), clock)?;
         let cells = self.cells(resource, &found, &object);
+        if let Found::Node(id) = found {
+            self.stamp_heartbeats(id, &mut object);
+        }
         Some((object, cells.into()))
+    }
+
+    /// When the kubelet has posted the status last, be it unchanged: no event of the run.
+    ///
+    /// # Source
+    /// kubelet, `setNodeStatus`: the conditions that are the kubelet's bear the time of the post. One that the node lifecycle controller
+    /// sets keeps the time of the last.
+    fn stamp_heartbeats(&self, id: NodeId, object: &mut Value) {
+        let (store, clock) = (self.run.store(), self.clock());
+        let Some(node) = store.node(id) else { return };
+        let posted = store.heartbeat(id).posted_at(self.run.now()).unwrap_or(node.created_at);
+        let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut).into_iter().flatten();
+        for condition in conditions {
+            let is_of_cloud = condition["type"] == "NetworkUnavailable";
+            let since = condition["lastTransitionTime"].clone();
+            condition["lastHeartbeatTime"] = if is_of_cloud { since } else { clock.stamp(posted) };
+        }
     }
 
     /// The lease of a node, which its kubelet renews: no object of the store, as renewals are no events of the run.
@@ -285,7 +326,8 @@ impl Session {
     fn cells(&self, resource: &Resource, found: &Found, object: &Value) -> Vec<String> {
         let (store, clock, now) = (self.run.store(), self.clock(), self.run.now());
         if resource.name() == "events" {
-            return events::cells(object, now, clock);
+            let object = if resource.group.is_empty() { object.clone() } else { of_core(object.clone()) };
+            return events::cells(&object, now, clock);
         }
         let age = |text: &str| Some(now.saturating_since(clock.instant(text)?));
         if !resource.printer_columns.is_empty() {
@@ -331,15 +373,16 @@ impl Session {
         let (now, clock) = (self.run.now(), self.clock());
         for audience in self.audiences.iter_mut().filter(|audience| audience.resource.name() == "events") {
             let cells: Arc<[String]> = object.map_or_else(|| Arc::from([]), |of| events::cells(of, now, clock).into());
-            // No two are alike, and none changes.
-            audience.tell(key.namespace, key.name, (object.map(|of| (**of).clone()), version), version, cells);
+            // Each that is posted is other than before.
+            let object = object.map(|of| in_group((**of).clone(), &audience.resource));
+            audience.tell(key.namespace, key.name, (object, version), version, cells);
         }
     }
 
     /// From now on it is known what happens to the objects of a resource.
     pub(super) fn attend(&mut self, resource: &Resource) -> usize {
         let is_it = |audience: &Audience| {
-            audience.resource.name() == resource.name() && audience.resource.version == resource.version
+            audience.resource.name() == resource.name() && audience.resource.api_version() == resource.api_version()
         };
         if let Some(place) = self.audiences.iter().position(is_it) {
             return place;

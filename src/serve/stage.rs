@@ -107,3 +107,45 @@ fn is_same(one: &Done, other: &Done) -> bool {
         |((at, request), (also, asked)): (&(SimTime, _), &(SimTime, _))| at == also && Arc::ptr_eq(request, asked);
     one.len() == other.len() && one.iter().zip(other).all(is_one)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn two_plays_at_once_are_enough() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let (at_once, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let stage = Arc::new(Stage::default());
+        let plays: Vec<_> = (0..6)
+            .map(|_| {
+                let (stage, at_once, most) = (Arc::clone(&stage), Arc::clone(&at_once), Arc::clone(&most));
+                runtime.spawn(async move {
+                    let play = move || {
+                        most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        std::thread::sleep(Duration::from_millis(20));
+                        at_once.fetch_sub(1, Ordering::SeqCst);
+                        Ok(())
+                    };
+                    stage.beside(play).await
+                })
+            })
+            .collect();
+        for play in plays {
+            assert!(runtime.block_on(play).expect("it ends").is_ok());
+        }
+        assert_eq!(most.load(Ordering::SeqCst), PLAYS_MAX);
+    }
+
+    #[test]
+    fn a_play_that_breaks_an_invariant_ends_nothing_but_itself() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let stage = Stage::default();
+        let told = runtime.block_on(stage.beside(|| -> Result<(), Error> { panic!("an invariant") }));
+        assert_eq!(told.expect_err("a refusal").code, 500);
+        assert!(runtime.block_on(stage.beside(|| Ok(()))).is_ok());
+    }
+}

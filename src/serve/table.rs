@@ -42,7 +42,7 @@ fn titled(heading: &str) -> String {
 /// The columns of a resource.
 pub(super) fn columns(resource: &Resource) -> Value {
     if resource.is_fault() {
-        let names = ["Name", "Kind", "Nodes", "For", "Phase", "Age"];
+        let names = ["Name", "Kind", "Hit", "For", "Phase", "Age"];
         return names.iter().map(|name| column(name, 0)).collect();
     }
     if resource.name() == "events" {
@@ -77,26 +77,22 @@ pub(super) fn own_cells(
     [name].into_iter().chain(own).collect()
 }
 
+/// Names in one cell of what a fault has hit.
+const NAMES_MAX: usize = 3;
+
 /// The cells of a fault.
 pub(super) fn fault_cells(object: &Value, age: SimDuration) -> Vec<String> {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let length = text("/spec/for");
-    let nodes = match &object["spec"]["nodes"] {
-        Value::Object(fields) => {
-            let one = |(field, value): (&String, &Value)| match value {
-                Value::String(text) => format!("{field}={text}"),
-                Value::Array(items) => {
-                    let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-                    format!("{field}={}", items.join(","))
-                }
-                other => format!("{field}={other}"),
-            };
-            fields.iter().map(one).collect::<Vec<_>>().join(" ")
-        }
-        _ => "<all>".to_owned(),
+    let targets: Vec<&str> =
+        object["status"]["targets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let hit = match targets.as_slice() {
+        [] => "<none>".to_owned(),
+        few if few.len() <= NAMES_MAX => few.join(","),
+        many => format!("{} + {} more", many[..NAMES_MAX].join(","), many.len() - NAMES_MAX),
     };
     let length = if length.is_empty() { "<none>".to_owned() } else { length };
-    vec![text("/metadata/name"), text("/spec/kind"), nodes, length, text("/status/phase"), human(age)]
+    vec![text("/metadata/name"), text("/spec/kind"), hit, length, text("/status/phase"), human(age)]
 }
 
 /// An object's metadata alone.

@@ -17,7 +17,8 @@ pub enum Speed {
     Max,
 }
 
-/// The fastest pace.
+/// The slowest pace at which time can be seen to go, and the fastest.
+const TIMES_MIN: f64 = 1e-3;
 const TIMES_MAX: f64 = 1e6;
 
 impl FromStr for Speed {
@@ -30,9 +31,11 @@ impl FromStr for Speed {
             _ => {}
         }
         let times = text.strip_suffix('x').unwrap_or(text).parse::<f64>().ok();
-        match times.filter(|times| *times > 0.0 && *times <= TIMES_MAX) {
+        match times.filter(|times| (TIMES_MIN..=TIMES_MAX).contains(times)) {
             Some(times) => Ok(Self::Times(times)),
-            None => Err(format!("`{text}` is no speed: write paused, max, or how often faster, such as 60x")),
+            None => Err(format!(
+                "`{text}` is no speed: write paused, max, or how often faster, such as 60x, from {TIMES_MIN}x to {TIMES_MAX}x"
+            )),
         }
     }
 }
@@ -90,11 +93,11 @@ mod tests {
 
     #[test]
     fn speeds_are_read_and_written() {
-        for text in ["paused", "1x", "60x", "0.5x", "max"] {
+        for text in ["paused", "1x", "60x", "0.5x", "0.001x", "1000000x", "max"] {
             assert_eq!(text.parse::<Speed>().expect(text).to_string(), text);
         }
         assert_eq!("60".parse(), Ok(Speed::Times(60.0)));
-        for text in ["", "fast", "-1x", "NaNx", "infx", "1e9x"] {
+        for text in ["", "fast", "-1x", "NaNx", "infx", "1e9x", "1e-300x", "0.0009x"] {
             assert!(text.parse::<Speed>().is_err(), "{text}");
         }
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::Simulation;
 use super::components::AnyTimer;
 use crate::chaos::{self, FaultSpec};
-use crate::component::{Answer, ErrorReason, EventDraft, Request, SCENARIO};
-use crate::rest::{self, ClientRequest, Cluster, Kept, Response};
+use crate::component::{Answer, ErrorReason, EventDraft, Load, Request, SCENARIO};
+use crate::rest::{self, ClientRequest, Cluster, FaultStanding, FaultState, Kept, Response};
 use crate::scenario::TimelineAction;
 use crate::state::{Change, Store};
 use crate::units::SimTime;
@@ -45,8 +45,27 @@ impl Simulation {
 
     /// Whether a fault that clients have applied goes on.
     #[must_use]
-    pub fn is_fault_going_on(&self, place: usize) -> bool {
-        self.components.chaos.component.is_going_on(place)
+    pub fn fault_standing(&self, place: usize) -> FaultStanding {
+        let chaos = &self.components.chaos.component;
+        let outcome = chaos.outcome(place).cloned();
+        let state = match &outcome {
+            _ if chaos.is_going_on(place) => FaultState::Active,
+            Some(outcome) if outcome.targets.is_empty() => FaultState::Missed,
+            _ => FaultState::Ended,
+        };
+        FaultStanding { state, outcome }
+    }
+
+    /// The loads that the scenario puts on workloads.
+    #[must_use]
+    pub fn loads(&self) -> Arc<[Load]> {
+        self.inputs.procedures.loads()
+    }
+
+    /// What the run calls a fault.
+    #[must_use]
+    pub fn fault_name(&self, place: usize) -> String {
+        self.components.chaos.component.fault_name(place)
     }
 
     /// Whether the API server answers.
@@ -169,7 +188,7 @@ impl Cluster for Simulation {
         self.settle_machines();
     }
 
-    fn is_fault_going_on(&self, place: usize) -> bool {
-        Simulation::is_fault_going_on(self, place)
+    fn fault_standing(&self, place: usize) -> FaultStanding {
+        Simulation::fault_standing(self, place)
     }
 }

@@ -27,7 +27,9 @@ pub use effects::{Effect, Effects, Slowdown, Usage};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions};
 pub use meta::{Meta, Owner, Propagation, Uid};
-pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
+pub use nodes::{
+    Node, NodeCondition, NodeConditionKind, NodeConditions, NodeDescription, NodeId, NodeSlot, Status, TaintOnNode,
+};
 pub use pods::{
     AdmittedSpec, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionReason,
     DisruptionTarget, EndReason, Ending, JOB_TRACKING, NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition,

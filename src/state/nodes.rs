@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::meta::Uid;
 use crate::arena::{Id, Symbol};
-use crate::model::{Labels, Resources, Taint, TaintEffect, Toleration};
+use crate::model::{Labels, NodeSystemInfo, Opaque, Resources, Taint, TaintEffect, Toleration};
 use crate::units::SimTime;
 
 /// Identifies a node name.
@@ -151,8 +151,29 @@ pub struct Node {
     pub images: Arc<[(Vec<Symbol>, i64)]>,
     /// `status.nodeInfo.kubeletVersion`; empty if the input does not say.
     pub kubelet_version: Symbol,
+    /// What else the input says that the kubelet says of itself and of the machine. It decides nothing.
+    pub description: Option<Arc<NodeDescription>>,
     /// `status.conditions`.
     pub conditions: NodeConditions,
+}
+
+/// What a kubelet says of itself and of the machine, as the input has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeDescription {
+    /// `status.nodeInfo`.
+    pub info: NodeSystemInfo,
+    /// `status.addresses`.
+    pub addresses: Opaque,
+}
+
+impl NodeDescription {
+    /// The first address of a type, such as `InternalIP`.
+    #[must_use]
+    pub fn address(&self, kind: &str) -> Option<String> {
+        let addresses: serde_json::Value = serde_json::from_str(self.addresses.as_json()).ok()?;
+        let found = addresses.as_array()?.iter().find(|address| address["type"] == kind)?;
+        found["address"].as_str().map(str::to_owned)
+    }
 }
 
 impl TaintOnNode {

@@ -1,5 +1,6 @@
 //! Pods as the API shows them.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ pub struct AdmittedSpec {
     /// The spec as admission left it (priority resolved, default tolerations added), without `nodeName` and without the
     /// per-node affinity term of daemon pods (see [`Pod::pinned_node`]).
     pub spec: PodSpec,
-    /// Annotations of the template, and how they say that containers behave.
+    /// Annotations of the template, or those that decide something, and how they say that containers behave. What a pod has of
+    /// its own is [`Pod::own_annotations`].
     pub annotations: Arc<PodAnnotations>,
     /// Finalizers of others: the object stays until somebody takes them off. That of Jobs is [`Pod::job_tracking`].
     pub finalizers: Box<[Symbol]>,
@@ -258,6 +260,8 @@ pub struct Ending {
     pub exit_code: i32,
     /// What the kubelet says of it.
     pub reason: EndReason,
+    /// `startedAt`: when it ended, as long as nobody has seen it run.
+    pub started_at: SimTime,
     /// `finishedAt`.
     pub finished_at: SimTime,
 }
@@ -270,7 +274,7 @@ impl Ending {
     #[must_use]
     pub fn exit(exit_code: i32, finished_at: SimTime) -> Self {
         let reason = if exit_code == 0 { EndReason::Completed } else { EndReason::Error };
-        Self { exit_code, reason, finished_at }
+        Self { exit_code, reason, started_at: finished_at, finished_at }
     }
 }
 
@@ -393,6 +397,8 @@ pub struct Pod {
     pub owner: Option<Owner>,
     /// The spec, shared with its siblings.
     pub spec: Arc<AdmittedSpec>,
+    /// Annotations that are not its siblings', too: those of who wrote the pod itself, as far as no rule reads them.
+    pub own_annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
     /// A daemon pod's target: its required node affinity is the single term `metadata.name In [this]`.
     pub pinned_node: Option<NodeId>,
     /// A static pod's mirror (annotation `kubernetes.io/config.mirror`).
@@ -417,6 +423,8 @@ pub struct Pod {
     pub reason: Symbol,
     /// The Ready condition; absent until a kubelet has posted it.
     pub ready: Option<PodCondition>,
+    /// The ContainersReady condition: what the kubelet has said last. The control plane's own verdict on a lost node leaves it as it is.
+    pub containers_ready: Option<PodCondition>,
     /// The PodScheduled condition is False, and why.
     pub not_scheduled: Option<NotScheduled>,
     /// The DisruptionTarget condition.
@@ -485,6 +493,36 @@ pub struct PodClaim {
 pub const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
 
 impl Pod {
+    /// All annotations, as the API shows them.
+    #[must_use]
+    pub fn annotations(&self) -> BTreeMap<Symbol, Symbol> {
+        let own = self.own_annotations.iter().flat_map(|own| own.iter());
+        self.spec.annotations.iter().chain(own).map(|(key, value)| (*key, *value)).collect()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn annotation(&self, key: Symbol) -> Option<Symbol> {
+        let own = || self.own_annotations.as_ref()?.get(&key).copied();
+        self.spec.annotations.get(&key).copied().or_else(own)
+    }
+
+    /// Has these annotations from now on. The spec goes on being shared with siblings, unless one changes that they have or that a
+    /// rule reads.
+    pub fn annotate(&mut self, mut annotations: BTreeMap<Symbol, Symbol>) {
+        let shared = &self.spec.annotations;
+        let is_kept = |key: &Symbol, value: &Symbol| shared.get(key) == Some(value);
+        let stays = shared.iter().all(|(key, value)| annotations.get(key) == Some(value))
+            && annotations.iter().all(|(key, value)| !PodAnnotations::is_rule(*key) || is_kept(key, value));
+        if stays {
+            annotations.retain(|key, value| !is_kept(key, value));
+            self.own_annotations = Some(annotations).filter(|own| !own.is_empty()).map(Arc::new);
+        } else {
+            self.own_annotations = None;
+            Arc::make_mut(&mut self.spec).annotations = Arc::new(annotations.into());
+        }
+    }
+
     /// Whether a finalizer keeps the object.
     #[must_use]
     pub fn is_held(&self) -> bool {

@@ -59,6 +59,7 @@ impl<C: Member> Lab<C> {
             capacity: Arc::new(Resources::default()),
             images: Arc::from(Vec::new()),
             kubelet_version: Symbol::empty(),
+            description: None,
             conditions,
         };
         self.store_mut().insert_node(id, node);

@@ -297,6 +297,9 @@ pub(super) fn copy_parts(known: &mut Pod, now: &Pod, delta: PodDelta) {
     if delta.touches(PodDelta::READY) {
         known.ready = now.ready;
     }
+    if delta.touches(PodDelta::READY | PodDelta::CONTAINERS) {
+        known.containers_ready = now.containers_ready;
+    }
     if delta.touches(PodDelta::CONDITIONS) {
         known.not_scheduled = now.not_scheduled.clone();
         known.disruption_target = now.disruption_target;
@@ -311,13 +314,14 @@ pub(super) fn copy_parts(known: &mut Pod, now: &Pod, delta: PodDelta) {
     }
     if delta.touches(PodDelta::SPEC | PodDelta::ANNOTATIONS) {
         known.spec = Arc::clone(&now.spec);
+        known.own_annotations.clone_from(&now.own_annotations);
     }
     if delta.touches(PodDelta::FINALIZERS) {
         known.job_tracking = now.job_tracking;
     }
 }
 
-fn parts_of_pod(known: &Pod, now: &Pod) -> [(&'static str, bool); 13] {
+fn parts_of_pod(known: &Pod, now: &Pod) -> [(&'static str, bool); 15] {
     [
         ("labels", known.labels != now.labels),
         ("owner", known.owner != now.owner),
@@ -325,12 +329,14 @@ fn parts_of_pod(known: &Pod, now: &Pod) -> [(&'static str, bool); 13] {
         ("deletion", known.deletion != now.deletion),
         ("phase", known.phase != now.phase || known.reason != now.reason),
         ("Ready condition", known.ready != now.ready),
+        ("ContainersReady condition", known.containers_ready != now.containers_ready),
         ("PodScheduled condition", known.not_scheduled != now.not_scheduled),
         ("DisruptionTarget condition", known.disruption_target != now.disruption_target),
         ("nominated node", known.nominated_node != now.nominated_node),
         ("containers", known.containers != now.containers || known.init_containers != now.init_containers),
         ("start time", known.started_at != now.started_at),
         ("spec", !Arc::ptr_eq(&known.spec, &now.spec)),
+        ("annotations", known.own_annotations != now.own_annotations),
         ("finalizers", known.job_tracking != now.job_tracking),
     ]
 }

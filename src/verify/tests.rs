@@ -65,6 +65,7 @@ fn with_node(cpu_milli: i64) -> (Store, NodeId) {
         allocatable_pods: 110,
         images: Arc::from(Vec::new()),
         kubelet_version: Symbol::empty(),
+        description: None,
         conditions: NodeConditions::default(),
     };
     store.insert_node(id, node);

@@ -48,24 +48,25 @@ impl Strategy for model::Pod {
         let status = if is_possible { &self.status } else { &never_ran };
         let node = spec.node_name.take().map(|name| s.store.node_slot(name));
         let pinned_node = take_pin(&mut spec).map(|name| s.store.node_slot(name));
-        spec.volumes.retain(|v| !v.name.as_str().starts_with("kube-api-access-"));
-        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
-            // The token volume's random name would make equal specs differ.
-            container.volume_mounts = model::Opaque::default();
-        }
+        drop_token_volume(&mut spec);
         let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
         let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
         let subject =
             Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !api.is_restoring };
         let admitted = api.admission.admit_own(s, spec, metadata, &subject)?;
+        let own_annotations = api.admission.own_annotations(metadata, &admitted);
         let charge =
             if api.is_restoring { Charge::default() } else { pods::judge(s, metadata.namespace, &name, &admitted)? };
         let created_at = api.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| api.instant(status.start_time, created_at));
-        let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
-            status: strategy::status(c.status),
-            since: api.instant(c.last_transition_time, created_at),
-        });
+        let condition = |kind| {
+            status.condition(kind).map(|c| PodCondition {
+                status: strategy::status(c.status),
+                since: api.instant(c.last_transition_time, created_at),
+            })
+        };
+        let ready = condition(PodConditionType::Ready);
+        let containers_ready = condition(PodConditionType::ContainersReady).or(ready);
         let deletion = metadata.deletion_timestamp.map(|_| {
             let deadline = api.instant(metadata.deletion_timestamp, s.now);
             let grace = metadata.deletion_grace_period_seconds.unwrap_or(30).unsigned_abs();
@@ -106,6 +107,7 @@ impl Strategy for model::Pod {
             labels: metadata.labels.clone(),
             owner: owning_node(s, metadata).or_else(|| owner_by_name(metadata)),
             spec: admitted,
+            own_annotations,
             pinned_node,
             is_mirror: model::is_mirror(metadata),
             node,
@@ -118,6 +120,7 @@ impl Strategy for model::Pod {
             phase: phase(status.phase),
             reason: status.reason,
             ready,
+            containers_ready,
             not_scheduled,
             disruption_target: status.condition(PodConditionType::DisruptionTarget).and_then(|c| {
                 Some(DisruptionTarget {
@@ -141,7 +144,7 @@ impl Strategy for model::Pod {
     /// kube-apiserver, pod strategy and `ValidatePodUpdate`.
     ///
     /// # Differs
-    /// The refusal does not show the difference. What is mounted where is not kept, so that a change of it is let pass.
+    /// The refusal does not show the difference.
     fn replace(mut self, _api: &mut ApiServer, s: &mut Session<'_>, id: PodId) -> Answer {
         let Some(mut old) = export_pod(s.store, id) else { return Err(pods::gone()) };
         old.apply_defaults();
@@ -174,10 +177,11 @@ impl Strategy for model::Pod {
                     Arc::make_mut(&mut pod.spec).finalizers = finalizers::foreign(&new.metadata.finalizers);
                     pod.job_tracking = new.metadata.finalizers.iter().any(|finalizer| *finalizer == JOB_TRACKING);
                 }
-                if new.metadata.annotations != old.metadata.annotations || new.spec != old.spec {
-                    let admitted = Arc::make_mut(&mut pod.spec);
-                    admitted.annotations = Arc::new(new.metadata.annotations.into());
-                    admitted.spec = PodSpec { node_name: None, ..new.spec };
+                if new.metadata.annotations != old.metadata.annotations {
+                    pod.annotate(new.metadata.annotations);
+                }
+                if new.spec != old.spec {
+                    Arc::make_mut(&mut pod.spec).spec = PodSpec { node_name: None, ..new.spec };
                 }
             });
         });
@@ -192,7 +196,8 @@ impl Strategy for model::Pod {
 fn container_status(api: &ApiServer, c: &model::ContainerStatus, otherwise: SimTime) -> ContainerStatus {
     let ending = |ended: &model::ContainerStateTerminated| {
         let exit = Ending::exit(ended.exit_code, api.instant(ended.finished_at, otherwise));
-        Ending { reason: EndReason::parse(ended.reason.as_str()).unwrap_or(exit.reason), ..exit }
+        let started_at = api.instant(ended.started_at, exit.finished_at).min(exit.finished_at);
+        Ending { reason: EndReason::parse(ended.reason.as_str()).unwrap_or(exit.reason), started_at, ..exit }
     };
     let state = if let Some(running) = &c.state.running {
         ContainerState::Running { since: api.instant(running.started_at, otherwise) }
@@ -214,16 +219,34 @@ fn container_status(api: &ApiServer, c: &model::ContainerStatus, otherwise: SimT
     ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs(), last }
 }
 
+/// Takes away what the admission plugin ServiceAccount has added: the volume's random name would make equal specs differ.
+fn drop_token_volume(spec: &mut PodSpec) {
+    const PREFIX: &str = "kube-api-access-";
+    spec.volumes.retain(|volume| !volume.name.as_str().starts_with(PREFIX));
+    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        let mounts = container.volume_mounts;
+        if !mounts.as_json().contains(PREFIX) {
+            continue;
+        }
+        let mounts = mounts.map(|mounts| {
+            let is_token = |mount: &serde_json::Value| mount["name"].as_str().is_some_and(|n| n.starts_with(PREFIX));
+            if let Some(items) = mounts.as_array_mut() {
+                items.retain(|mount| !is_token(mount));
+            }
+            if mounts.as_array().is_some_and(Vec::is_empty) {
+                *mounts = serde_json::Value::Null;
+            }
+        });
+        container.volume_mounts = mounts;
+    }
+}
+
 /// What admission puts back into a pod that is updated.
 ///
 /// # Source
 /// kube-apiserver, the admission plugins DefaultTolerationSeconds and Priority.
 fn admit_again(s: &Session<'_>, new: &mut PodSpec, old: &PodSpec) {
-    for container in new.containers.iter_mut().chain(&mut new.init_containers) {
-        // As of pods that are created: the token volume's random name would make equal specs differ.
-        container.volume_mounts = model::Opaque::default();
-    }
-    new.volumes.retain(|volume| !volume.name.as_str().starts_with("kube-api-access-"));
+    drop_token_volume(new);
     if s.config.kube_apiserver.admits_with("Priority") {
         new.priority = new.priority.or(old.priority);
         new.preemption_policy = new.preemption_policy.or(old.preemption_policy);

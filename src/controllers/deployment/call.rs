@@ -70,7 +70,7 @@ pub(super) fn size_annotations(
     view: &View<'_>,
     annotations: &Arc<BTreeMap<Symbol, Symbol>>,
 ) -> Arc<BTreeMap<Symbol, Symbol>> {
-    let (desired, max) = (view.replicas(), view.replicas() + max_surge(view));
+    let (desired, max) = (view.replicas(), view.replicas().saturating_add(max_surge(view)));
     let says = |key: Symbol, size: i32| annotations.get(&key).is_some_and(|text| text.as_str().parse() == Ok(size));
     if says(desired_key(), desired) && says(max_key(), max) {
         return Arc::clone(annotations);

@@ -11,9 +11,10 @@ use crate::state::{PodPhase, Store, WorkloadId};
 ///
 /// # Source
 /// deployment-controller, `NewRSNewReplicas`.
-pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i32) -> i32 {
-    let room = replicas.saturating_add(surge).saturating_sub(total).max(0);
-    newest + room.min(replicas - newest)
+pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i64) -> i32 {
+    // Of sizes near the largest the sum is none of 32 bits.
+    let room = (i64::from(replicas) + i64::from(surge) - total).max(0);
+    newest + i32::try_from(room).unwrap_or(i32::MAX).min(replicas - newest)
 }
 
 /// Rolls one step; true if something was scaled or created.
@@ -40,13 +41,13 @@ pub(super) fn roll(view: &View<'_>, plan: &mut SyncPlan<Purpose>, created: &mut 
 /// # Source
 /// deployment-controller, `reconcileOldReplicaSets`.
 fn shrink_old(view: &View<'_>, plan: &mut SyncPlan<Purpose>) -> bool {
-    let old_total: i32 = view.old.iter().map(|(_, set)| set.replicas).sum();
-    if old_total == 0 {
+    if view.old.iter().all(|(_, set)| set.replicas == 0) {
         return false;
     }
     let min_available = view.replicas() - max_unavailable(view);
     let new_unavailable = view.newest.map_or(0, |(_, set)| set.replicas - set.status.available);
-    let max_scaled_down = view.total() - min_available - new_unavailable;
+    let max_scaled_down = view.total() - i64::from(min_available) - i64::from(new_unavailable);
+    let max_scaled_down = i32::try_from(max_scaled_down).unwrap_or(i32::MAX);
     if max_scaled_down <= 0 {
         return false;
     }
@@ -151,11 +152,19 @@ mod tests {
     #[test]
     fn the_new_replica_set_grows_into_the_surge() {
         let check = |surge: i32, old: i32, newest: i32, expected: i32| {
-            assert_eq!(new_size(10, surge, newest, old + newest), expected, "surge {surge} old {old} new {newest}");
+            assert_eq!(
+                new_size(10, surge, newest, i64::from(old + newest)),
+                expected,
+                "surge {surge} old {old} new {newest}"
+            );
         };
         check(0, 10, 0, 0);
         check(2, 10, 0, 2);
         check(2, 5, 0, 7);
         check(2, 10, 2, 2);
+        // As many as the API lets anybody wish for.
+        let most = i32::MAX;
+        assert_eq!(new_size(most, most / 4, 0, 10), most);
+        assert_eq!(new_size(most, most / 4, 5, i64::from(most)), 5 + most / 4);
     }
 }

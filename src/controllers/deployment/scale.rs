@@ -43,8 +43,9 @@ pub(super) fn scale(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     if !view.is_rolling() {
         return;
     }
-    let allowed = if view.replicas() > 0 { view.replicas() + max_surge(view) } else { 0 };
-    let to_add = allowed - view.total();
+    let allowed = if view.replicas() > 0 { view.replicas().saturating_add(max_surge(view)) } else { 0 };
+    let to_add = i64::from(allowed) - view.total();
+    let to_add = i32::try_from(to_add).unwrap_or(if to_add < 0 { i32::MIN } else { i32::MAX });
     let grows = to_add > 0;
     active.sort_by(|(_, a), (_, b)| {
         b.replicas.cmp(&a.replicas).then_with(|| {
@@ -57,10 +58,10 @@ pub(super) fn scale(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     for (_, set) in &active {
         let share = if to_add == 0 { 0 } else { proportion(view, set, left, grows) };
         left -= share;
-        sizes.push(set.replicas + share);
+        sizes.push(set.replicas.saturating_add(share));
     }
     if let Some(first) = sizes.first_mut() {
-        *first = (*first + left).max(0);
+        *first = first.saturating_add(left).max(0);
     }
     let calls = active.iter().zip(sizes).map(|((id, set), size)| scale_call(view, *id, set, size)).collect();
     plan.steps.push(Step::Concurrent(calls));
@@ -79,7 +80,7 @@ fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 
     let share = if view.replicas() == 0 {
         -set.replicas
     } else {
-        let target = i64::from(view.replicas() + max_surge(view));
+        let target = i64::from(view.replicas()) + i64::from(max_surge(view));
         let before = annotated(set, max_key()).filter(|max| *max != 0).unwrap_or(view.deployment.status.replicas);
         let base = i64::from(before);
         if base <= 0 {

@@ -40,8 +40,8 @@ impl<'a> View<'a> {
     }
 
     /// Wanted pods of all ReplicaSets.
-    pub(super) fn total(&self) -> i32 {
-        self.all().map(|(_, set)| set.replicas).sum()
+    pub(super) fn total(&self) -> i64 {
+        self.all().map(|(_, set)| i64::from(set.replicas)).sum()
     }
 
     pub(super) fn is_rolling(&self) -> bool {

@@ -57,7 +57,7 @@ fn annotations_of_a_pod_are_set_and_removed() {
     let pod = desk.web("p");
     desk.check(0, &["pod/p annotated"], &[]);
     let key = Symbol::new("controller.kubernetes.io/pod-deletion-cost");
-    let found = desk.store().pod(pod).and_then(|pod| pod.spec.annotations.get(&key).copied());
+    let found = desk.store().pod(pod).and_then(|pod| pod.annotation(key));
     assert_eq!(found, Some(Symbol::new("5")));
 }
 

@@ -260,6 +260,12 @@ pub struct PodAnnotations {
 }
 
 impl PodAnnotations {
+    /// Whether some rule may read an annotation of this name of every pod: how containers behave, what a controller does with them.
+    #[must_use]
+    pub fn is_rule(key: Symbol) -> bool {
+        key.as_str().starts_with(BEHAVIOR_PREFIX) || key.as_str().starts_with("controller.")
+    }
+
     /// How the pod's containers behave.
     #[must_use]
     pub fn behavior(&self) -> &Behavior {

@@ -45,14 +45,10 @@ impl Budgets {
     }
 }
 
-fn annotation(pod: &Pod, key: Symbol) -> Option<Symbol> {
-    pod.spec.annotations.get(&key).copied()
-}
-
 /// Whether it has storage of the node that the annotation does not give up.
 fn has_local_storage(pod: &Pod) -> bool {
     let key = sym!("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes");
-    let given_up = annotation(pod, key).unwrap_or_default();
+    let given_up = pod.annotation(key).unwrap_or_default();
     let is_local = |volume: &crate::model::Volume| {
         let is_on_disk = volume.empty_dir.as_ref().is_some_and(|dir| dir.medium != sym!("Memory"));
         is_on_disk || !volume.host_path.is_none()
@@ -66,7 +62,7 @@ fn has_local_storage(pod: &Pod) -> bool {
 /// # Source
 /// cluster-autoscaler, FAQ, "What types of pods can prevent CA from removing a node?"
 fn keeps(pod: &Pod, flags: &Flags, store: &Store) -> Option<&'static str> {
-    match annotation(pod, sym!("cluster-autoscaler.kubernetes.io/safe-to-evict")).map(Symbol::as_str) {
+    match pod.annotation(sym!("cluster-autoscaler.kubernetes.io/safe-to-evict")).map(Symbol::as_str) {
         Some("true") => return None,
         Some("false") => return Some("is not safe to evict"),
         _ => {}

@@ -114,6 +114,7 @@ pub(super) fn template_node(pool: &PoolPlan, name: Symbol, snapshot: Snapshot<'_
         capacity: registration.capacity,
         images: registration.images,
         kubelet_version: registration.kubelet_version,
+        description: None,
         conditions,
     })
 }

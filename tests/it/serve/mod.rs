@@ -1,6 +1,8 @@
 //! `serve`: real clients talk to it. Those that this machine does not have are left out, which is said.
 
+mod bounds;
 mod load;
+mod objects;
 mod server;
 mod strangers;
 

@@ -18,6 +18,8 @@ pub(super) struct Server {
     child: Child,
     pub(super) address: String,
     pub(super) dir: TempDir,
+    /// What it said before it served.
+    pub(super) said: String,
 }
 
 impl Server {
@@ -45,9 +47,10 @@ impl Server {
                 break rest.split(',').next().expect("an address").to_owned();
             }
             said.push_str(&line);
+            said.push('\n');
         };
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address, dir }
+        Self { child, address, dir, said }
     }
 
     pub(super) fn shop() -> Self {

@@ -1,0 +1,64 @@
+//! Events, which are served in two groups: each shows the same ones.
+
+use serde_json::{Map, Value};
+
+use super::resources::{EVENTS_GROUP, Resource};
+
+/// The version of the group.
+const GROUP_VERSION: &str = "events.k8s.io/v1";
+
+/// Fields of the core's Event, and what they are called in the group's own.
+///
+/// # Source
+/// kube-apiserver, conversion of `events.k8s.io/v1`.
+const FIELDS: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+];
+
+/// An Event of the core's, as the resource's group has it.
+pub(crate) fn in_group(event: Value, resource: &Resource) -> Value {
+    match resource.group.as_str() {
+        EVENTS_GROUP => renamed(event, &FIELDS, GROUP_VERSION),
+        _ => event,
+    }
+}
+
+/// An Event of any group as the core has it.
+pub(crate) fn of_core(event: Value) -> Value {
+    renamed(event, &FIELDS.map(|(core, own)| (own, core)), "v1")
+}
+
+/// An answer about Events of the core, as the group has it.
+pub(super) fn answered(body: &mut Value) {
+    let kind = body["kind"].as_str().unwrap_or_default();
+    match kind {
+        "Event" => *body = renamed(body.take(), &FIELDS, GROUP_VERSION),
+        "EventList" => {
+            body["apiVersion"] = GROUP_VERSION.into();
+            for item in body["items"].as_array_mut().into_iter().flatten() {
+                *item = renamed(item.take(), &FIELDS, GROUP_VERSION);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn renamed(event: Value, names: &[(&str, &str)], api_version: &str) -> Value {
+    let Value::Object(fields) = event else { return event };
+    let is_one = fields.contains_key("apiVersion");
+    let name = |field: String| match names.iter().find(|(from, _)| *from == field) {
+        Some((_, to)) => (*to).to_owned(),
+        None => field,
+    };
+    let mut fields: Map<String, Value> = fields.into_iter().map(|(field, value)| (name(field), value)).collect();
+    if is_one {
+        fields.insert("apiVersion".to_owned(), api_version.into());
+    }
+    fields.into()
+}

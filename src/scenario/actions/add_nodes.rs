@@ -14,6 +14,7 @@ use crate::units::SimTime;
 
 /// Machines that join a pool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AddNodesEntry {
     pub(crate) pool: Symbol,

@@ -122,7 +122,7 @@ fn head(text: &mut String, asked: &FirstScenario, cluster: &Cluster<'_>) {
     let _ = writeln!(
         text,
         "# A first scenario for {}, {} and {}.",
-        counted(cluster.nodes.len(), "node", "nodes"),
+        counted(cluster.nodes.len(), "worker node", "worker nodes"),
         zones,
         counted(cluster.workloads.len(), "workload", "workloads"),
     );

@@ -45,7 +45,7 @@ fn a_scenario_suits_its_cluster_and_plays() {
     let said = kubesquall(&dir, "init dumps/prod.yaml -o storms/first.yaml");
     assert_eq!((said.status, said.stderr.as_str()), (0, ""), "{}", said.stdout);
     let text = read(&dir, "storms/first.yaml");
-    assert!(text.contains("# A first scenario for 3 nodes, 2 zones and 1 workload."), "{text}");
+    assert!(text.contains("# A first scenario for 3 worker nodes, 2 zones and 1 workload."), "{text}");
     assert!(text.contains("  name: prod\n") && text.contains("    - ../dumps/prod.yaml\n"), "{text}");
     // The zone with most nodes, and the node with most CPU.
     assert!(text.contains("  - {at: 5m, fault: {kind: Crash, nodes: {zone: eu-2}, for: 20m}}\n"), "{text}");

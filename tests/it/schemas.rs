@@ -181,7 +181,7 @@ apiVersion: kubesquall.sim/v1alpha1
 kind: Study
 metadata: {name: study}
 spec:
-  scenario: scenarios/zone-outage.yaml
+  scenario: REPOSITORY/scenarios/flapping-node.yaml
   replications: 4
   seeds: antithetic
   vary:
@@ -196,7 +196,7 @@ apiVersion: kubesquall.sim/v1alpha1
 kind: Plan
 metadata: {name: plan}
 spec:
-  scenario: scenarios/zone-outage.yaml
+  scenario: REPOSITORY/scenarios/flapping-node.yaml
   pools: [{name: worker, min: 3, max: 20, price: 1.5}]
   survive: [zone, node, {nodes: 2}, rollingUpgrade, {rollingUpgrade: {maxSurge: 1, drainTimeout: 10m}}]
   priority: 0
@@ -274,15 +274,25 @@ fn is_open(what: &str) -> bool {
         .any(|part| what.contains(part))
 }
 
+/// Reads a document from a file beside the scenarios that it may name.
+fn load_text<T>(document: &Value, read: impl Fn(PathBuf) -> Result<T, Error>) -> Result<T, Error> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("document.json");
+    let text = document.to_string().replace("REPOSITORY", &repository().to_string_lossy());
+    fs::write(&path, text).expect("a document");
+    read(path)
+}
+
 /// What a schema refuses, the program refuses; and what the reader of the program refuses, the schema refuses.
-fn agree(kind: &str, text: &str, load: impl Fn(&str) -> Result<(), Error>) {
+fn agree(kind: &str, text: &str, read: impl Fn(PathBuf) -> Result<(), Error>) {
     let validator = validator(kind);
     let document = parse(text);
     expect_valid(&validator, &document, kind);
-    load(&document.to_string()).unwrap_or_else(|error| panic!("{error}"));
+    let load = |document: &Value| load_text(document, &read);
+    load(&document).unwrap_or_else(|error| panic!("{error}"));
     let (mut refused, mut accepted) = (0, 0);
     for Mutation { document, what } in mutations(&document) {
-        let result = load(&document.to_string());
+        let result = load(&document);
         let schema_says: Vec<String> =
             validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
         match (&result, schema_says.is_empty()) {
@@ -305,28 +315,27 @@ fn agree(kind: &str, text: &str, load: impl Fn(&str) -> Result<(), Error>) {
 
 #[test]
 fn schema_and_reader_of_scenarios_agree() {
-    agree("scenario", SCENARIO, |text| Scenario::load_text("all.yaml", text, repository()).map(drop));
+    agree("scenario", SCENARIO, |path| Scenario::load(path).map(drop));
 }
 
 #[test]
 fn schema_and_reader_of_studies_agree() {
-    agree("study", STUDY, |text| Study::load_text("study.yaml", text, repository()).map(drop));
+    agree("study", STUDY, |path| Study::load(path).map(drop));
 }
 
 #[test]
 fn schema_and_reader_of_plans_agree() {
-    agree("plan", PLAN, |text| Plan::load_text("plan.yaml", text, repository()).map(drop));
+    agree("plan", PLAN, |path| Plan::load(path).map(drop));
 }
 
 /// A fault of the timeline alone.
 #[test]
 fn schema_and_reader_of_faults_agree() {
     let scenario = parse(SCENARIO);
-    let load = |text: &str| {
+    let load = |fault: &Value| {
         let mut with_fault = scenario.clone();
-        with_fault["spec"]["timeline"] =
-            json!([{"at": "5m", "fault": serde_json::from_str::<Value>(text).expect("JSON")}]);
-        Scenario::load_text("all.yaml", &with_fault.to_string(), repository()).map(drop)
+        with_fault["spec"]["timeline"] = json!([{"at": "5m", "fault": fault}]);
+        load_text(&with_fault, Scenario::load::<PathBuf>).map(drop)
     };
     let validator = validator("fault");
     let faults = [
@@ -336,9 +345,9 @@ fn schema_and_reader_of_faults_agree() {
     ];
     for fault in faults {
         expect_valid(&validator, &fault, "a fault");
-        load(&fault.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        load(&fault).unwrap_or_else(|error| panic!("{error}"));
         for Mutation { document, what } in mutations(&fault) {
-            let is_refused = load(&document.to_string()).is_err();
+            let is_refused = load(&document).is_err();
             assert!(is_refused || validator.is_valid(&document), "{fault}: the program takes {what}");
         }
     }
@@ -348,7 +357,7 @@ fn schema_and_reader_of_faults_agree() {
         json!({"kind": "Crsh", "nodes": {}}),
     ];
     for fault in refused {
-        assert!(!validator.is_valid(&fault) && load(&fault.to_string()).is_err(), "{fault}");
+        assert!(!validator.is_valid(&fault) && load(&fault).is_err(), "{fault}");
     }
 }
 

@@ -119,7 +119,7 @@ fn junit_has_a_case_for_each_expectation() {
     let said = kubesquall(&dir, "test storms --junit report.xml");
     assert_eq!(said.status, 2);
     let report = fs::read_to_string(dir.path().join("report.xml")).expect("the report");
-    let head = "<testsuites name=\"kubesquall\" tests=\"5\" failures=\"1\" errors=\"1\"";
+    let head = "<testsuites name=\"kubesquall\" tests=\"5\" skipped=\"0\" failures=\"1\" errors=\"1\"";
     assert!(report.contains(head), "{report}");
     assert!(report.contains("<testsuite name=\"storms/d&amp;&lt;.yaml\" tests=\"1\""), "{report}");
     assert!(report.contains("<testcase name=\"pods_ready_end &gt;= 3\" classname=\"storms/deep/b.yaml\""), "{report}");
@@ -250,7 +250,7 @@ fn the_action_says_what_came_of_it() {
     assert!(said.starts_with("::error file=storms/deep/b.yaml,line=13"), "{said}");
     assert_eq!(output, "holds=false\njunit=report.xml\n");
     assert!(summary.contains("2 scenarios played, 1 of 3 expectations do not hold"), "{summary}");
-    assert!(report.contains("tests=\"3\" failures=\"1\""), "{report}");
+    assert!(report.contains("tests=\"3\" skipped=\"0\" failures=\"1\""), "{report}");
     let (status, said, output, ..) = run("storms/a.yaml");
     assert_eq!((status, output.as_str()), (Some(0), "holds=true\njunit=report.xml\n"), "{said}");
 }

@@ -28,8 +28,15 @@ fn described(schema: Schema, about: &str) -> Value {
     schema
 }
 
-/// The fields that any fault has, and which of them each kind has.
-fn fields(generator: &mut SchemaGenerator) -> (Map<String, Value>, Vec<Value>) {
+/// Where a fault is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Timeline,
+    Process,
+}
+
+/// The fields that any fault has, and which of them each kind has and needs.
+fn fields(generator: &mut SchemaGenerator, place: Place) -> (Map<String, Value>, Vec<Value>) {
     let mut properties = Map::new();
     let words: Vec<Value> =
         FaultKind::ALL.iter().map(|kind| json!({"const": kind.as_str(), "description": kind.about()})).collect();
@@ -43,13 +50,23 @@ fn fields(generator: &mut SchemaGenerator) -> (Map<String, Value>, Vec<Value>) {
             assert_eq!(*found, known, "`{}` has one type in all kinds that have it", field.name);
         }
     }
-    let own: Vec<&str> = FaultKind::ALL.iter().flat_map(|kind| kind.own_fields()).map(|field| field.name).collect();
+    if place == Place::Timeline {
+        let length = generator.subschema_for::<Option<Length>>();
+        let about = "how long it lasts; without it, until the end of the run";
+        properties.insert("for".to_owned(), described(length, about));
+    }
+    let known: Vec<String> = properties.keys().filter(|name| *name != "kind").cloned().collect();
     let rule = |kind: &FaultKind| {
-        let has = |name: &str| kind.own_fields().iter().any(|field| field.name == name);
+        let fields = kind.fields();
+        let has = |name: &str| fields.iter().any(|field| field.name == name);
         let foreign: Map<String, Value> =
-            own.iter().filter(|name| !has(name)).map(|name| ((*name).to_owned(), json!(false))).collect();
-        let needed: Vec<&str> =
-            kind.own_fields().iter().filter(|field| field.needed.is_some()).map(|field| field.name).collect();
+            known.iter().filter(|name| !has(name)).map(|name| (name.clone(), json!(false))).collect();
+        // A random process without nodes runs on every node, and says by its repairs how long a failure lasts.
+        let is_needed = |name: &str| place == Place::Timeline || name != "nodes";
+        let needed =
+            fields.iter().filter(|field| field.needed.is_some() && is_needed(field.name)).map(|field| field.name);
+        let repair = (place == Place::Process && kind.course().needs_repair()).then_some("timeToRepair");
+        let needed: Vec<&str> = needed.chain(repair).collect();
         json!({
             "if": {"properties": {"kind": {"const": kind.as_str()}}, "required": ["kind"]},
             "then": {"properties": foreign, "required": needed},
@@ -64,10 +81,7 @@ impl JsonSchema for FaultSpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (mut properties, rules) = fields(generator);
-        let length = generator.subschema_for::<Option<Length>>();
-        properties
-            .insert("for".to_owned(), described(length, "how long it lasts; without it, until the end of the run"));
+        let (properties, rules) = fields(generator, Place::Timeline);
         json_schema!({
             "description": "something that goes wrong",
             "type": "object",
@@ -85,7 +99,7 @@ impl JsonSchema for FaultProcessSpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (mut properties, rules) = fields(generator);
+        let (mut properties, rules) = fields(generator, Place::Process);
         let name = generator.subschema_for::<String>();
         properties.insert("name".to_owned(), described(name, "its name, by which its chance is drawn"));
         let domain = generator.subschema_for::<Option<String>>();

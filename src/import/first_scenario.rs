@@ -88,7 +88,8 @@ fn workload(object: &Object) -> Option<(String, i32)> {
 
 /// Text as a YAML document has it, in quotes where it could mean something else.
 fn quoted(text: &str) -> String {
-    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
+    let is_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
+    let is_plain = (is_path || text.starts_with(|c: char| c.is_ascii_alphabetic()))
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
         && !["true", "false", "yes", "no", "on", "off", "null", "y", "n"].contains(&text.to_ascii_lowercase().as_str());
     if is_plain { text.to_owned() } else { serde_json::to_string(text).expect("text is plain data") }
@@ -285,6 +286,8 @@ mod tests {
     fn what_could_mean_something_else_is_quoted() {
         let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
         check("apps/web.yaml", "apps/web.yaml");
+        check("../dumps/prod.yaml", "../dumps/prod.yaml");
+        check(".5", "\".5\"");
         check("on", "\"on\"");
         check("1a", "\"1a\"");
         check("apps/*.yaml", "\"apps/*.yaml\"");

@@ -196,7 +196,7 @@ apiVersion: kubesquall.sim/v1alpha1
 kind: Plan
 metadata: {name: plan}
 spec:
-  scenario: REPOSITORY/scenarios/flapping-node.yaml
+  scenario: REPOSITORY/scenarios/zone-outage.yaml
   pools: [{name: worker, min: 3, max: 20, price: 1.5}]
   survive: [zone, node, {nodes: 2}, rollingUpgrade, {rollingUpgrade: {maxSurge: 1, drainTimeout: 10m}}]
   priority: 0

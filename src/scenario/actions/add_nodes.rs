@@ -17,7 +17,9 @@ use crate::units::SimTime;
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AddNodesEntry {
+    /// The pool.
     pub(crate) pool: Symbol,
+    /// How many join.
     #[serde(default = "one")]
     pub(crate) count: u32,
 }

@@ -205,6 +205,21 @@ impl Serialize for Symbol {
     }
 }
 
+#[cfg(feature = "cli")]
+impl schemars::JsonSchema for Symbol {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
 impl<'de> Deserialize<'de> for Symbol {
     /// Reads text. In YAML a plain `1.10`, `yes` or `n` is taken as it is written, not as the number or boolean it denotes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

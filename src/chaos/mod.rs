@@ -18,6 +18,8 @@ mod process;
 #[cfg(test)]
 mod reference;
 mod renewals;
+#[cfg(feature = "cli")]
+mod schema;
 mod spec;
 mod target;
 

@@ -25,6 +25,10 @@ pub(super) trait Parameters: Sized {
     /// The fields.
     const FIELDS: &'static [Field];
 
+    /// What its fields look like, in their order.
+    #[cfg(feature = "cli")]
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema>;
+
     /// Nothing is said.
     fn absent() -> Self;
 
@@ -136,7 +140,12 @@ lists! { Vec<String> Vec<ProcessName> ResourceList }
 /// A length of time, which a document may give in days.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Length(#[serde(with = "crate::units::with_days")] pub SimDuration);
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Length(
+    #[serde(with = "crate::units::with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
+    pub SimDuration,
+);
 
 /// Declares the parameters of a kind: `/// what it says`, `"field" name: Type`, and `needed "what to add"` if it must be there.
 macro_rules! parameters {
@@ -158,6 +167,12 @@ macro_rules! parameters {
                 about: concat!($($about),+),
                 needed: [$(Some($add),)? None][0],
             },)*];
+
+            #[cfg(feature = "cli")]
+            #[allow(unused_variables, reason = "some kinds have no parameters")]
+            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+                vec![$(generator.subschema_for::<$type>(),)*]
+            }
 
             fn absent() -> Self {
                 Self { $($field: $crate::chaos::parameters::Parameter::absent(),)* }

@@ -11,6 +11,7 @@ use crate::units::SimDuration;
 
 /// A process of the control plane, by its name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessName {
     /// kube-apiserver.

@@ -12,6 +12,7 @@ use crate::state::{NodeId, PodId};
 
 /// Nodes by name, zone, pool or labels, and how many of those.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeTarget {
     /// These nodes.
@@ -31,11 +32,13 @@ pub struct NodeTarget {
     pub count: Option<u32>,
     /// This share of them (0 to 1, or a percentage; rounded up), drawn.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "share")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "super::schema::fraction"))]
     pub fraction: Option<f64>,
 }
 
 /// Which pods a fault hits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodTarget {
     /// Only this namespace.
@@ -52,6 +55,7 @@ pub struct PodTarget {
     pub count: Option<u32>,
     /// This share of them, drawn.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "share")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "super::schema::fraction"))]
     pub fraction: Option<f64>,
 }
 

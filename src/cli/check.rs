@@ -159,7 +159,7 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
 }
 
 /// What is wrong with a text.
-fn invalid(error: Error) -> Invalid {
+pub(super) fn invalid(error: Error) -> Invalid {
     match error.into_reason() {
         Reason::Invalid(invalid) => invalid,
         other => panic!("reading a text fails by what is wrong with it alone: {other:?}"),

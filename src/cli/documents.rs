@@ -26,12 +26,16 @@ pub(super) fn is_single(path: &Path) -> bool {
 /// A file that cannot be read, or that says to be ours and is not.
 pub(super) fn list(path: &Path) -> Result<Vec<Found>, Invalid> {
     let paths = if is_single(path) { vec![path.to_owned()] } else { manifest::files(path) };
-    let recognize = |path: PathBuf| {
-        let text = scenario::read_text(&path)?;
-        let kind = scenario::recognize(&path.to_string_lossy(), &text)?;
-        Ok(Found { path, kind })
-    };
-    paths.into_iter().map(recognize).collect()
+    paths.into_iter().map(|path| Ok(Found { kind: kind_of(&path)?, path })).collect()
+}
+
+/// What a file says it is.
+///
+/// # Errors
+///
+/// It cannot be read, or says to be ours and is not.
+pub(super) fn kind_of(path: &Path) -> Result<DocumentKind, Invalid> {
+    scenario::recognize(&path.to_string_lossy(), &scenario::read_text(path)?)
 }
 
 /// The one document of a kind that a path means.

@@ -1,6 +1,7 @@
 //! Why a command ends without a result, and what to do about it.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -151,6 +152,11 @@ static PLAYING: Mutex<Option<Arc<ResolvedScenario>>> = Mutex::new(None);
 /// Where the last panic happened and what it said.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
+thread_local! {
+    /// The same of the last panic of this thread, where others may panic as well.
+    static OWN_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
 /// Remembers what is played, in case it breaks.
 pub(super) fn now_playing(scenario: &Arc<ResolvedScenario>) {
     *PLAYING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(scenario));
@@ -161,6 +167,7 @@ pub(super) fn catching_bugs(command: impl FnOnce() -> Result<Ending, Failure>) -
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|location| format!(" at {}:{}", location.file(), location.line()));
         let text = format!("{}{}", message_of(info.payload()), place.unwrap_or_default());
+        OWN_PANIC.with(|own| own.replace(Some(text.clone())));
         *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }));
     let result = panic::catch_unwind(AssertUnwindSafe(command));
@@ -169,6 +176,16 @@ pub(super) fn catching_bugs(command: impl FnOnce() -> Result<Ending, Failure>) -
         let last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
         Err(Failure::Bug { what: last.unwrap_or_else(|| message_of(&*payload)) })
     })
+}
+
+/// Does something else while other things go on; what is said of a panic in it is what to report.
+///
+/// # Errors
+///
+/// What broke.
+pub(super) fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .map_err(|payload| OWN_PANIC.with(RefCell::take).unwrap_or_else(|| message_of(&*payload)))
 }
 
 fn message_of(payload: &(dyn Any + Send)) -> String {

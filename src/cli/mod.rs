@@ -44,8 +44,8 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status:
   0  done
-  1  the run finished, but an `expect` of the scenario does not hold, nothing survives a plan,
-     or a condition of `forecast --fail-on` holds
+  1  the run finished, but an `expect` of the scenario does not hold, figures of `test` moved,
+     nothing survives a plan, or a condition of `forecast --fail-on` holds
   2  the input or the arguments cannot be used
   3  an internal invariant broke, which is a bug of kubesquall";
 
@@ -103,6 +103,7 @@ commands! {
     run::run: Run(RunArgs)
     forecast::forecast: Forecast(ForecastArgs)
     check::check: Check(CheckArgs)
+    test::test: Test(TestArgs)
     schedule::schedule: Schedule(ScheduleArgs)
     explain::explain: Explain(ExplainArgs)
     diff::diff: Diff(DiffArgs)
@@ -110,10 +111,12 @@ commands! {
     tune::tune: Tune(TuneArgs)
     merge::merge: Merge(MergeArgs)
     plan::plan: Plan(PlanArgs)
+    init::init: Init(InitArgs)
     import::import: Import(ImportArgs)
     #[cfg(feature = "serve")]
     serve::serve: Serve(ServeArgs)
     report::report: Report(ReportArgs)
+    schema::schema: Schema(SchemaArgs)
     completions::completions: Completions(CompletionsArgs)
     man::man: Man(ManArgs)
 }

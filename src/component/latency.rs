@@ -14,10 +14,15 @@ macro_rules! latencies {
 
         /// What a scenario says of them.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
         #[serde(default, deny_unknown_fields)]
         #[expect(missing_docs, reason = "those of the latencies")]
         pub struct WrittenLatencies {
-            $(#[serde(rename = $field, skip_serializing_if = "Option::is_none")] pub $latency: Option<Distribution>,)+
+            $(
+                #[serde(rename = $field, skip_serializing_if = "Option::is_none")]
+                #[cfg_attr(feature = "cli", schemars(description = concat!($($about),+).trim_ascii()))]
+                pub $latency: Option<Distribution>,
+            )+
         }
 
         impl Latencies {

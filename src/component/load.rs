@@ -8,10 +8,12 @@ use crate::units::{SimDuration, SimTime, with_days};
 
 /// The load at an instant.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LoadPoint {
     /// When.
     #[serde(with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub at: SimDuration,
     /// How much, in the unit of `perReplica`.
     pub load: f64,

@@ -1,5 +1,7 @@
 //! Lengths of time that vary.
 
+#[cfg(feature = "cli")]
+mod schema;
 mod written;
 
 use std::sync::Arc;

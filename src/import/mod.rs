@@ -7,6 +7,7 @@ mod archive;
 #[cfg(feature = "bundles")]
 pub mod cluster;
 mod faults;
+mod first_scenario;
 #[cfg(feature = "bundles")]
 pub mod latencies;
 #[cfg(feature = "bundles")]
@@ -16,4 +17,5 @@ mod records;
 mod walk;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
+pub use first_scenario::{FirstScenario, cluster_alone, first_scenario};
 pub use records::{RecordError, Records};

@@ -7,6 +7,8 @@
 pub(crate) mod api_fields;
 pub(crate) mod api_type;
 pub mod field_path;
+#[cfg(feature = "cli")]
+pub(crate) mod schemas;
 pub(crate) mod yaml;
 
 pub mod meta;

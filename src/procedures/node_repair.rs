@@ -16,12 +16,14 @@ use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
 
 /// Machines that stay unhealthy are replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeRepairSpec {
     /// Of which pools; all, if none is named.
     pub pools: Vec<Symbol>,
     /// For how long a node must have been not Ready.
     #[serde(with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub unhealthy_for: SimDuration,
     /// How many are repaired at a time; a percentage of the nodes rounds down, but not to none.
     pub max_concurrent: IntOrPercent,
@@ -29,6 +31,7 @@ pub struct NodeRepairSpec {
     pub max_unhealthy: IntOrPercent,
     /// How long the pods of a node are given to leave.
     #[serde(with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub drain_timeout: SimDuration,
 }
 

@@ -17,27 +17,32 @@ use crate::units::{SimDuration, SimTime, with_days};
 
 /// Nodes of a pool need a reboot, and a daemon sees to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RollingRebootSpec {
     /// Which pool.
     pub pool: Symbol,
     /// How often the daemon of a node looks, from a random moment on.
     #[serde(default = "an_hour", with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub period: SimDuration,
     /// How many nodes hold the lock at a time.
     #[serde(default = "one")]
     pub concurrency: u32,
     /// How long a drain may take; without it, for ever.
     #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", schemars(with = "Option<crate::units::Days>"))]
     pub drain_timeout: Option<SimDuration>,
     /// Whether a node is rebooted though it could not be drained.
     #[serde(default)]
     pub force_reboot: bool,
     /// When the lock of a node that is gone for good expires; without it, never.
     #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", schemars(with = "Option<crate::units::Days>"))]
     pub lock_ttl: Option<SimDuration>,
     /// After how long the nodes need a reboot again; without it, once.
     #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", schemars(with = "Option<crate::units::Days>"))]
     pub every: Option<SimDuration>,
 }
 

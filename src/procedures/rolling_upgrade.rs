@@ -20,6 +20,7 @@ use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
 /// # Source
 /// `Schedule` and `Cordon` are the values of AKS; `Force` is what GKE does after an hour and EKS if asked to.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub enum UndrainableNodeBehavior {
     /// It is uncordoned and stays as it is; no further node is begun and the upgrade has failed.
     #[default]
@@ -32,6 +33,7 @@ pub enum UndrainableNodeBehavior {
 
 /// A rolling upgrade of a node pool: every machine is replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RollingUpgradeSpec {
     /// Which pool.
@@ -44,9 +46,11 @@ pub struct RollingUpgradeSpec {
     pub max_unavailable: Option<IntOrPercent>,
     /// How long the pods of a node are given to leave, budgets included.
     #[serde(default = "half_an_hour", with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub drain_timeout: SimDuration,
     /// Wait between the drain of a node and its deletion.
     #[serde(default, with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub node_soak: SimDuration,
     /// What becomes of a node that cannot be drained in time.
     #[serde(default)]

@@ -9,6 +9,7 @@ use crate::model::ObjectKind;
 
 /// A workload that follows its load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HorizontalPodAutoscalerSpec {
     /// Which workload: `deployment/<namespace>/<name>`.

@@ -33,6 +33,7 @@ pub use resources::{PrinterColumn, Resource};
 
 /// What a client wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
     /// POST.
@@ -60,6 +61,7 @@ impl Method {
 
 /// A request that changes something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientRequest {
     /// Method.

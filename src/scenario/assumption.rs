@@ -10,6 +10,7 @@ const NAMED_MAX: usize = 5;
 
 /// Something that the input does not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Assumption {
     /// A stable name, such as `podRequests`.

@@ -5,8 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostics::Location;
+
 /// How a metric is compared with a value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "variants are the usual signs")]
 pub enum Comparison {
     #[serde(rename = "<")]
@@ -66,6 +69,8 @@ pub struct Expectation {
     pub comparison: Comparison,
     /// With what.
     pub value: f64,
+    /// Where it is written.
+    pub location: Location,
 }
 
 /// An assertion and what became of it.

@@ -11,6 +11,7 @@ use crate::model::manifest::{DUMP_COMMAND, Loaded, SkipReason};
 
 /// Manifests and dumps in numbers, as they were read: before anything was added to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Files, standard input among them.
@@ -23,6 +24,7 @@ pub struct Input {
 
 /// Documents and list items of one kind that are not played for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
     /// What they say they are; empty if they do not.

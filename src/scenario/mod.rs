@@ -39,6 +39,8 @@ mod resolver;
 mod revisions;
 mod runbook;
 mod schema;
+#[cfg(feature = "cli")]
+pub(crate) mod schemas;
 mod targets;
 mod typed;
 mod validate;
@@ -48,6 +50,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use actions::TimelineAction;
+#[cfg(feature = "cli")]
+pub(crate) use actions::TimelineEntry;
 pub use assumption::Assumption;
 pub(crate) use at::At;
 pub use configuration::HEARTBEAT_TIMEOUT;

@@ -12,6 +12,7 @@ pub(super) const NODES_MAX: u64 = 50_000;
 
 /// Nodes that are made from one template: `<pool>-0`, `<pool>-1`, …
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodePool {
     /// Its name.

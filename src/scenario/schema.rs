@@ -28,48 +28,69 @@ pub const KINDS: [&str; 3] = ["Scenario", "Study", "Plan"];
 
 /// A scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ScenarioDocument {
     pub(crate) api_version: String,
     pub(crate) kind: String,
+    /// What it is called.
     pub(crate) metadata: Metadata,
+    /// What it says.
     pub(crate) spec: Spec,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Metadata {
+    /// The name: results are written to `reports/<name>`.
     pub(crate) name: String,
+    /// Labels; they have no effect.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) labels: BTreeMap<String, String>,
+    /// Annotations; they have no effect.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Spec {
+    /// How long it lasts.
     #[serde(with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     pub(crate) duration: SimDuration,
+    /// What chance is drawn from.
     #[serde(default)]
     pub(crate) seed: u64,
+    /// What there is.
     pub(crate) cluster: Cluster,
+    /// The version, flags and configurations of the control plane and of kubelets.
     #[serde(default)]
     pub(crate) control_plane: ControlPlane,
+    /// How long things take that no manifest says.
     #[serde(default)]
     pub(crate) latency: WrittenLatencies,
+    /// What happens when; entries of one instant happen in their order.
     #[serde(default)]
     pub(crate) timeline: Vec<TimelineEntry>,
+    /// What goes wrong again and again, at random.
     #[serde(default)]
     pub(crate) faults: Vec<FaultProcessSpec>,
+    /// cluster-autoscaler runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_autoscaler: Option<ClusterAutoscalerEntry>,
+    /// Machines that stay unhealthy are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) node_auto_repair: Option<NodeRepairSpec>,
+    /// Loads on workloads, and how they are followed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) horizontal_pod_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
+    /// What counts as good.
     #[serde(default)]
     pub(crate) slo: Vec<SloEntry>,
+    /// What must hold in the end; the exit status is 1 if something does not.
     #[serde(default)]
     pub(crate) expect: Vec<ExpectEntry>,
     /// Texts that paths of this document mean, in place of the files on disk; lock files have them.
@@ -88,11 +109,15 @@ pub(crate) struct Spec {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Cluster {
+    /// Files, directories and globs of manifests and dumps, relative to this file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) manifests: Vec<String>,
+    /// Nodes that no manifest holds.
     pub(crate) node_pools: Vec<NodePool>,
+    /// The state in which t=0 finds the cluster.
     pub(crate) bootstrap: Bootstrap,
     /// Whether to go on with a cluster of which something could not be read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -103,6 +128,7 @@ pub(crate) struct Cluster {
 
 /// What becomes of workloads that pods name as their owners and that no manifest holds.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub(crate) enum MissingOwners {
     /// They are made anew from their pods.
     #[default]
@@ -117,6 +143,7 @@ pub const SETTLE_FOR: SimDuration = SimDuration::from_secs(4 * 3600);
 
 /// The state in which t=0 finds the cluster.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Bootstrap {
     /// Every pod that fits is bound, started and Ready.
@@ -127,41 +154,63 @@ pub enum Bootstrap {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ControlPlane {
+    /// The version, from which defaults and behavior follow.
     pub(crate) kubernetes_version: KubernetesVersion,
+    /// Flags of kube-apiserver.
+    #[cfg_attr(feature = "cli", schemars(schema_with = "crate::model::config::KubeApiserver::schema"))]
     pub(crate) kube_apiserver: FlagMap,
+    /// Flags of kube-controller-manager.
+    #[cfg_attr(feature = "cli", schemars(schema_with = "crate::model::config::KubeControllerManager::schema"))]
     pub(crate) kube_controller_manager: FlagMap,
+    /// The configuration of kube-scheduler.
     pub(crate) kube_scheduler: KubeSchedulerConfiguration,
+    /// The configuration of the kubelets.
     pub(crate) kubelet: KubeletConfiguration,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ClusterAutoscalerEntry {
+    /// The pools that it sizes.
     pub(crate) pools: Vec<AutoscaledPoolEntry>,
+    /// From the wish for a machine to its first boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) provisioning: Option<Distribution>,
+    /// Its flags.
     #[serde(default)]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "crate::model::config::ClusterAutoscaler::schema"))]
     pub(crate) flags: FlagMap,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AutoscaledPoolEntry {
+    /// The pool.
     pub(crate) name: Symbol,
+    /// The fewest nodes.
     pub(crate) min: u32,
+    /// The most nodes.
     pub(crate) max: u32,
+    /// Of several pools that would do, those of the highest are sized, with the expander `priority`.
     #[serde(default)]
     pub(crate) priority: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SloEntry {
+    /// Which workloads, as `kind/namespace/name`; `*` stands for any text.
     pub(crate) workload: String,
+    /// How many pods have to be ready, as a number or a percentage of those wanted.
     #[serde(default = "all")]
     pub(crate) min_ready: IntOrPercent,
+    /// For which share of the time.
     pub(crate) objective: Share,
 }
 
@@ -219,10 +268,14 @@ impl<'de> Deserialize<'de> for Share {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ExpectEntry {
+    /// A metric of `summary.json`.
     pub(crate) metric: String,
+    /// How to compare.
     pub(crate) op: super::expect::Comparison,
+    /// With what.
     pub(crate) value: Amount,
 }
 
@@ -272,13 +325,20 @@ impl<'de> Deserialize<'de> for Amount {
 
 /// A row of `not-modelled.csv`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NotModelledEntry {
+    /// The file.
     pub(crate) file: Symbol,
+    /// The line.
     pub(crate) line: u32,
+    /// The object.
     pub(crate) object: String,
+    /// The field.
     pub(crate) path: String,
+    /// What it says.
     pub(crate) value: String,
+    /// How many fields are meant.
     #[serde(default = "one_field")]
     pub(crate) count: usize,
 }

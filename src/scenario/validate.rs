@@ -382,13 +382,18 @@ fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
 pub(super) fn expectations(root: &Node, spec: &Spec, diagnostics: &mut Diagnostics) -> Vec<Expectation> {
     let mut expectations = Vec::new();
     for (index, entry) in spec.expect.iter().enumerate() {
+        let at = At::root(root).field("spec").field("expect").index(index);
         if METRICS.contains(&entry.metric.as_str()) {
-            expectations.push(Expectation { metric: entry.metric.clone(), comparison: entry.op, value: entry.value.0 });
+            expectations.push(Expectation {
+                metric: entry.metric.clone(),
+                comparison: entry.op,
+                value: entry.value.0,
+                location: at.location(),
+            });
             continue;
         }
-        let location = At::root(root).field("spec").field("expect").index(index).field("metric").location();
         let diagnostic = unknown("metric", &entry.metric, METRICS.iter().copied());
-        diagnostics.push(diagnostic.at(location, "not in `summary.json`"));
+        diagnostics.push(diagnostic.at(at.field("metric").location(), "not in `summary.json`"));
     }
     expectations
 }

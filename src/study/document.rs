@@ -76,40 +76,63 @@ impl Study {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StudyDocument {
     #[serde(rename = "apiVersion")]
     _api_version: String,
     #[serde(rename = "kind")]
     _kind: String,
+    /// What it is called.
     metadata: Metadata,
+    /// What it says.
     spec: Spec,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Metadata {
+    /// The name: results are written to `reports/<name>`.
     pub(super) name: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spec {
+    /// The file of the scenario, relative to this one.
     scenario: String,
+    /// How often each variant is played.
     replications: u32,
+    /// How the replications get their chance.
     #[serde(default)]
     seeds: Seeds,
+    /// What is varied; every combination is a variant.
     vary: Vec<Vary>,
+    /// The variant that others are compared with, by the value of each thing that is varied.
     #[serde(default)]
     baseline: BTreeMap<String, Value>,
+    /// What a unit of each metric costs.
     #[serde(default)]
     cost: BTreeMap<String, f64>,
+    /// Whether a variant may win that leaves undone what the baseline gets done.
     #[serde(default)]
     allow_undone: bool,
 }
 
+/// What a study looks like, for editors.
+#[cfg(feature = "cli")]
+pub(crate) fn schema() -> Value {
+    scenario::schemas::of_document::<StudyDocument>(
+        "Study",
+        "a study: a scenario that is played with many values and seeds",
+    )
+}
+
 /// How the replications get their chance.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 enum Seeds {
     /// A seed of its own each.

@@ -35,6 +35,8 @@ pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
 pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
 pub(crate) use document::parse;
+#[cfg(feature = "cli")]
+pub(crate) use document::schema;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};

@@ -22,28 +22,44 @@ pub(super) enum Setting {
 
 /// One thing that is varied: exactly one of `path`, `tolerationSeconds` and `replicas`.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "cli", schemars(extend("oneOf" = [
+    {"required": ["path", "values"]}, {"required": ["tolerationSeconds"]}, {"required": ["replicas"]},
+])))]
 pub(super) struct Vary {
+    /// What it is called in results.
     pub(super) name: String,
+    /// A value of the scenario, such as `spec.timeline[0].at`.
     pub(super) path: Option<String>,
+    /// The values that it has in turn.
     values: Option<Vec<Value>>,
+    /// For how long workloads tolerate the taints of lost nodes.
     toleration_seconds: Option<TolerationSeconds>,
+    /// How many replicas workloads have.
     replicas: Option<Replicas>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TolerationSeconds {
+    /// Which workloads, as `kind/namespace/name`; `*` stands for any text.
     workloads: Vec<String>,
+    /// Which taints: `not-ready`, `unreachable`; both, if nothing is said.
     #[serde(default = "both_taints")]
     taints: Vec<String>,
+    /// The seconds.
     values: Vec<u32>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Replicas {
+    /// Which workloads, as `kind/namespace/name`; `*` stands for any text.
     workloads: Vec<String>,
+    /// How many replicas each of them has.
     values: Vec<u32>,
 }
 

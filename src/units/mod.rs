@@ -7,6 +7,8 @@ mod counted;
 mod duration;
 mod int_or_percent;
 mod quantity;
+#[cfg(feature = "cli")]
+mod schemas;
 mod spoken;
 mod time;
 pub mod with_days;
@@ -15,6 +17,8 @@ pub use counted::{counted, grouped, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
+#[cfg(feature = "cli")]
+pub(crate) use schemas::Days;
 pub use spoken::{InDays, length, moment};
 pub use time::{
     SimTime, exact_rfc3339_from_unix_nanos, rfc3339_from_unix_nanos, seconds_text, unix_nanos_from_rfc3339,

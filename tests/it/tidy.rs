@@ -298,7 +298,7 @@ fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
 /// `scenario::unknown_field` and the like: what a problem with the user's text is called for scripts.
 fn is_diagnostic_code(text: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    let rooms = ["bundle", "evidence", "file", "manifest", "records", "scenario", "study", "plan"];
+    let rooms = ["bundle", "evidence", "file", "manifest", "records", "scenario", "snapshot", "study", "plan"];
     text.split_once("::").is_some_and(|(room, name)| rooms.contains(&room) && is_word(name))
 }
 

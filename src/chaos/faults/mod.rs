@@ -79,6 +79,12 @@ macro_rules! declare {
                 match self { $(Self::$kind => $kind::FIELDS,)* }
             }
 
+            /// What those look like in documents.
+            #[cfg(feature = "cli")]
+            pub(super) fn schemas(self, generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+                match self { $(Self::$kind => <$kind as Parameters>::schemas(generator),)* }
+            }
+
             /// What [`super::Timer::Due`] is for, in words.
             pub(super) fn due_in_words(self, node: &str) -> String {
                 match self { $(Self::$kind => $kind::due_in_words(node),)* }

@@ -39,7 +39,7 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
 }
 
 /// Writes files, or none of them if one is there and is not to be replaced.
-fn write(files: &[(PathBuf, &str)], is_forced: bool) -> Result<(), Failure> {
+pub(super) fn write(files: &[(PathBuf, &str)], is_forced: bool) -> Result<(), Failure> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !is_forced) {
         return Err(Failure::input(
             format!("`{}` is there already", path.display()),

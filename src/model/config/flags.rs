@@ -218,6 +218,12 @@ macro_rules! component_flags {
             pub const FLAGS: &'static [crate::model::config::Flag] =
                 &[$(crate::model::config::Flag { name: $flag, help: $help },)+];
 
+            /// What its flags look like in a document.
+            #[cfg(feature = "cli")]
+            pub(crate) fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                crate::model::schemas::flags($component, Self::FLAGS, $without_effect)
+            }
+
             /// Whether it is a flag of the real component that decides nothing here.
             #[must_use]
             pub fn is_without_effect(flag: &str) -> bool {

@@ -170,8 +170,15 @@ pub fn load(paths: &[PathBuf], folder: &Folder) -> Loaded {
 /// The files that a directory or glob stands for, in the order in which [`load`] reads them; none if there is no such thing.
 #[must_use]
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let found = files::find(&[path.to_owned()], &Folder::on_disk(Path::new("")), &mut Diagnostics::new());
-    found.into_iter().map(files::FoundFile::into_path).collect()
+    files_and_problems(path).0
+}
+
+/// The same, with what is wrong with the path.
+#[must_use]
+pub fn files_and_problems(path: &Path) -> (Vec<PathBuf>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let found = files::find(&[path.to_owned()], &Folder::on_disk(Path::new("")), &mut diagnostics);
+    (found.into_iter().map(files::FoundFile::into_path).collect(), diagnostics)
 }
 
 /// Reads one text, as if it were a file of that name.

@@ -14,9 +14,12 @@ use crate::units::SimTime;
 
 /// Machines that join a pool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AddNodesEntry {
+    /// The pool.
     pub(crate) pool: Symbol,
+    /// How many join.
     #[serde(default = "one")]
     pub(crate) count: u32,
 }

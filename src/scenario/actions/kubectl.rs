@@ -21,6 +21,7 @@ use crate::units::SimTime;
 
 /// Lines that operators type into one shell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub(crate) struct KubectlEntry(Arc<str>);
 

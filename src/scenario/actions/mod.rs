@@ -39,7 +39,7 @@ pub(super) fn resolve(
 
 /// Makes the modules and the enums of the list of actions.
 macro_rules! timeline_actions {
-    ($($module:ident::$written:ident => $action:ident = $field:literal)+) => {
+    ($($module:ident::$written:ident => $action:ident = $field:literal, $about:literal)+) => {
         $(mod $module;)+
 
         /// What happens at an instant of the timeline, as it is written.
@@ -109,6 +109,18 @@ macro_rules! timeline_actions {
             }
         }
 
+        #[cfg(feature = "cli")]
+        impl schemars::JsonSchema for TimelineEntry {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                "TimelineEntry".into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let actions = vec![$(($field, $about, generator.subschema_for::<$module::$written>()),)+];
+                super::schemas::of_entry(generator, actions)
+            }
+        }
+
         impl Serialize for TimelineEntry {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut fields = serializer.serialize_map(None)?;
@@ -124,14 +136,14 @@ macro_rules! timeline_actions {
     };
 }
 
-// One line an action: `file::Type` of what is written, what it is called in other places, and its field.
+// One line an action: `file::Type` of what is written, what it is called in other places, its field, and what it does.
 timeline_actions! {
-    fault::FaultSpec => Fault = "fault"
-    kubectl::KubectlEntry => Kubectl = "kubectl"
-    add_nodes::AddNodesEntry => AddNodes = "addNodes"
-    rolling_upgrade::RollingUpgradeSpec => RollingUpgrade = "rollingUpgrade"
-    rolling_reboot::RollingRebootSpec => RollingReboot = "rollingReboot"
-    request::ClientRequest => Request = "request"
+    fault::FaultSpec => Fault = "fault", "something goes wrong"
+    kubectl::KubectlEntry => Kubectl = "kubectl", "lines that operators type into one shell, one after the other; `&` at the end of one does not wait for it"
+    add_nodes::AddNodesEntry => AddNodes = "addNodes", "machines join a pool"
+    rolling_upgrade::RollingUpgradeSpec => RollingUpgrade = "rollingUpgrade", "every machine of a pool is replaced"
+    rolling_reboot::RollingRebootSpec => RollingReboot = "rollingReboot", "the nodes of a pool need a reboot, and a daemon sees to it"
+    request::ClientRequest => Request = "request", "a client asks the API server for something"
 }
 
 pub(super) use kubectl::remember_applied;

@@ -14,6 +14,7 @@ const PER_YEAR_MAX: f64 = 87_600.0;
 
 /// A catalogue's file, as it is written.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Document {
     /// Kinds of incidents, or single ones by their names, that are not played.
@@ -30,17 +31,30 @@ struct Document {
 
 /// An incident as it is written.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
+    /// Its name.
     name: String,
     /// For how long it is played.
     #[serde(with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     duration: SimDuration,
     /// How often it is expected.
     #[serde(default)]
     per_year: f64,
     /// As a scenario's; each entry does one thing.
+    #[cfg_attr(feature = "cli", schemars(with = "Vec<crate::scenario::TimelineEntry>"))]
     timeline: Vec<Value>,
+}
+
+/// What a catalogue's file looks like, for editors.
+#[cfg(feature = "cli")]
+pub(crate) fn schema() -> Value {
+    scenario::schemas::of_part::<Document>(
+        "Catalog",
+        "what is taken out of the catalogue of a forecast, and what is put in",
+    )
 }
 
 /// What a catalogue's file changes.

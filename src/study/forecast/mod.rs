@@ -29,6 +29,8 @@ mod units;
 mod work_out;
 
 pub use budget::Budget;
+#[cfg(feature = "cli")]
+pub(crate) use changes::schema as catalog_schema;
 pub use finding::{Alternative, Dropped, Finding, Front, Price, Saved, Unhelped, UnitCost, Worst};
 pub use fix::Fix;
 pub use gate::{Baseline, Condition};

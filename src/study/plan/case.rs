@@ -62,6 +62,37 @@ impl<'de> Deserialize<'de> for CaseEntry {
     }
 }
 
+#[cfg(feature = "cli")]
+impl schemars::JsonSchema for CaseEntry {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Case".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let upgrade = generator.subschema_for::<RollingUpgradeEntry>();
+        schemars::json_schema!({
+            "description": "something to survive",
+            "anyOf": [
+                {"const": "zone", "description": "the loss of any one zone"},
+                {"const": "node", "description": "the loss of any one node"},
+                {"const": "rollingUpgrade", "description": "an upgrade of each pool, one node after the other"},
+                {"type": "string", "pattern": r"\.(yaml|yml|json)$", "description": "the timeline of a scenario, by its file"},
+                {
+                    "type": "object",
+                    "properties": {
+                        "nodes": {"type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "the loss of any so many nodes"},
+                        "rollingUpgrade": upgrade,
+                        "scenario": {"type": "string", "description": "the timeline of a scenario, by its file"},
+                    },
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ],
+        })
+    }
+}
+
 struct CaseVisitor;
 
 /// A case that says more than its name.
@@ -74,13 +105,20 @@ struct CaseMap {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RollingUpgradeEntry {
+    /// Machines above the pool's size.
     max_surge: Option<IntOrPercent>,
+    /// Machines that may be missing at a time.
     max_unavailable: Option<IntOrPercent>,
+    /// How long the pods of a node are given to leave.
     #[serde(default = "half_an_hour", with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     drain_timeout: SimDuration,
+    /// Wait between the drain of a node and its deletion.
     #[serde(default, with = "with_days")]
+    #[cfg_attr(feature = "cli", schemars(with = "crate::units::Days"))]
     node_soak: SimDuration,
 }
 

@@ -29,6 +29,8 @@ pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
 pub use case::CaseKind;
 pub use cases::{LostSet, Symmetry};
 pub use definition::{Case, Plan, PoolRange};
+#[cfg(feature = "cli")]
+pub(crate) use document::schema;
 pub use headroom::{headroom, replicas_of};
 pub use margin::Margin;
 pub use play::Outcome;

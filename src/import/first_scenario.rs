@@ -1,0 +1,296 @@
+//! A first scenario for a cluster: what suits its zones, nodes, budgets and workloads, with comments on what else could happen.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use crate::arena::{Symbol, sym};
+use crate::model::{Node, Object, ZONE_LABEL, zone_of};
+use crate::scenario::{API_VERSION, ResolvedScenario};
+use crate::units::{Quantity, counted};
+
+/// Workloads that are given an objective.
+const OBJECTIVES_MAX: usize = 3;
+/// Budgets that a comment names.
+const BUDGETS_NAMED_MAX: usize = 3;
+/// Labels of nodes that do not run what users run.
+const CONTROL_PLANE_LABELS: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/// How the scenario is called, and what its cluster is read from.
+#[derive(Clone, Debug)]
+pub struct FirstScenario {
+    /// `metadata.name`.
+    pub name: String,
+    /// Files, directories and globs, relative to the scenario.
+    pub manifests: Vec<String>,
+    /// A pool of so many nodes, because no manifest has any.
+    pub pool: Option<u32>,
+}
+
+/// What of a cluster decides what can happen to it.
+struct Cluster<'a> {
+    nodes: Vec<&'a Node>,
+    /// Zones with the number of their nodes, the largest first.
+    zones: Vec<(Symbol, usize)>,
+    /// Deployments and StatefulSets of users as `kind/namespace/name`, with their replicas, the largest first.
+    workloads: Vec<(String, i32)>,
+    budgets: Vec<String>,
+    waiting_pods: usize,
+}
+
+impl<'a> Cluster<'a> {
+    fn of(scenario: &'a ResolvedScenario) -> Self {
+        let objects = || scenario.objects.iter().map(|object| &object.object);
+        let nodes: Vec<&Node> = objects()
+            .filter_map(|object| if let Object::Node(node) = object { Some(&**node) } else { None })
+            .filter(|node| {
+                !CONTROL_PLANE_LABELS.iter().any(|label| node.metadata.labels.get(Symbol::new(label)).is_some())
+            })
+            .collect();
+        let mut zones: Vec<(Symbol, usize)> = Vec::new();
+        for zone in nodes.iter().filter_map(|node| zone_of(&node.metadata.labels)) {
+            match zones.iter_mut().find(|(known, _)| *known == zone) {
+                Some((_, count)) => *count += 1,
+                None => zones.push((zone, 1)),
+            }
+        }
+        zones.sort_by_key(|(zone, count)| (Reverse(*count), *zone));
+        let mut workloads: Vec<(String, i32)> = objects().filter_map(workload).collect();
+        workloads.sort_by_key(|(name, replicas)| (Reverse(*replicas), name.clone()));
+        let budgets = objects().filter_map(|object| match object {
+            Object::PodDisruptionBudget(budget) => {
+                Some(format!("{}/{}", budget.metadata.namespace, budget.metadata.name))
+            }
+            _ => None,
+        });
+        let is_waiting = |object: &&Object| matches!(object, Object::Pod(pod) if pod.spec.node_name.is_none());
+        let waiting_pods = objects().filter(is_waiting).count();
+        Self { budgets: budgets.collect(), waiting_pods, zones, workloads, nodes }
+    }
+
+    /// The node with the most CPU for pods; of several, the first by name.
+    fn biggest_node(&self) -> Option<&'a Node> {
+        let cpu = |node: &&&Node| node.status.allocatable.get(sym!("cpu")).copied().unwrap_or_else(Quantity::default);
+        self.nodes.iter().min_by_key(|node| (Reverse(cpu(node)), node.metadata.name)).copied()
+    }
+}
+
+/// A Deployment or StatefulSet that a user runs.
+fn workload(object: &Object) -> Option<(String, i32)> {
+    let (kind, replicas) = match object {
+        Object::Deployment(deployment) => ("deployment", deployment.spec.replicas),
+        Object::StatefulSet(set) => ("statefulset", set.spec.replicas),
+        _ => return None,
+    };
+    let metadata = object.metadata();
+    let is_of_users = metadata.namespace != "kube-system";
+    is_of_users.then(|| (format!("{kind}/{}/{}", metadata.namespace, metadata.name), replicas.unwrap_or(1)))
+}
+
+/// Text as a YAML document has it, in quotes where it could mean something else.
+fn quoted(text: &str) -> String {
+    let is_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
+    let is_plain = (is_path || text.starts_with(|c: char| c.is_ascii_alphabetic()))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+        && !["true", "false", "yes", "no", "on", "off", "null", "y", "n"].contains(&text.to_ascii_lowercase().as_str());
+    if is_plain { text.to_owned() } else { serde_json::to_string(text).expect("text is plain data") }
+}
+
+/// The document, for a cluster that was read from what it names.
+#[must_use]
+pub fn first_scenario(asked: &FirstScenario, scenario: &ResolvedScenario) -> String {
+    let cluster = Cluster::of(scenario);
+    let mut text = String::new();
+    head(&mut text, asked, &cluster);
+    timeline(&mut text, &cluster);
+    faults(&mut text, &cluster);
+    goals(&mut text, &cluster);
+    text
+}
+
+/// The same with nothing but the cluster: what is read to know it.
+#[must_use]
+pub fn cluster_alone(asked: &FirstScenario) -> String {
+    let mut text = String::new();
+    opening(&mut text, asked);
+    text
+}
+
+fn head(text: &mut String, asked: &FirstScenario, cluster: &Cluster<'_>) {
+    let zones = match cluster.zones.len() {
+        0 => "no zones".to_owned(),
+        count => counted(count, "zone", "zones"),
+    };
+    let _ = writeln!(
+        text,
+        "# A first scenario for {}, {} and {}.",
+        counted(cluster.nodes.len(), "worker node", "worker nodes"),
+        zones,
+        counted(cluster.workloads.len(), "workload", "workloads"),
+    );
+    let _ = writeln!(
+        text,
+        "# Play it with `kubesquall run`, and change what happens below: one storm at a time tells most."
+    );
+    opening(text, asked);
+    let _ = writeln!(text, "  # controlPlane:");
+    let _ = writeln!(text, "  #   kubernetesVersion: \"1.36\"");
+    let _ = writeln!(
+        text,
+        "  #   kubeApiserver: {{default-not-ready-toleration-seconds: 300, default-unreachable-toleration-seconds: 300}}"
+    );
+    let _ = writeln!(text, "  # latency:                    # how long your pods take to start, if you know it");
+    let _ = writeln!(text, "  #   podStart: {{lognormal: {{median: 2s, p99: 12s}}}}");
+    let _ = writeln!(text, "  #   podReady: {{constant: 10s}}");
+}
+
+fn opening(text: &mut String, asked: &FirstScenario) {
+    let _ = writeln!(text, "apiVersion: {API_VERSION}\nkind: Scenario\nmetadata:\n  name: {}", quoted(&asked.name));
+    let _ = writeln!(text, "spec:\n  duration: 45m\n  cluster:\n    manifests:");
+    for manifest in &asked.manifests {
+        let _ = writeln!(text, "    - {}", quoted(manifest));
+    }
+    if let Some(count) = asked.pool {
+        let _ = writeln!(text, "    nodePools:                  # no manifest has nodes: say here what yours are like");
+        let _ = writeln!(text, "    - name: worker\n      count: {count}\n      zones: [a, b, c]");
+        let _ =
+            writeln!(text, "      template: {{status: {{allocatable: {{cpu: \"8\", memory: 32Gi, pods: \"110\"}}}}}}");
+    }
+}
+
+fn timeline(text: &mut String, cluster: &Cluster<'_>) {
+    let node = cluster.biggest_node().map(|node| quoted(node.metadata.name.as_str()));
+    let zone = cluster.zones.first().map(|(zone, count)| (quoted(zone.as_str()), *count));
+    let Some(node) = node else {
+        let _ = writeln!(text, "  timeline: []                # there is no node to which something could happen");
+        return;
+    };
+    let _ = writeln!(text, "  timeline:");
+    let loses_zone = cluster.zones.len() > 1;
+    match (&zone, loses_zone, cluster.nodes.len()) {
+        (Some((zone, count)), true, _) => {
+            let nodes = counted(*count, "node", "nodes");
+            let _ = writeln!(text, "  # Zone {zone} with its {nodes} loses power for twenty minutes.");
+            let _ = writeln!(text, "  - {{at: 5m, fault: {{kind: Crash, nodes: {{zone: {zone}}}, for: 20m}}}}");
+        }
+        (_, _, 1) => {
+            let _ = writeln!(text, "  # The only node restarts.");
+            let _ = writeln!(text, "  - {{at: 5m, fault: {{kind: Reboot, nodes: {{names: [{node}]}}}}}}");
+        }
+        _ => {
+            let _ = writeln!(text, "  # The biggest node loses power for twenty minutes.");
+            let _ = writeln!(text, "  - {{at: 5m, fault: {{kind: Crash, nodes: {{names: [{node}]}}, for: 20m}}}}");
+        }
+    }
+    let _ = writeln!(text, "  # What else could happen; remove the `#` of one, and put one before what stands above.");
+    if loses_zone {
+        let _ = writeln!(text, "  # The biggest node loses power:");
+        let _ = writeln!(text, "  # - {{at: 5m, fault: {{kind: Crash, nodes: {{names: [{node}]}}, for: 20m}}}}");
+    }
+    let _ = writeln!(text, "  # It runs on, but the control plane does not hear from it:");
+    let _ = writeln!(text, "  # - {{at: 5m, fault: {{kind: Partition, nodes: {{names: [{node}]}}, for: 10m}}}}");
+    let _ = writeln!(text, "  # Its cloud takes it away, and it does not come back:");
+    let _ = writeln!(text, "  # - {{at: 5m, fault: {{kind: InstanceGone, nodes: {{names: [{node}]}}}}}}");
+    let _ = writeln!(text, "  # It is drained for maintenance{}:", under_budgets(cluster));
+    let _ = writeln!(
+        text,
+        "  # - {{at: 5m, kubectl: drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=10m}}"
+    );
+    let _ = writeln!(text, "  # - {{at: 20m, kubectl: uncordon {node}}}");
+    if let Some((kind, namespace, name)) = cluster.workloads.first().and_then(|(workload, _)| parts(workload)) {
+        let _ = writeln!(text, "  # The largest workload is rolled out anew:");
+        let _ = writeln!(text, "  # - {{at: 5m, kubectl: rollout restart {kind}/{name} -n {namespace}}}");
+    }
+    let _ = writeln!(text, "  # Nobody decides anything for a while:");
+    let _ = writeln!(
+        text,
+        "  # - {{at: 5m, fault: {{kind: ControlPlaneOutage, components: [kube-controller-manager, kube-scheduler], for: 10m}}}}"
+    );
+}
+
+fn parts(workload: &str) -> Option<(&str, &str, &str)> {
+    let mut parts = workload.split('/');
+    Some((parts.next()?, parts.next()?, parts.next()?))
+}
+
+fn under_budgets(cluster: &Cluster<'_>) -> String {
+    if cluster.budgets.is_empty() {
+        return "; no budget slows that down".to_owned();
+    }
+    let named: Vec<&str> = cluster.budgets.iter().take(BUDGETS_NAMED_MAX).map(String::as_str).collect();
+    let more = if cluster.budgets.len() > named.len() { ", …" } else { "" };
+    format!(", as far as {} let it: {}{more}", counted(cluster.budgets.len(), "budget", "budgets"), named.join(", "))
+}
+
+fn faults(text: &mut String, cluster: &Cluster<'_>) {
+    let _ = writeln!(text, "  # What goes wrong at random, in a run of days or months:");
+    let _ = writeln!(text, "  # faults:");
+    let _ = writeln!(text, "  # - name: machine-crashes");
+    let _ = writeln!(text, "  #   kind: Crash");
+    let _ = writeln!(text, "  #   timeToFailure: {{exponential: {{mean: 60d}}}}");
+    let _ = writeln!(text, "  #   timeToRepair: {{lognormal: {{median: 10m, p99: 6h}}}}");
+    if cluster.zones.len() > 1 {
+        let _ = writeln!(text, "  # - name: zone-outages");
+        let _ = writeln!(text, "  #   kind: Crash");
+        let _ = writeln!(text, "  #   domain: {ZONE_LABEL}");
+        let _ = writeln!(text, "  #   timeToFailure: {{exponential: {{mean: 365d}}}}");
+        let _ = writeln!(text, "  #   timeToRepair: {{lognormal: {{median: 30m, p99: 8h}}}}");
+    }
+}
+
+fn goals(text: &mut String, cluster: &Cluster<'_>) {
+    let shown = &cluster.workloads[..cluster.workloads.len().min(OBJECTIVES_MAX)];
+    if !shown.is_empty() {
+        let _ = writeln!(
+            text,
+            "  slo:                          # what your users notice: how many pods, for which share of the time"
+        );
+    }
+    for (workload, _) in shown {
+        let _ = writeln!(text, "  - {{workload: {workload}, minReady: 50%, objective: 99%}}");
+    }
+    let waiting = match cluster.waiting_pods {
+        0 => "in the end every pod has a node".to_owned(),
+        count => format!("in the end no more pods than now, {count}, are without a node"),
+    };
+    let _ = writeln!(text, "  expect:                       # the exit status is 1 if one of these does not hold");
+    let _ = writeln!(
+        text,
+        "  - {{metric: pods_unscheduled_end, op: \"<=\", value: {}}}   # {waiting}",
+        cluster.waiting_pods
+    );
+    if !shown.is_empty() {
+        let _ = writeln!(
+            text,
+            "  # - {{metric: objectives_missed, op: \"==\", value: 0}}       # each workload above keeps its objective"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  # - {{metric: longest_gap_s, op: \"<=\", value: 2m}}           # nobody is below `minReady` for longer"
+    );
+    let _ = writeln!(
+        text,
+        "  # - {{metric: lost_traffic_s, op: \"<=\", value: 60}}          # services, a minute of all their traffic"
+    );
+    let _ = writeln!(
+        text,
+        "  # - {{metric: needless_evictions, op: \"==\", value: 0}}       # no pod moves that could have stayed"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_mean_something_else_is_quoted() {
+        let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
+        check("apps/web.yaml", "apps/web.yaml");
+        check("../dumps/prod.yaml", "../dumps/prod.yaml");
+        check(".5", "\".5\"");
+        check("on", "\"on\"");
+        check("1a", "\"1a\"");
+        check("apps/*.yaml", "\"apps/*.yaml\"");
+        check("a: b", "\"a: b\"");
+    }
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Optional, Union
@@ -29,11 +30,12 @@ def told(progress: Progress) -> Iterator[Optional[Callable[[int, str, int, int],
 class _Bars:
     def __init__(self) -> None:
         try:
-            from tqdm.auto import tqdm
+            tqdm = importlib.import_module("tqdm.auto").tqdm
         except ImportError as error:
             raise ModuleNotFoundError("`progress=True` needs tqdm: pip install tqdm, or give a function") from error
         self._tqdm: Any = tqdm
-        self._part, self._bar = 0, None
+        self._part = 0
+        self._bar: Any = None
 
     def show(self, part: int, what: str, done: int, steps: int) -> None:
         if part != self._part or self._bar is None:

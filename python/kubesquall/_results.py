@@ -122,7 +122,7 @@ class Report(_Drawn):
 
     def diff(self, after: Run | Report) -> Diff:
         """What differs from this run to a later one."""
-        return _compared(self._opened, after)
+        return _compared(self, after)
 
     def _report(self) -> _kubesquall.Report:
         return self._opened
@@ -219,7 +219,7 @@ class Run(Result):
 
     def diff(self, after: Run | Report) -> Diff:
         """What differs from this run to a later one."""
-        return _compared(self._report(), after)
+        return _compared(self, after)
 
     def __repr__(self) -> str:
         return f"<kubesquall.Run {self.name}, seed {self.seed}, digest {self.digest}>"
@@ -338,17 +338,17 @@ class Explanation(dict[str, Any]):
 class Diff(dict[str, Any]):
     """What differs between two runs: the data of ``kubesquall diff -o json``."""
 
-    def __init__(self, alike: bool, data: dict[str, Any], runs: tuple[_kubesquall.Report, _kubesquall.Report]) -> None:
+    def __init__(self, alike: bool, data: dict[str, Any], before: Run | Report, after: Run | Report) -> None:
         super().__init__(data)
         self.alike = alike
         """Whether nothing differs in what came out."""
-        self._runs = runs
+        # With them stay the directories that they may have for this alone.
+        self._before, self._after = before, after
 
     @property
     def page(self) -> Page:
         """The page of both, on which one scrubber moves both."""
-        before, after = self._runs
-        return Page(before.diff(after, True)[2] or "")
+        return Page(self._before._report().diff(self._after._report(), True)[2] or "")
 
     def _repr_html_(self) -> str:
         return self.page._repr_html_()
@@ -359,10 +359,9 @@ def _explained(report: _kubesquall.Report, object: str, all: bool) -> Explanatio
     return Explanation(text, json.loads(data))
 
 
-def _compared(before: _kubesquall.Report, after: Run | Report) -> Diff:
-    runs = (before, after._report())
-    alike, data, _ = before.diff(runs[1], False)
-    return Diff(alike, json.loads(data), runs)
+def _compared(before: Run | Report, after: Run | Report) -> Diff:
+    alike, data, _ = before._report().diff(after._report(), False)
+    return Diff(alike, json.loads(data), before, after)
 
 
 class Schedule(list[dict[str, Any]]):

@@ -64,9 +64,9 @@ def study(replications: int = 4) -> tuple[dict[str, Any], dict[str, Any]]:
         "metadata": {"name": "waits"},
         "spec": {
             "scenario": "crashes.yaml",
-            "seed": 1,
             "replications": replications,
-            "vary": [{"path": path, "values": [60, 300]}],
+            "vary": [{"name": "waits", "path": path, "values": [60, 300]}],
+            "baseline": {"waits": 300},
             "cost": {"unreadyReplicaSeconds": 1, "evictions": 30},
         },
     }

@@ -101,7 +101,7 @@ def test_duckdb_takes_a_table(run: kubesquall.Run) -> None:
     pytest.importorskip("pyarrow")
     pods = run.pods
     query = "SELECT count(*) FROM pods WHERE deletion_cause = 'TaintManagerEviction'"
-    assert duckdb.sql(query).fetchone() == (run.metrics["evictions"],)
+    assert duckdb.sql(query).fetchall()[0] == (run.metrics["evictions"],)
 
 
 def test_a_column_that_is_not_there_is_named(run: kubesquall.Run) -> None:

@@ -8,12 +8,14 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _kubesquall
 from ._errors import ArgumentError, Diagnostic, diagnostics_of
 from ._inputs import Path
 from ._kubesquall import Table
+
+Self = TypeVar("Self", bound="Result")
 
 _HEIGHT = 720
 """Of a page within a notebook, in pixels."""
@@ -136,6 +138,7 @@ class Result(_Drawn):
 
     def __init__(self, results: _kubesquall.Results) -> None:
         self._results = results
+        self._written = None if results.written is None else FilePath(results.written)
         self._drawn: _kubesquall.Report | None = None
         self._place: tempfile.TemporaryDirectory[str] | None = None
         self.tables = Tables(results)
@@ -149,7 +152,7 @@ class Result(_Drawn):
     @property
     def dir(self) -> FilePath | None:
         """The directory that `out` named; none if the results are in memory only."""
-        return None if self._results.written is None else FilePath(self._results.written)
+        return self._written
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -161,10 +164,15 @@ class Result(_Drawn):
         its place, and with `force` anything."""
         return FilePath(self._results.write(os.fspath(dir), force, charts))
 
+    def _moved(self: Self, out: Path | None, force: bool) -> Self:
+        """The same results, written there, or in memory only if nowhere: where they were written before does not stay."""
+        self._written = None if out is None else self.write(out, force=force)
+        return self
+
     def _report(self) -> _kubesquall.Report:
         # Charts, pages and stories are made of files alone.
         if self._drawn is None:
-            dir = self._results.written
+            dir = None if self._written is None else os.fspath(self._written)
             if dir is None:
                 self._place = tempfile.TemporaryDirectory(prefix="kubesquall-")
                 dir = self._results.write(os.path.join(self._place.name, "results"), False, False)

@@ -80,7 +80,7 @@ def on_disk(place: Path, files: dict[str, Any]) -> None:
     for name, content in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(content, indent=2))
 
 
 def contents(place: Path) -> dict[str, bytes]:

@@ -69,29 +69,37 @@ def test_a_run_is_written_with_the_bytes_of_the_command(tmp_path: Path, command)
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
-def test_a_study_is_written_with_the_bytes_of_the_command(tmp_path: Path, command, verb: str) -> None:
+def test_a_study_is_written_with_the_bytes_of_the_command(
+    tmp_path: Path, command, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     document, files = study()
     on_disk(tmp_path, {"study.yaml": document, **files})
     command(verb, "study.yaml", "--out", "by-command", cwd=tmp_path)
-    played = getattr(kubesquall, verb)(document, files=files)
-    played.write(tmp_path / "by-write")
-    getattr(kubesquall, verb)(tmp_path / "study.yaml", out=tmp_path / "by-out", threads=1)
+    monkeypatch.chdir(tmp_path)
+    getattr(kubesquall, verb)("study.yaml").write(tmp_path / "by-write")
+    getattr(kubesquall, verb)("study.yaml", out=tmp_path / "by-out", threads=1)
     expected = contents(tmp_path / "by-command")
     assert "runs.csv" in expected and ("patch.sh" in expected) == (verb == "tune")
     assert contents(tmp_path / "by-write") == expected
     assert contents(tmp_path / "by-out") == expected
+    # One that is no file has no name in its summary; all else is the same.
+    getattr(kubesquall, verb)(document, files=files).write(tmp_path / "of-a-dict")
+    found = contents(tmp_path / "of-a-dict")
+    assert [name for name in expected if found[name] != expected[name]] == ["report.html", "summary.json"]
 
 
-def test_a_plan_is_written_with_the_bytes_of_the_command(tmp_path: Path, command) -> None:
+def test_a_plan_is_written_with_the_bytes_of_the_command(
+    tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pools = [{"name": "worker", "min": 1, "max": 4}]
     spec = {"scenario": "scenario.yaml", "pools": pools, "survive": ["node"]}
     document = {"apiVersion": API, "kind": "Plan", "metadata": {"name": "enough"}, "spec": spec}
     files = {"scenario.yaml": scenario(timeline=[]), **FILES}
     on_disk(tmp_path, {"plan.yaml": document, **files})
     command("plan", "plan.yaml", "--blast-radius", "--out", "by-command", cwd=tmp_path)
-    planned = kubesquall.plan(document, files=files, blast_radius=True)
+    monkeypatch.chdir(tmp_path)
+    planned = kubesquall.plan("plan.yaml", blast_radius=True, out=tmp_path / "by-out")
     planned.write(tmp_path / "by-write")
-    kubesquall.plan(tmp_path / "plan.yaml", blast_radius=True, out=tmp_path / "by-out")
     assert contents(tmp_path / "by-write") == contents(tmp_path / "by-command") == contents(tmp_path / "by-out")
     assert planned.answer == {"worker": 2} and list(planned.tables) == ["plan.csv", "cases.csv", "blast-radius.csv"]
     assert planned["cases"].column_names[0] in contents(tmp_path / "by-write")["cases.csv"].decode()
@@ -144,10 +152,11 @@ def test_parts_of_a_study_are_the_whole(tmp_path: Path) -> None:
     assert contents(tmp_path / "merged") == contents(whole)
 
 
-def test_a_forecast_is_that_of_the_command(tmp_path: Path, command) -> None:
+def test_a_forecast_is_that_of_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
     on_disk(tmp_path, {"scenario.yaml": scenario(timeline=[]), **FILES})
     command("forecast", "scenario.yaml", "--plays", 12, "--years", 2, "--out", "by-command", cwd=tmp_path)
-    worked_out = kubesquall.forecast(tmp_path / "scenario.yaml", plays=12, years=2)
+    monkeypatch.chdir(tmp_path)
+    worked_out = kubesquall.forecast("scenario.yaml", plays=12, years=2)
     worked_out.write(tmp_path / "by-write")
     assert contents(tmp_path / "by-write") == contents(tmp_path / "by-command")
     assert worked_out.name == "one-node-dies" and isinstance(worked_out.findings, list)

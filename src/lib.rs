@@ -212,11 +212,15 @@ pub mod verify;
 #[doc(inline)]
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
-    Cell, Cluster, ClusterOptions, Comparison, Decision, Decisions, Error, ErrorKind, Forecast, ForecastInputs,
-    ForecastOptions, ForecastOutcome, LoadOptions, NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions,
-    PodCounts, PodView, RefineOptions, Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled,
-    Simulation, SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, WriteOptions,
+    Cell, Cluster, ClusterOptions, Column, Columns, Comparison, Decision, Decisions, Document, Error, ErrorKind,
+    Explanation, FaultImport, Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, Imported, LoadOptions,
+    NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions, PodCounts, PodView, RefineOptions, Refined,
+    Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome,
+    SweepOptions, Unsure, Values, WriteOptions,
 };
+#[cfg(feature = "bundles")]
+#[doc(inline)]
+pub use facade::{ClusterImport, LatencyImport, OutageImport};
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};
 #[doc(inline)]

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::paint::Paint;
 use super::table::NameTable;
-use super::words::{cut, percent};
+use super::words::percent;
 use crate::diagnostics::Style;
 use crate::inspect::{Agreement, Stranger, Tally};
-use crate::units::{counted, noun};
+use crate::units::{counted, cut, noun};
 
 /// Nodes and owners that are named of those that the scenario does not have.
 const STRANGERS_MAX: usize = 3;

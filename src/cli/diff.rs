@@ -8,14 +8,13 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::cut;
 use super::{Ending, Output};
 use crate::facade::{Report, expect_place_of_page};
 use crate::inspect::{
     Apart, Diff, Difference, Divergence, Happening, Inputs, OnlyInOne, Run, ServiceDifference, Setting,
     WorkloadDifference,
 };
-use crate::units::{counted, length, moment};
+use crate::units::{counted, cut, length, moment};
 
 /// Workloads that are listed.
 const LISTED_MAX: usize = 15;

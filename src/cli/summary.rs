@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::paint::Paint;
 use super::table::NameTable;
-use super::words::{cut, percent_against};
+use super::words::percent_against;
 use crate::arena::Symbol;
 use crate::component::InvolvedKind;
 use crate::diagnostics::Style;
@@ -15,7 +15,7 @@ use crate::observe::{
 };
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
-use crate::units::{SimTime, counted, grouped, length};
+use crate::units::{SimTime, counted, cut, grouped, length};
 
 /// Lines per list; the rest is in the files.
 const LISTED_MAX: usize = 10;

@@ -16,7 +16,7 @@ use super::{Ending, Output};
 use crate::facade::{LoadOptions, Study, SweepOptions, ruled_out};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
-use crate::study::{Progress, Results, Shard, Teller, spread};
+use crate::study::{InvalidShard, Progress, Results, Shard, Teller, spread};
 use crate::units::counted;
 
 /// Play every variant of a study many times
@@ -39,8 +39,9 @@ pub(super) struct SweepArgs {
     /// Go on where an interrupted sweep stopped, or from the results of a finished one, such as merged parts
     #[arg(long)]
     resume: bool,
-    /// Play one part of the study, such as 2/4; `merge` puts the parts together
-    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
+    /// Play one part of the study, such as 2/4; `merge` puts the parts together. Of auto/4 the number comes from the Indexed Job or Slurm
+    /// array that runs the command
+    #[arg(long, value_name = "I/N", value_parser = shard, allow_hyphen_values = true)]
     pub(super) shard: Option<Shard>,
     /// Add replications until the interval of each variant's cost is at most so wide on either side, such as 5%; the
     /// study's `replications` are then the most. Intervals are widened for having looked more than once
@@ -100,6 +101,33 @@ impl SweepArgs {
         }
         options
     }
+}
+
+/// A part of a study, which may be left to what runs the command.
+fn shard(text: &str) -> Result<Shard, String> {
+    #[expect(clippy::disallowed_methods, reason = "what runs a command says in its environment which part it is")]
+    let said = |name: &str| std::env::var(name).ok();
+    shard_of(text, said)
+}
+
+/// The same, where the environment is given.
+fn shard_of(text: &str, said: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
+    let Some(rest) = text.strip_prefix("auto") else { return text.parse().map_err(|error: InvalidShard| error.to_string()) };
+    let number = |name: &str| said(name)?.parse::<u64>().ok();
+    // Kubernetes counts from 0, Slurm from what the array begins with.
+    let of_slurm = || Some(number("SLURM_ARRAY_TASK_ID")?.saturating_sub(number("SLURM_ARRAY_TASK_MIN")?));
+    let Some(before) = number("JOB_COMPLETION_INDEX").or_else(of_slurm) else {
+        return Err("nothing says which part it is: neither JOB_COMPLETION_INDEX of an Indexed Job nor SLURM_ARRAY_TASK_ID \
+                    is set"
+            .to_owned());
+    };
+    let count = match rest.strip_prefix('/') {
+        Some(count) => count.parse().ok(),
+        None if rest.is_empty() => number("SLURM_ARRAY_TASK_COUNT"),
+        None => None,
+    };
+    let count: u64 = count.ok_or_else(|| format!("`{text}` does not say how many parts there are: write auto/16"))?;
+    Shard::new(before.saturating_add(1), count).map_err(|error| error.to_string())
 }
 
 /// A number of threads.
@@ -175,4 +203,33 @@ pub(super) fn table(results: &Results) -> String {
         let _ = writeln!(text, "{note}");
     }
     text + &remarks::all(&teller.cautions())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, environment: &[(&str, &str)], expected: Result<(u64, u64), &str>) {
+        let said = |name: &str| environment.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned());
+        match (shard_of(text, said), expected) {
+            (Ok(found), Ok((index, count))) => assert_eq!(found, Shard::new(index, count).expect("a part")),
+            (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+            (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_part_may_be_left_to_what_runs_the_command() {
+        check("2/4", &[("JOB_COMPLETION_INDEX", "3")], Ok((2, 4)));
+        check("auto/4", &[("JOB_COMPLETION_INDEX", "0")], Ok((1, 4)));
+        check("auto/4", &[("JOB_COMPLETION_INDEX", "3")], Ok((4, 4)));
+        check("auto/4", &[("JOB_COMPLETION_INDEX", "4")], Err("5/4"));
+        check("auto", &[("JOB_COMPLETION_INDEX", "0")], Err("auto/16"));
+        check("auto/4", &[], Err("JOB_COMPLETION_INDEX"));
+        check("autos/4", &[("JOB_COMPLETION_INDEX", "0")], Err("auto/16"));
+        let slurm =
+            [("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_MIN", "5"), ("SLURM_ARRAY_TASK_COUNT", "10")];
+        check("auto", &slurm, Ok((3, 10)));
+        check("auto/20", &slurm, Ok((3, 20)));
+    }
 }

@@ -1,4 +1,4 @@
-//! Shares and texts in few characters.
+//! Shares in few characters.
 
 /// A share in percent, with as many digits as tell it from 100 %.
 pub(super) fn percent(share: f64) -> String {
@@ -24,14 +24,6 @@ pub(super) fn percent_against(share: f64, measure: f64) -> (String, String) {
         let other = other.trim_end_matches('%').trim_end_matches('0').trim_end_matches('.');
         (one, format!("{other}%"))
     })
-}
-
-/// A text of at most so many characters; of a longer one, its beginning.
-pub(super) fn cut(text: &str, length_max: usize) -> String {
-    if text.chars().count() <= length_max {
-        return text.to_owned();
-    }
-    text.chars().take(length_max).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -63,7 +63,6 @@ impl ClusterOptions {
     }
 
     /// Takes manifests as they are applied: without nodes, and without the workloads of pods that are there.
-    #[cfg(feature = "cli")]
     pub(crate) fn manifests_alone(mut self) -> Self {
         (self.without_nodes, self.rebuilds_owners) = (true, true);
         self

@@ -6,7 +6,7 @@ use crate::diagnostics::Diagnostic;
 use crate::inspect::InspectError;
 use crate::report::{ExportError, OutputError, TableError};
 use crate::scenario::Invalid;
-use crate::study::{InvalidShard, JournalError};
+use crate::study::{InvalidShard, JournalError, stoppable};
 
 /// Why something cannot be done, and who can help it.
 ///
@@ -30,6 +30,8 @@ pub enum ErrorKind {
     System,
     /// A bug of kubesquall, which only [`Scenario::verify`](crate::Scenario::verify) can find.
     Bug,
+    /// Whoever watches wanted no more: see [`Progress::is_stopped`](crate::Progress::is_stopped).
+    Stopped,
 }
 
 /// What the command line has more to say of.
@@ -55,6 +57,8 @@ pub(crate) enum Reason {
     Threads(String),
     /// An invariant of ours.
     Broken(String),
+    /// Nobody wants it any more.
+    Stopped,
 }
 
 impl Error {
@@ -64,6 +68,15 @@ impl Error {
 
     pub(super) fn results(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Reason::Results { message: message.into(), advice: advice.into() }.into()
+    }
+
+    /// Does what may be stopped.
+    ///
+    /// # Errors
+    ///
+    /// If it was, and those that it has itself.
+    pub(super) fn unless_stopped<R>(work: impl FnOnce() -> Result<R, Self>) -> Result<R, Self> {
+        stoppable(work).unwrap_or_else(|| Err(Reason::Stopped.into()))
     }
 
     pub(super) fn threads(why: String) -> Self {
@@ -90,6 +103,7 @@ impl Error {
             | Reason::Table(_) => ErrorKind::Results,
             Reason::Taken { .. } | Reason::Output(_) | Reason::Journal(_) => ErrorKind::Place,
             Reason::Broken(_) => ErrorKind::Bug,
+            Reason::Stopped => ErrorKind::Stopped,
         }
     }
 
@@ -111,7 +125,7 @@ impl Error {
             Reason::Output(error) => about_output(error),
             Reason::Journal(error) => about_journal(error),
             Reason::Threads(_) => Some("ask for fewer threads"),
-            Reason::Invalid(_) | Reason::Inspect(_) | Reason::Table(_) | Reason::Broken(_) => None,
+            Reason::Invalid(_) | Reason::Inspect(_) | Reason::Table(_) | Reason::Broken(_) | Reason::Stopped => None,
         }
     }
 }
@@ -210,6 +224,7 @@ impl fmt::Display for Error {
                 formatter.write_str(message)
             }
             Reason::Broken(what) => formatter.write_str(what),
+            Reason::Stopped => formatter.write_str("stopped before the end"),
         }
     }
 }
@@ -226,7 +241,8 @@ impl std::error::Error for Error {
             | Reason::Taken { .. }
             | Reason::Results { .. }
             | Reason::Threads(_)
-            | Reason::Broken(_) => None,
+            | Reason::Broken(_)
+            | Reason::Stopped => None,
         }
     }
 }

@@ -236,7 +236,7 @@ impl Forecast {
     ///
     /// # Errors
     ///
-    /// If the precision means nothing, or threads cannot be had.
+    /// If the precision means nothing, threads cannot be had, or the progress says to stop.
     ///
     /// # Panics
     ///
@@ -289,7 +289,8 @@ impl Forecast {
         journal: Option<&Journal<Played>>,
     ) -> Result<ForecastOutcome, Error> {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
-        let results = forecast::work_out(&self.forecast, &options.with(journal), &threads)?;
+        let work_out = || Ok(forecast::work_out(&self.forecast, &options.with(journal), &threads)?);
+        let results = Error::unless_stopped(work_out)?;
         let patches = results.patches(&self.forecast);
         let inputs = self.forecast.scenario.inputs().map(Path::to_owned).collect();
         Ok(ForecastOutcome { results, patches, lock_file: Arc::clone(&self.forecast.lock_file), inputs })

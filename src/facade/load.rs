@@ -65,6 +65,10 @@ impl LoadOptions {
         self.is_of_command_line
     }
 
+    pub(super) fn allows_partial(&self) -> bool {
+        self.allows_partial
+    }
+
     /// The values that were set.
     pub(super) fn assignments(&self) -> &[String] {
         &self.set
@@ -154,6 +158,16 @@ macro_rules! loaders {
                 T: Into<String>,
             {
                 Self::read(Written::Text { name: $name, text, folder: load::in_memory(files)? }, options)
+            }
+
+            #[doc = concat!("Reads a text whose files are on disk: paths in it are relative to this directory, `\"\"` being the current one.")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Everything that is wrong with ", $it, ".")]
+            pub fn parse_in(text: &str, dir: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
+                let folder = crate::model::manifest::Folder::on_disk(dir.as_ref());
+                Self::read(Written::Text { name: $name, text, folder }, options)
             }
 
             #[doc = concat!("Takes a document that a program has made; otherwise as [`parse_with`](", stringify!($Document), "::parse_with).")]

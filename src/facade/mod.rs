@@ -3,11 +3,15 @@
 
 mod agreement;
 mod cluster;
+mod columns;
 mod comparison;
 mod decisions;
+mod document;
 mod error;
+mod explanation;
 mod forecast;
 mod forecast_chart;
+mod imports;
 mod load;
 mod outcome;
 mod place;
@@ -30,16 +34,24 @@ mod write_options;
 
 pub use agreement::Observations;
 pub use cluster::{Cluster, ClusterOptions};
+pub use columns::{Column, Columns, Values};
 pub use comparison::Comparison;
 #[cfg(feature = "cli")]
 pub(crate) use comparison::expect_place_of_page;
 #[cfg(feature = "cli")]
 pub(crate) use decisions::path_of;
 pub use decisions::{Decision, Decisions, Rejected};
+pub use document::Document;
 #[cfg(feature = "cli")]
 pub(crate) use error::{Advice, Reason};
 pub use error::{Error, ErrorKind};
+pub use explanation::Explanation;
 pub use forecast::{Forecast, ForecastInputs, ForecastOptions, ForecastOutcome};
+#[cfg(feature = "bundles")]
+pub use imports::{ClusterImport, LatencyImport, OutageImport};
+pub use imports::{FaultImport, Imported};
+#[cfg(feature = "cli")]
+pub(crate) use imports::{Offset, latency_block, refined};
 pub use load::LoadOptions;
 pub use outcome::Outcome;
 pub use plan::{Plan, PlanOutcome, SolveOptions};

@@ -91,7 +91,7 @@ impl fmt::Debug for SolveOptions<'_> {
 loaders!(Plan, "plan.yaml", names "its scenarios and their manifests", values "its scenarios say", wrong with "it and its scenarios");
 
 impl Plan {
-    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+    pub(super) fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
         let overrides = options.overrides();
         Ok(match written {
             Written::File(path) => Self { plan: plan::load_with(path, &overrides)?, file: Some(path.to_owned()) },
@@ -117,7 +117,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// If what is asked besides cannot be answered, or threads cannot be had.
+    /// If what is asked besides cannot be answered, threads cannot be had, or the progress says to stop.
     ///
     /// # Panics
     ///
@@ -128,7 +128,7 @@ impl Plan {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let symmetry = if options.is_exhaustive { Symmetry::Ignored } else { Symmetry::Used };
         let progress = options.progress.unwrap_or(&Silent);
-        let (results, blasts) = threads.install(|| {
+        let work = || {
             let mut results = plan::work_out(plan, symmetry, progress);
             if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
                 let grown = |workload: &String| plan::headroom(plan, symmetry, &answer, workload, progress);
@@ -140,7 +140,8 @@ impl Plan {
                 plan::blast_radius(plan, symmetry, &counts, (!label.is_empty()).then_some(label), progress)
             });
             (results, blasts.unwrap_or_default())
-        });
+        };
+        let (results, blasts) = Error::unless_stopped(|| Ok(threads.install(work)))?;
         Ok(PlanOutcome { results, blasts, inputs: self.inputs().map(Path::to_owned).collect() })
     }
 
@@ -210,6 +211,21 @@ impl PlanOutcome {
         let mut text = serde_json::to_string_pretty(&summary).expect("results are plain data");
         text.push('\n');
         text
+    }
+
+    /// Whether there is a table of that name.
+    pub(super) fn has(&self, file: &str) -> bool {
+        matches!(file, "plan.csv" | "cases.csv") || file == BlastRow::TABLE.file && !self.blasts.is_empty()
+    }
+
+    /// The text of a table's file; none if there is no such table.
+    pub(super) fn text_of(&self, file: &str) -> Option<Vec<u8>> {
+        match file {
+            _ if !self.has(file) => None,
+            "plan.csv" => Some(self.results.plan_csv()),
+            "cases.csv" => Some(self.results.cases_csv()),
+            _ => Some(plan::blast_csv(&self.blasts)),
+        }
     }
 
     /// Writes plan.csv, cases.csv, summary.json, the chart and the page to a directory, which is whole or not there; gives its path.

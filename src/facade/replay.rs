@@ -124,7 +124,7 @@ impl Replay {
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn served_page(&self) -> Result<String, Error> {
         let outcome = self.outcome([""; 0])?;
-        Ok(draw_live_page(&outcome.tables(None), Live::Served, &self.knobs(), outcome.digest())?)
+        Ok(draw_live_page(&outcome.run_tables(None), Live::Served, &self.knobs(), outcome.digest())?)
     }
 
     /// The scenario with these values as a document that plays the same anywhere.
@@ -194,11 +194,11 @@ fn with<S: Into<String>>(base: &Scenario, sets: impl IntoIterator<Item = S>) -> 
 }
 
 fn replay_of(outcome: &Outcome) -> Result<Vec<u8>, Error> {
-    Ok(replayed(&outcome.tables(Some(&COMPARED_TABLES)), outcome.digest())?)
+    Ok(replayed(&outcome.run_tables(Some(&COMPARED_TABLES)), outcome.digest())?)
 }
 
 fn page_of(outcome: &Outcome) -> Result<String, Error> {
-    Ok(draw_run_page(&outcome.tables(None))?)
+    Ok(draw_run_page(&outcome.run_tables(None))?)
 }
 
 impl Outcome {
@@ -210,11 +210,11 @@ impl Outcome {
     pub fn write_exposition(&self, at: SimTime, out: impl io::Write) -> Result<io::Result<()>, Error> {
         self.expect_rows()?;
         let epoch = Epoch::from_unix_nanos(self.scenario().resolved().kubectl.epoch_unix_nanos);
-        Ok(write_exposition(&self.tables(None), epoch, at, out)?)
+        Ok(write_exposition(&self.run_tables(None), epoch, at, out)?)
     }
 
     /// These of its tables, or all, as a directory would have them.
-    fn tables(&self, files: Option<&[&str]>) -> RunTables {
+    fn run_tables(&self, files: Option<&[&str]>) -> RunTables {
         RunTables::shown(self.summary(), files, |kept| {
             self.visit(kept);
         })

@@ -280,7 +280,8 @@ impl Report {
         write: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         options.check_formats()?;
-        options.export(&Exported { dir: self.dir(), summary: self.summary(), tables: &self.tables(), charts }, write)
+        options
+            .export(&Exported { dir: self.dir(), summary: self.summary(), tables: &self.known_tables(), charts }, write)
     }
 
     /// Refuses results of which rows are missing. The tables of a run are counted when they are read, which all are.
@@ -306,7 +307,8 @@ impl Report {
         }
     }
 
-    fn tables(&self) -> Vec<TableInfo> {
+    /// The tables that results of its kind can have.
+    pub(super) fn known_tables(&self) -> Vec<TableInfo> {
         match self.kind() {
             Kind::Run => tables_of_runs(),
             Kind::Study => tables_of_studies(),

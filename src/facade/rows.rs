@@ -235,6 +235,35 @@ impl TableVisitor for Wanted<'_> {
     }
 }
 
+/// Takes the text of one file.
+struct WantedText<'a> {
+    file: &'a str,
+    found: Option<Vec<u8>>,
+}
+
+impl TableVisitor for WantedText<'_> {
+    type Error = Infallible;
+
+    fn table<R: Declared>(&mut self, rows: &[R]) -> Result<(), Infallible> {
+        if R::TABLE.file == self.file {
+            self.found = Some(table_text(rows));
+        }
+        Ok(())
+    }
+}
+
+/// Takes the names of files.
+struct Names(Vec<&'static str>);
+
+impl TableVisitor for Names {
+    type Error = Infallible;
+
+    fn table<R: Declared>(&mut self, _rows: &[R]) -> Result<(), Infallible> {
+        self.0.push(R::TABLE.file);
+        Ok(())
+    }
+}
+
 /// Takes all tables as the texts of their files.
 struct Texts(Vec<(&'static str, Vec<u8>)>);
 
@@ -256,6 +285,16 @@ impl Outcome {
             let Ok(()) = visitor.table(&agreement.rows);
         }
         visitor
+    }
+
+    /// The text of a table's file; none if there is no such table.
+    pub(super) fn text_of(&self, file: &str) -> Option<Vec<u8>> {
+        self.visit(WantedText { file, found: None }).found
+    }
+
+    /// The names of all tables.
+    pub(super) fn table_names(&self) -> Vec<&'static str> {
+        self.visit(Names(Vec::new())).0
     }
 
     /// The rows of a table, by the name of its file: `pods.csv`.

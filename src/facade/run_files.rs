@@ -22,9 +22,18 @@ use crate::simulation::Storm;
 use crate::units::{SimDuration, exact_rfc3339_from_unix_nanos};
 
 impl Scenario {
+    /// Refuses a place, before anything is played, that holds a file of the input or something else than an earlier run.
+    ///
+    /// # Errors
+    ///
+    /// What is there.
+    pub fn check_place(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<(), Error> {
+        place::check(dir.as_ref(), options, Of::Run, self.resolved().inputs())
+    }
+
     /// Looks whether results can be written somewhere, before anything is played; none of what is read may be there.
     pub(crate) fn place(&self, dir: &Path, options: &WriteOptions) -> Result<OutputDir, Error> {
-        place::check(dir, options, Of::Run, self.resolved().inputs())?;
+        self.check_place(dir, options)?;
         Ok(OutputDir::begin(dir, options.overwrite())?)
     }
 }

@@ -22,7 +22,7 @@ pub struct Scenario {
 loaders!(Scenario, "scenario.yaml", names "manifests and others", values "it says", wrong with "it");
 
 impl Scenario {
-    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+    pub(super) fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
         let reader = match written {
             Written::File(path) => Reader::open(&Folder::on_disk(Path::new("")), path, &Overrides::none())?,
             Written::Text { name, text, folder } => Reader::of_text(name, text.to_owned(), folder),

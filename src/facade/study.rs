@@ -126,7 +126,7 @@ enum Question {
 loaders!(Study, "study.yaml", names "its scenario and the manifests of that", values "its scenario says", wrong with "it and its scenarios");
 
 impl Study {
-    fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
+    pub(super) fn read(written: Written<'_>, options: &LoadOptions) -> Result<Self, Error> {
         let overrides = options.overrides();
         Ok(match written {
             Written::File(path) => Self { study: study::load_with(path, &overrides)?, file: Some(path.to_owned()) },
@@ -160,7 +160,7 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// If threads cannot be had, or the options contradict one another.
+    /// If threads cannot be had, the options contradict one another, or the progress says to stop.
     ///
     /// # Panics
     ///
@@ -175,7 +175,7 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// If the study cannot recommend anything, threads cannot be had, or the options contradict one another.
+    /// If the study cannot recommend anything, threads cannot be had, the options contradict one another, or the progress says to stop.
     ///
     /// # Panics
     ///
@@ -255,6 +255,15 @@ impl Study {
     }
 
     fn answer(&self, question: Question, journal: &Journal, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
+        Error::unless_stopped(|| self.answer_in_full(question, journal, options))
+    }
+
+    fn answer_in_full(
+        &self,
+        question: Question,
+        journal: &Journal,
+        options: &SweepOptions<'_>,
+    ) -> Result<StudyOutcome, Error> {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let results = self.play(journal, &threads, options)?;
         if question == Question::Sweep {

@@ -1,5 +1,6 @@
 //! The directories of studies: looked at before, written, read back.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
@@ -37,6 +38,33 @@ impl StudyOutcome {
             place::spare_recommendation(place, overwrite, "these results")?;
         }
         self.write_into(place, options)
+    }
+
+    /// Whether there is a table of that name.
+    pub(super) fn has(&self, file: &str) -> bool {
+        match file {
+            "runs.csv" | "variants.csv" => true,
+            "workloads.csv" => !self.results.tuned.is_empty(),
+            "tuning.csv" => self.tuning.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The text of a table's file; none if there is no such table.
+    pub(super) fn text_of(&self, file: &str) -> Option<Vec<u8>> {
+        let results = &self.results;
+        let written = |write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>| {
+            let mut text = Vec::new();
+            write(&mut text).expect("writing to memory");
+            text
+        };
+        match file {
+            _ if !self.has(file) => None,
+            "runs.csv" => Some(written(&|out| results.write_runs(out))),
+            "workloads.csv" => Some(written(&|out| results.write_workloads(out))),
+            "variants.csv" => Some(results.variants_csv().into_bytes()),
+            _ => self.tuning.as_ref().map(|tuning| tuning.csv().into_bytes()),
+        }
     }
 
     /// Writes them to a place that has been looked at.

@@ -17,6 +17,7 @@ mod study_rows;
 mod table;
 mod tables;
 mod trace;
+mod typed;
 mod words;
 
 pub use agreement_rows::{AgreementRow, Verdict, tables_of_runs};
@@ -45,4 +46,5 @@ pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;
 pub(crate) use tables::{expect_whole, read_text};
 pub use trace::{is_place_of_trace, write_trace};
+pub(crate) use typed::{Type, may_lack, scan as scan_typed};
 pub(crate) use words::{Told, Words};

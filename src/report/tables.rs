@@ -108,7 +108,10 @@ impl Table {
 
     fn read_json_lines(path: &Path, written: Option<u64>, columns: &[ColumnInfo]) -> Result<Self, TableError> {
         let mut table = Self::new(columns.iter().copied());
-        scan_json_lines(path, written, columns, |line, cells| table.push(line, cells.iter().map(String::as_str)))?;
+        let text = read_text(path)?;
+        scan_json_lines((path, &text), written, columns, |line, cells| {
+            table.push(line, cells.iter().map(String::as_str))
+        })?;
         Ok(table)
     }
 }
@@ -117,17 +120,17 @@ impl Table {
 ///
 /// # Errors
 ///
-/// If it is not there, is not text, has a line that is no JSON or a value that its column cannot have, or other rows than were `written`.
+/// If it has a line that is no JSON or a value that its column cannot have, or other rows than were `written`.
 pub(super) fn scan_json_lines(
-    path: &Path,
+    (path, text): (&Path, &str),
     written: Option<u64>,
     columns: &[ColumnInfo],
     mut show: impl FnMut(u64, &[String]),
 ) -> Result<(), TableError> {
     let mut count = 0;
-    for text in read_text(path)?.lines() {
+    for line in text.lines() {
         count += 1;
-        let row: Value = serde_json::from_str(text)
+        let row: Value = serde_json::from_str(line)
             .map_err(|error| TableError::new(path, Some(count), format!("this is no JSON: {error}")))?;
         let cells: Vec<String> = columns.iter().map(|column| cell_text(&row[column.name])).collect();
         let wrong = columns.iter().zip(&cells).find_map(|(column, cell)| problem(column.name, column.cells, cell));
@@ -169,10 +172,23 @@ pub(super) fn scan<S>(
     path: &Path,
     written: Option<u64>,
     begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
+    show: impl FnMut(&mut S, &csv::StringRecord),
+) -> Result<S, TableError> {
+    scan_text((path, &read_text(path)?), written, begin, show)
+}
+
+/// The same of the text of such a file; the path is for messages.
+///
+/// # Errors
+///
+/// As of the file, once it is read.
+pub(super) fn scan_text<S>(
+    (path, text): (&Path, &str),
+    written: Option<u64>,
+    begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
     mut show: impl FnMut(&mut S, &csv::StringRecord),
 ) -> Result<S, TableError> {
     let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
-    let text = read_text(path)?;
     if text.is_empty() {
         return Err(wrong(None, "the file is empty, it does not even name its columns".to_owned()));
     }

@@ -43,7 +43,7 @@ pub use grid::{Axis, Variant};
 pub use journal::{Damage, Journal, JournalError, Row};
 pub use metrics::{COST, INDIFFERENCE, WORKLOAD_METRICS, metric_names};
 pub use patch::Patches;
-pub(crate) use progress::Part;
+pub(crate) use progress::{Part, stoppable};
 pub use progress::{Progress, Silent};
 pub use results::{Precision, Results};
 pub use run::RunRow;

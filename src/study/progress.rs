@@ -1,4 +1,6 @@
-//! How far something has got, for who wants to show it.
+//! How far something has got, for who wants to show it, and whether it is to go on.
+
+use std::panic::{self, AssertUnwindSafe};
 
 /// Shows how far something has got. What takes long consists of one or several parts, one after the other; within one, steps may be
 /// done side by side.
@@ -19,6 +21,13 @@ pub trait Progress: Sync {
 
     /// Something that people should know before it takes long.
     fn warn(&self, _text: &str) {}
+
+    /// Whether nobody wants it any more. Studies, plans and forecasts ask before each play, studies also within one, and end with
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). What is in a journal by then is there to be resumed. Ending takes unwinding: a
+    /// program whose panics abort has to say no.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Shows nothing.
@@ -44,6 +53,25 @@ impl<'a> Part<'a> {
 
     pub(crate) fn whole(&self, done: u64, left: u64) {
         self.0.whole(done, left);
+    }
+
+    /// Leaves for [`stoppable`], from whatever depth and thread, if nobody wants the rest.
+    pub(crate) fn heed(&self) {
+        if self.0.is_stopped() {
+            panic::resume_unwind(Box::new(Stopped));
+        }
+    }
+}
+
+/// What is thrown when nobody wants the rest. No panic: nothing is printed.
+struct Stopped;
+
+/// Does what may be stopped by [`Part::heed`]; none if it was.
+pub(crate) fn stoppable<R>(work: impl FnOnce() -> R) -> Option<R> {
+    match panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => Some(done),
+        Err(thrown) if thrown.is::<Stopped>() => None,
+        Err(bug) => panic::resume_unwind(bug),
     }
 }
 

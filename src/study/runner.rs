@@ -19,6 +19,8 @@ use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
 
 const HOUR_S: f64 = 3600.0;
+/// Pieces in which a run is played.
+const PIECES: u64 = 100;
 
 /// A variant's cluster at t=0, and what its runs are judged by.
 #[derive(Debug)]
@@ -111,8 +113,9 @@ impl<'a> Runner<'a> {
             self.slot(*variant).open += 1;
         }
         parallel::try_each(&open, |&(variant, replication)| {
+            part.heed();
             let settled = self.settled(variant);
-            self.journal.add(self.play_one(variant, &settled, replication))?;
+            self.journal.add(self.play_one(variant, &settled, replication, part))?;
             self.release(variant);
             part.advance();
             Ok(())
@@ -137,13 +140,18 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn play_one(&self, variant: usize, settled: &Settled, replication: u32) -> RunRow {
+    fn play_one(&self, variant: usize, settled: &Settled, replication: u32, part: &Part<'_>) -> RunRow {
         let study = self.study;
         let observers = Observers::new(Detail::Summary, settled.objectives.clone(), SimDuration::ZERO);
         let streams = Streams::new(seed_of(study.first_seed, study.is_antithetic, replication));
         let is_mirror = study.is_antithetic && replication % 2 == 1;
         let streams = if is_mirror { streams.mirrored() } else { streams };
         let mut run = settled.prepared.start_with(streams, observers);
+        // Piece by piece, as a long one is to be stopped, too.
+        for piece in 1..PIECES {
+            run.run_until(SimTime::ZERO + (settled.end.saturating_since(SimTime::ZERO) / PIECES) * piece);
+            part.heed();
+        }
         run.run_until(settled.end);
         let finished = run.finish();
         let summary = finished.observers.finish(settled.end, &finished.store, finished.events).summary;

@@ -12,6 +12,14 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, ma
     format!("{} {}", grouped(count), noun(count, one, many))
 }
 
+/// A text of at most so many characters; of a longer one, its beginning.
+pub fn cut(text: &str, length_max: usize) -> String {
+    if text.chars().count() <= length_max {
+        return text.to_owned();
+    }
+    text.chars().take(length_max).chain(['…']).collect()
+}
+
 /// A whole number with commas between groups of three digits.
 pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();

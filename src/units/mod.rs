@@ -13,7 +13,7 @@ mod spoken;
 mod time;
 pub mod with_days;
 
-pub use counted::{counted, grouped, noun};
+pub use counted::{counted, cut, grouped, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};

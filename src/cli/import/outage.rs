@@ -11,10 +11,10 @@ use super::super::failure::Failure;
 use super::super::paint::Paint;
 use super::super::ui::Ui;
 use crate::evidence::write_observed;
-use crate::facade::{Observations, RefineOptions, Scenario, Unsure};
+use crate::facade::{Offset, latency_block, refined as refined_times};
 use crate::import::cluster::ClusterImport;
 use crate::import::outage::{ClockOptions, ImportedOutage, OutageImport, OutageOptions, RefinedTimes};
-use crate::model::{manifest, yaml};
+use crate::model::manifest;
 use crate::report::{Contents, OutputDir, Overwrite};
 use crate::scenario::Invalid;
 use crate::units::{SimDuration, counted};
@@ -49,7 +49,7 @@ pub(in crate::cli) struct OutageArgs {
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     grace: Option<SimDuration>,
     /// By how much clocks that do not say it are ahead of UTC, such as +02:00 or -05:30 [default: they are UTC]
-    #[arg(long, value_name = "OFFSET", value_parser = offset, allow_hyphen_values = true)]
+    #[arg(long, value_name = "OFFSET", value_parser = Offset::parse, allow_hyphen_values = true)]
     timezone: Option<Offset>,
     /// The year of logs that name none [default: that of the other records]
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i16).range(1970..=2200))]
@@ -79,32 +79,6 @@ fn name(text: &str) -> Result<String, String> {
 fn length(text: &str) -> Result<SimDuration, String> {
     let parsed: SimDuration = text.parse().map_err(|_| "write a length such as 40s or 1m30s".to_owned())?;
     if parsed.is_zero() { Err("a grace of no time misses every node".to_owned()) } else { Ok(parsed) }
-}
-
-/// East or west of UTC.
-#[derive(Clone, Copy, Debug)]
-struct Offset {
-    by: SimDuration,
-    is_behind: bool,
-}
-
-fn offset(text: &str) -> Result<Offset, String> {
-    let wrong = || "write an offset such as +02:00, -05:30 or Z".to_owned();
-    if matches!(text, "Z" | "z" | "UTC") {
-        return Ok(Offset { by: SimDuration::ZERO, is_behind: false });
-    }
-    let (is_behind, digits) = match text.split_at_checked(1) {
-        Some(("+", digits)) => (false, digits),
-        Some(("-", digits)) => (true, digits),
-        _ => return Err(wrong()),
-    };
-    let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "00"));
-    let number = |text: &str, max: u64| {
-        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse::<u64>().ok().filter(|number| is_number && *number <= max).ok_or_else(wrong)
-    };
-    let by = SimDuration::from_secs(number(hours, 14)? * 3600 + number(minutes, 59)? * 60);
-    Ok(Offset { by, is_behind })
 }
 
 pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure> {
@@ -138,7 +112,7 @@ pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure>
     ui.diagnostics(&imported.warnings, &imported.sources);
     let mut refined = String::new();
     if let Some(plays) = arguments.refine {
-        refined = match refine(&imported, plays)? {
+        refined = match refined_times(&imported, plays)? {
             Some(found) => {
                 let text = refined_text(&imported, &found);
                 imported.refine(&found);
@@ -154,31 +128,6 @@ pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure>
         ui.out(&told(&imported, &refined, &arguments.output.to_string_lossy(), ui))?;
     }
     Ok(Ending::Done)
-}
-
-/// The times with which a play agrees best; none if there is nothing to find.
-fn refine(imported: &ImportedOutage, plays: u32) -> Result<Option<RefinedTimes>, Failure> {
-    if imported.observed.is_empty() || imported.bounded.is_empty() {
-        return Ok(None);
-    }
-    let mut observed = Vec::new();
-    write_observed(&mut observed, &imported.observed)?;
-    let seen = Observations::parse(&String::from_utf8_lossy(&observed))?;
-    let mut files = vec![("cluster.yaml".to_owned(), imported.cluster.clone())];
-    files.extend(imported.applied.iter().cloned());
-    let scenario = Scenario::parse(&imported.scenario, files)?;
-    let unsure: Vec<Unsure> = imported
-        .bounded
-        .iter()
-        .map(|time| Unsure { path: time.path.clone(), value: time.value, least: time.least, most: time.most })
-        .collect();
-    let found = scenario.refine(&seen, &unsure, &RefineOptions::new().plays(plays as usize))?;
-    Ok(Some(RefinedTimes {
-        before: found.before,
-        after: found.after,
-        plays: found.plays,
-        times: found.values.iter().map(|value| (value.after, value.explains)).collect(),
-    }))
 }
 
 /// What was refined, the most telling first.
@@ -234,10 +183,7 @@ fn latency(arguments: &OutageArgs) -> Result<Map<String, Value>, Failure> {
         )
     };
     let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
-    let document: Value =
-        serde_saphyr::from_str_with_options(&text, yaml::options(&text)).map_err(|error| refuse(&error))?;
-    let block = document.pointer("/spec/latency").or_else(|| document.get("latency")).unwrap_or(&document);
-    block.as_object().cloned().ok_or_else(|| refuse(&"no map is in it"))
+    latency_block(&text).map_err(|why| refuse(&why))
 }
 
 fn write(arguments: &OutageArgs, imported: &ImportedOutage, overwrite: Overwrite) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! Tables as Parquet: with the types of their columns, for DuckDB, pandas, Polars and Spark.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,10 +9,11 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::Type as Schema;
 
-use crate::observe::{Cells, ColumnInfo, TableInfo};
-use crate::report::tables::{self, Checked, TableError};
+use crate::observe::{ColumnInfo, TableInfo};
+use crate::report::tables::{TableError, read_text};
+use crate::report::typed::{self, Named, Type};
 
 /// Rows of a group, which readers take in one by one.
 const GROUP_ROWS: usize = 122_880;
@@ -25,58 +25,10 @@ const GROUP_ROWS: usize = 122_880;
 /// If it is missing or damaged, or has other rows than were `written`, if somebody has counted them.
 pub(super) fn content(path: &Path, written: Option<u64>, table: &TableInfo) -> Result<Vec<u8>, TableError> {
     let wrong = |error: ParquetError| TableError::new(path, None, format!("it cannot be written as Parquet: {error}"));
-    if table.file.ends_with(".jsonl") {
-        let mut writer = Writer::new(table.columns.iter().map(|info| Column::new(info.name, info)).collect());
-        tables::scan_json_lines(path, written, &table.columns, |_, cells| {
-            writer.row(cells.iter().map(String::as_str))
-        })?;
-        return writer.finish().map_err(wrong);
-    }
-    let begin = |header: &[String]| {
-        let columns = expanded(header, table);
-        let checked = |(place, info): &(usize, &ColumnInfo)| Checked {
-            place: *place,
-            name: header[*place].clone(),
-            cells: info.cells,
-        };
-        let places: Vec<usize> = columns.iter().map(|(place, _)| *place).collect();
-        let named = |(place, info): &(usize, &ColumnInfo)| Column::new(&name_of(&header[*place], info, table), info);
-        let writer = Writer::new(columns.iter().map(named).collect());
-        Ok(((places, writer), columns.iter().map(checked).collect()))
-    };
-    let (_, writer) = tables::scan(path, written, begin, |(places, writer), row| {
-        writer.row(places.iter().map(|place| row.get(*place).unwrap_or_default()));
-    })?;
+    let begin = |columns: Vec<Named>| Writer::new(columns.iter().map(|(name, info)| Column::new(name, info)).collect());
+    let text = read_text(path)?;
+    let writer = typed::scan((path, &text), written, table, begin, |writer, cells| writer.row(cells))?;
     writer.finish().map_err(wrong)
-}
-
-/// The columns of a file by its header: their places, and what they are. One that stands for several takes all up to the next
-/// that does not, or to the end; as the several may be called anything, that one is the last of its name. Those of an older version that
-/// are not there are left out.
-fn expanded<'a>(header: &[String], table: &'a TableInfo) -> Vec<(usize, &'a ColumnInfo)> {
-    let stands_for_several = |info: &ColumnInfo| matches!(info.cells, Cells::Texts | Cells::Reals | Cells::Counts);
-    let (mut found, mut place) = (Vec::new(), 0);
-    for (index, info) in table.columns.iter().enumerate() {
-        let at = |name: &str| header[place..].iter().position(|known| known == name).map(|offset| place + offset);
-        let range = if stands_for_several(info) {
-            let next = table.columns.get(index + 1);
-            let next = next.and_then(|next| header[place..].iter().rposition(|known| known == next.name));
-            place..next.map_or(header.len(), |offset| place + offset)
-        } else {
-            let Some(at) = at(info.name) else { continue };
-            at..at + 1
-        };
-        place = range.end;
-        found.extend(range.map(|place| (place, info)));
-    }
-    found
-}
-
-/// How a column is called: as in the CSV. What users name as the table names another of its columns is told apart by what it is, as readers
-/// find columns by name: `pool nodes` beside `nodes`.
-fn name_of<'a>(name: &'a str, info: &ColumnInfo, table: &TableInfo) -> Cow<'a, str> {
-    let is_taken = name != info.name && table.columns.iter().any(|other| other.name == name);
-    if is_taken { Cow::Owned(format!("{} {name}", info.name.trim_matches(['<', '>']))) } else { Cow::Borrowed(name) }
 }
 
 /// The cells of a column, of the rows of a group.
@@ -100,25 +52,14 @@ struct Column {
 
 impl Column {
     fn new(name: &str, info: &ColumnInfo) -> Self {
-        let cells = match info.cells {
-            Cells::Text | Cells::Lines | Cells::Texts => Cell::Text(Vec::new()),
-            Cells::Time | Cells::MaybeTime | Cells::Duration | Cells::Real | Cells::Reals => Cell::Real(Vec::new()),
-            Cells::Number | Cells::MaybeNumber | Cells::Counts => Cell::Whole(Vec::new()),
-            Cells::Unsigned => Cell::Unsigned(Vec::new()),
-            Cells::Truth | Cells::MaybeTruth => Cell::Truth(Vec::new()),
+        let cells = match Type::of(info.cells) {
+            Type::Text => Cell::Text(Vec::new()),
+            Type::Real => Cell::Real(Vec::new()),
+            Type::Whole => Cell::Whole(Vec::new()),
+            Type::Unsigned => Cell::Unsigned(Vec::new()),
+            Type::Truth => Cell::Truth(Vec::new()),
         };
-        let may_lack = match info.cells {
-            Cells::MaybeTime | Cells::MaybeNumber | Cells::MaybeTruth | Cells::Real | Cells::Reals => true,
-            Cells::Text
-            | Cells::Lines
-            | Cells::Texts
-            | Cells::Time
-            | Cells::Duration
-            | Cells::Number
-            | Cells::Unsigned
-            | Cells::Counts
-            | Cells::Truth => false,
-        };
+        let may_lack = typed::may_lack(info.cells);
         let unit = if info.unit.is_empty() { String::new() } else { format!(" ({})", info.unit) };
         let meaning = format!("{}{unit}", info.meaning);
         Self { name: name.to_owned(), meaning, cells, is_there: may_lack.then(Vec::new) }
@@ -144,7 +85,7 @@ impl Column {
         }
     }
 
-    fn schema(&self) -> Result<Type, ParquetError> {
+    fn schema(&self) -> Result<Schema, ParquetError> {
         let physical = match self.cells {
             Cell::Text(_) => Physical::BYTE_ARRAY,
             Cell::Real(_) => Physical::DOUBLE,
@@ -157,7 +98,7 @@ impl Column {
             Cell::Unsigned(_) => Some(LogicalType::integer(64, false)),
             Cell::Real(_) | Cell::Whole(_) | Cell::Truth(_) => None,
         };
-        let column = Type::primitive_type_builder(&self.name, physical).with_repetition(repetition);
+        let column = Schema::primitive_type_builder(&self.name, physical).with_repetition(repetition);
         column.with_logical_type(logical).build()
     }
 
@@ -218,7 +159,7 @@ impl Writer {
 
     fn begun(&self) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
         let columns: Result<Vec<_>, _> = self.columns.iter().map(|column| column.schema().map(Arc::new)).collect();
-        let schema = Type::group_type_builder("table").with_fields(columns?).build()?;
+        let schema = Schema::group_type_builder("table").with_fields(columns?).build()?;
         let meaning = |column: &Column| KeyValue::new(column.name.clone(), column.meaning.clone());
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -252,6 +193,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::Cells;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::Field;
 

@@ -160,6 +160,7 @@ impl<'a> Player<'a> {
             let ahead = self.ahead(missing.iter().copied().chain(behind));
             let (observing, budget, done, fork) = (&self.observing, self.budget, &self.done, self.fork);
             let one = |play: &&Play<'_>| {
+                part.heed();
                 if budget.is_over.is_some_and(|is_over| is_over()) {
                     return None;
                 }

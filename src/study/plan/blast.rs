@@ -60,6 +60,7 @@ pub fn blast_radius(
     }
     let part = Part::begin(progress, losses.len() as u64, 0, "the loss of nodes and groups of nodes");
     let play = |(kind, lost): &(String, LostSet)| {
+        part.heed();
         let reach = if is_group(kind) { Reach::Groups } else { Reach::Named };
         let script = play::loss(&scenario, lost);
         let outcome = search.judge.play(&scenario, &settled, script, search.watch(reach));

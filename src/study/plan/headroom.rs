@@ -27,6 +27,7 @@ pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str,
     let names: Vec<String> = plan.cases.iter().map(|case| case.label.clone()).collect();
     let part = Part::begin(progress, u64::from(MORE_MAX) + 1, 0, workload);
     let try_one = |replicas: u32| {
+        part.heed();
         let trial = Trial { counts, replicas: Some((workload, replicas)) };
         let verdict = search.play(trial, Thoroughness::UntilOneFails);
         part.advance();

@@ -146,6 +146,7 @@ impl<'a> Search<'a> {
 
     /// Plays the cases on the cluster with these counts.
     pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, part: &Part<'_>) -> Candidate {
+        part.heed();
         let trial = Trial::of_counts(counts);
         let verdict = match too_little(self.plan, &trial.apply(self.plan, &self.plan.base), &self.demand) {
             Some(why) => Verdict::RuledOut { why },

@@ -396,6 +396,7 @@ def import_faults(
     nodes: int | None = None,
     since: str | None = None,
     until: str | None = None,
+    new: bool = False,
     distribution: str | None = None,
 ) -> Imported:
     """Makes tables of failures and repairs into a random process for a scenario's ``spec.faults``.
@@ -407,6 +408,7 @@ def import_faults(
         nodes: How many nodes were watched, those that never failed among them.
         since: When the observation began.
         until: When the observation ended.
+        new: The nodes were new when the observation began; they had been running before if not.
         distribution: ``exponential``, ``weibull``, ``lognormal``, ``gamma``, ``empirical``; none for the one that goes best.
 
     Raises:
@@ -415,7 +417,7 @@ def import_faults(
     given = [tables] if isinstance(tables, (str, os.PathLike)) else list(tables)
     texts = [_inputs.named_text(table, "table.csv") for table in given]
     faults = SimpleNamespace(
-        name=name, kind=fault, nodes=nodes, since=since, until=until, distribution=distribution
+        name=name, kind=fault, nodes=nodes, since=since, until=until, new=new, distribution=distribution
     )
     return Imported(*_kubesquall.import_faults([text for text in texts if text is not None], faults))
 

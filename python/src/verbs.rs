@@ -300,6 +300,7 @@ pub(crate) struct Faults {
     nodes: Option<u32>,
     since: Option<String>,
     until: Option<String>,
+    new: bool,
     distribution: Option<String>,
 }
 
@@ -308,7 +309,7 @@ pub(crate) struct Faults {
 #[pyo3(signature = (tables, faults))]
 pub(crate) fn import_faults(py: Python<'_>, tables: Texts, faults: Faults) -> PyResult<ImportedTexts> {
     work(py, None, move |_| {
-        let mut importing = FaultImport::new();
+        let mut importing = FaultImport::new().new_nodes(faults.new);
         if let Some(name) = faults.name {
             importing = importing.name(name);
         }

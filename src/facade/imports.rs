@@ -72,6 +72,7 @@ pub struct FaultImport {
     nodes: Option<u32>,
     since: Option<String>,
     until: Option<String>,
+    is_of_new_nodes: bool,
     distribution: Option<String>,
 }
 
@@ -111,6 +112,12 @@ impl FaultImport {
         self
     }
 
+    /// Whether the nodes were new when the observation began; otherwise they had been running before, and rests of lengths were seen.
+    pub fn new_nodes(mut self, are_new: bool) -> Self {
+        self.is_of_new_nodes = are_new;
+        self
+    }
+
     /// The distribution to be taken: `exponential`, `weibull`, `lognormal`, `gamma`, or `empirical` for the lengths themselves.
     pub fn distribution(mut self, name: impl Into<String>) -> Self {
         self.distribution = Some(name.into());
@@ -143,6 +150,7 @@ impl FaultImport {
             since: self.since.clone(),
             until: self.until.clone(),
             nodes: self.nodes,
+            is_of_new_nodes: self.is_of_new_nodes,
             wanted,
         };
         let imported = fault_model(records, &options, &name)

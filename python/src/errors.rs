@@ -25,7 +25,8 @@ impl From<Error> for Failure {
 impl Failure {
     /// What was thrown.
     pub(crate) fn of_panic(thrown: &(dyn Any + Send)) -> Self {
-        let text = thrown.downcast_ref::<String>().map(String::as_str).or_else(|| thrown.downcast_ref::<&str>().copied());
+        let text =
+            thrown.downcast_ref::<String>().map(String::as_str).or_else(|| thrown.downcast_ref::<&str>().copied());
         Self::Panic(text.unwrap_or("a panic without words").to_owned())
     }
 
@@ -33,7 +34,9 @@ impl Failure {
         match self {
             Self::Library(error) => exception(py, &error),
             Self::Stopped => PyKeyboardInterrupt::new_err(()),
-            Self::Panic(what) => made(py, "InternalError", &format!("an invariant of kubesquall broke: {what}"), None, &[]),
+            Self::Panic(what) => {
+                made(py, "InternalError", &format!("an invariant of kubesquall broke: {what}"), None, &[])
+            }
         }
     }
 }

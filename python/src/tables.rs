@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StringArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema, SchemaRef};
@@ -75,7 +75,8 @@ impl Table {
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let found = self.columns.columns.iter().find(|column| column.name == name);
         let Some(column) = found else {
-            let message = format!("`{}` has no column `{name}`; it has {}", self.file(), self.column_names().join(", "));
+            let message =
+                format!("`{}` has no column `{name}`; it has {}", self.file(), self.column_names().join(", "));
             return Err(pyo3::exceptions::PyKeyError::new_err(message));
         };
         match &column.values {
@@ -110,7 +111,12 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("<kubesquall.Table {}: {} rows of {} columns>", self.file(), self.columns.rows, self.columns.columns.len())
+        format!(
+            "<kubesquall.Table {}: {} rows of {} columns>",
+            self.file(),
+            self.columns.rows,
+            self.columns.columns.len()
+        )
     }
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn run(
 ) -> PyResult<Results> {
     let (until, sample) = (duration(until)?, duration(sample)?);
     if until.is_some_and(|until| until.is_zero()) {
-        return Err(PyValueError::new_err("a run of no duration shows nothing; `until` is its length, such as \"10m\""));
+        return Err(PyValueError::new_err(
+            "a run of no duration shows nothing; `until` is its length, such as \"10m\"",
+        ));
     }
     work(py, progress.as_ref(), move |watch| {
         let mut scenario: Scenario = source.read(&reading.options())?;
@@ -273,7 +275,11 @@ pub(crate) fn schedule(
 /// Reads a document and checks it: what it is, whether it can be used, and problems as JSON.
 #[pyfunction]
 #[pyo3(signature = (source, reading))]
-pub(crate) fn check(py: Python<'_>, source: Source, reading: Reading) -> PyResult<(Option<&'static str>, bool, String)> {
+pub(crate) fn check(
+    py: Python<'_>,
+    source: Source,
+    reading: Reading,
+) -> PyResult<(Option<&'static str>, bool, String)> {
     work(py, None, move |_| match source.read::<Document>(&reading.options()) {
         Ok(document) => Ok((Some(document.kind()), true, json(document.warnings().as_slice()))),
         Err(error) if !error.diagnostics().is_empty() => Ok((None, false, json(error.diagnostics()))),

@@ -16,6 +16,8 @@ import pytest
 import kubesquall
 from conftest import FILES, contents, on_disk, scenario, study
 
+NODE_LOST = Path(__file__).resolve().parents[2] / "scenarios" / "outages" / "node-lost"
+
 
 def test_everything_that_is_wrong_is_said_with_its_place(tmp_path: Path) -> None:
     text = "\n".join(
@@ -171,6 +173,17 @@ def test_clusters_are_imported_as_the_command_does(tmp_path: Path, command) -> N
     assert imported.document == (tmp_path / "cluster.yaml").read_text()
     with pytest.raises(kubesquall.InputError, match="bundle"):
         kubesquall.import_cluster(tmp_path / "nothing")
+
+
+def test_an_outage_is_imported_as_the_command_does(tmp_path: Path, command) -> None:
+    evidence = [NODE_LOST / "events.json", NODE_LOST / "metrics.json"]
+    cluster = NODE_LOST / "cluster.json"
+    command("import", "outage", *evidence, "--cluster", cluster, "-o", "outage", "--refine=4", cwd=tmp_path)
+    imported = kubesquall.import_outage(evidence, cluster, refine=4)
+    assert imported.document == imported.files["outage.yaml"]
+    assert {name: text.encode() for name, text in imported.files.items()} == contents(tmp_path / "outage")
+    with pytest.raises(kubesquall.ArgumentError, match="no such offset"):
+        kubesquall.import_outage(evidence, cluster, timezone="25")
 
 
 def test_results_of_an_outage_are_held_against_what_was_seen(tmp_path: Path) -> None:

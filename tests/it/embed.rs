@@ -4,10 +4,12 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kubesquall::{
-    Cell, Cluster, ClusterOptions, Error, ErrorKind, LoadOptions, Outcome, Plan, PlayOptions, PodPhase, Progress,
-    Scenario, Shard, SimDuration, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions, WriteOptions,
+    Cell, Cluster, ClusterOptions, Document, Error, ErrorKind, LoadOptions, Outcome, Plan, PlayOptions, PodPhase,
+    Progress, Report, Scenario, Shard, SimDuration, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions, Values,
+    WriteOptions,
 };
 use serde_json::json;
 
@@ -221,6 +223,90 @@ fn what_is_read_is_not_replaced_even_if_that_is_said() {
     let whole = StudyOutcome::merge(parts).expect("the whole");
     assert_eq!(refused(whole.write_with(root.path().join("1-of-2"), &force)).0, ErrorKind::Place);
     assert!(place.join("apps/web.yaml").exists() && root.path().join("1-of-2/runs.csv").exists());
+}
+
+/// Wants no more after so many steps.
+struct Impatient {
+    steps: AtomicUsize,
+    enough: usize,
+}
+
+impl Impatient {
+    fn after(enough: usize) -> Self {
+        Self { steps: AtomicUsize::new(0), enough }
+    }
+}
+
+impl Progress for Impatient {
+    fn advance(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) >= self.enough
+    }
+}
+
+#[test]
+fn a_study_that_was_stopped_goes_on_to_the_same_bytes() {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let [whole, stopped] = ["whole", "stopped"].map(|name| root.path().join(name));
+    study().sweep_to(&whole, &SweepOptions::new()).expect("swept");
+    let impatient = Impatient::after(3);
+    let found = study().sweep_to(&stopped, &SweepOptions::new().progress(&impatient));
+    assert_eq!(refused(found).0, ErrorKind::Stopped);
+    let played = impatient.steps.load(Ordering::Relaxed);
+    assert!((3..12).contains(&played), "{played} of 12 runs");
+    let rest = Impatient::after(usize::MAX);
+    study().sweep_to(&stopped, &SweepOptions::new().resume(true).progress(&rest)).expect("resumed");
+    assert_eq!(rest.steps.load(Ordering::Relaxed) + played, 12, "no run is played twice");
+    for file in ["runs.csv", "summary.json", "report.html"] {
+        assert_eq!(
+            fs::read(stopped.join(file)).expect("a file"),
+            fs::read(whole.join(file)).expect("a file"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn plans_can_be_stopped() {
+    assert_eq!(refused(plan().solve(&SolveOptions::new().progress(&Impatient::after(1)))).0, ErrorKind::Stopped);
+}
+
+#[test]
+fn tables_by_columns_are_those_of_the_files() {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let outcome = scenario().play(7);
+    let report = Report::open(outcome.write(root.path().join("run")).expect("written")).expect("a run");
+    assert_eq!(outcome.tables(), {
+        let mut tables = report.tables();
+        tables.sort_by_key(|file| outcome.tables().iter().position(|other| other == file));
+        tables
+    });
+    for file in outcome.tables() {
+        assert_eq!(outcome.table(file).expect("a table"), report.table(file).expect("a table"), "{file}");
+    }
+    let pods = outcome.table("pods.csv").expect("pods");
+    let column = |name: &str| &pods.columns.iter().find(|column| column.name == name).expect("a column").values;
+    let Values::Texts(causes) = column("deletion_cause") else { panic!("causes are text") };
+    let evicted = causes.iter().filter(|cause| *cause == "TaintManagerEviction").count();
+    assert_eq!(outcome.metric("evictions"), Some(evicted as f64));
+    let Values::Reals(gone) = column("gone_s") else { panic!("times are seconds") };
+    assert!(gone.contains(&None) && gone.iter().flatten().all(|at| (at * 1000.0).round() / 1000.0 == *at));
+    assert!(refused(outcome.table("pod.csv")).1.contains("the nearest is `pods.csv`"));
+}
+
+#[test]
+fn a_document_says_what_it_is_and_where_its_files_are() {
+    for (text, kind) in [(SCENARIO, "Scenario"), (STUDY, "Study"), (PLAN, "Plan"), (WEB, "manifest")] {
+        assert_eq!(Document::parse(text, FILES).expect("a document").kind(), kind);
+    }
+    let root = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(root.path().join("apps")).expect("a directory");
+    fs::write(root.path().join("apps/web.yaml"), WEB).expect("a file");
+    let on_disk = Scenario::parse_in(SCENARIO, root.path(), &LoadOptions::new()).expect("a scenario");
+    assert_eq!(on_disk.play(7).digest(), scenario().play(7).digest());
 }
 
 #[test]

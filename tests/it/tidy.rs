@@ -87,7 +87,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "facade",
         &[
+            "import",
             "evidence",
+            "kubectl",
+            "chaos",
+            "engine",
             "inspect",
             "report",
             "study",

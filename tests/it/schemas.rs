@@ -340,7 +340,7 @@ fn schema_and_reader_of_faults_agree() {
     let load = |fault: &Value| {
         let mut with_fault = scenario.clone();
         with_fault["spec"]["timeline"] = json!([{"at": "5m", "fault": fault}]);
-        load_text(&with_fault, |path| Scenario::load(path)).map(drop)
+        load_text(&with_fault, Scenario::load).map(drop)
     };
     let validator = validator("fault");
     let faults = [

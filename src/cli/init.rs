@@ -4,10 +4,10 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
+use super::Ending;
 use super::failure::Failure;
 use super::import;
 use super::ui::Ui;
-use super::Ending;
 use crate::import::{FirstScenario, cluster_alone, first_scenario};
 use crate::model::manifest;
 use crate::scenario::{self, Invalid, Overrides, ResolvedScenario};

@@ -196,7 +196,7 @@ apiVersion: kubesquall.sim/v1alpha1
 kind: Plan
 metadata: {name: plan}
 spec:
-  scenario: REPOSITORY/scenarios/zone-outage.yaml
+  scenario: REPOSITORY/tests/cli/small.yaml
   pools: [{name: worker, min: 3, max: 20, price: 1.5}]
   survive: [zone, node, {nodes: 2}, rollingUpgrade, {rollingUpgrade: {maxSurge: 1, drainTimeout: 10m}}]
   priority: 0
@@ -315,7 +315,7 @@ fn agree(kind: &str, text: &str, read: impl Fn(PathBuf) -> Result<(), Error>) {
             (_, true) => accepted += 1,
         }
     }
-    assert!(refused > 100 && accepted > 10, "{refused} refused, {accepted} accepted");
+    assert!(refused > 100 && accepted > 5, "{refused} refused, {accepted} accepted");
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn schema_and_reader_of_faults_agree() {
     let load = |fault: &Value| {
         let mut with_fault = scenario.clone();
         with_fault["spec"]["timeline"] = json!([{"at": "5m", "fault": fault}]);
-        load_text(&with_fault, |path| Scenario::load(path)).map(drop)
+        load_text(&with_fault, Scenario::load).map(drop)
     };
     let validator = validator("fault");
     let faults = [

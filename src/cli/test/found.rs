@@ -71,7 +71,8 @@ pub(super) fn find(paths: &[PathBuf]) -> Found {
     found.give_places();
     let is_kept = |snapshot: &PathBuf| {
         let of = |stem: &Path, extension: &str| stem.with_extension(extension).is_file();
-        snapshot::stem(snapshot).is_some_and(|stem| ["yaml", "yml", "json"].iter().any(|extension| of(&stem, extension)))
+        snapshot::stem(snapshot)
+            .is_some_and(|stem| ["yaml", "yml", "json"].iter().any(|extension| of(&stem, extension)))
     };
     found.orphans = snapshots.into_iter().filter(|snapshot| !is_kept(snapshot)).collect();
     found

@@ -93,7 +93,8 @@ mod tests {
         let mut out = String::new();
         let place = Location::new("a,b:c.yaml", 3, 5, 1);
         annotate(&mut out, Level::Error, &place, "50 %: of\nall", "one, two:\r\n::error::100 %");
-        let expected = "::error file=a%2Cb%3Ac.yaml,line=3,col=5,title=50 %25%3A of%0Aall::one, two:%0D%0A::error::100 %25\n";
+        let expected =
+            "::error file=a%2Cb%3Ac.yaml,line=3,col=5,title=50 %25%3A of%0Aall::one, two:%0D%0A::error::100 %25\n";
         assert_eq!(out, expected);
     }
 }

@@ -139,10 +139,8 @@ pub(super) fn test(arguments: &TestArgs, ui: &Ui) -> Result<Ending, Failure> {
         let message = format!("there is no scenario in {}", paths.join(", "));
         return Err(Failure::input(message, "a scenario has `kind: Scenario`; its `expect` says what must hold"));
     }
-    let threads = Threads::new(arguments.jobs).map_err(|why| Failure::input(
-        format!("cannot start threads: {why}"),
-        "lower --jobs",
-    ))?;
+    let threads = Threads::new(arguments.jobs)
+        .map_err(|why| Failure::input(format!("cannot start threads: {why}"), "lower --jobs"))?;
     let mut report = play(found, arguments, &threads, ui);
     if arguments.update {
         report.trials.iter_mut().for_each(Trial::keep);
@@ -206,7 +204,11 @@ fn show(report: &Report, output: TestOutput, ui: &Ui) -> Result<(), Failure> {
             ui.out(&format!("{}\n", text::total(report)))
         }
         TestOutput::Text => {
-            report.trials.iter().flat_map(Trial::remarks).for_each(|remark| ui.always(format_args!("warning: {remark}")));
+            report
+                .trials
+                .iter()
+                .flat_map(Trial::remarks)
+                .for_each(|remark| ui.always(format_args!("warning: {remark}")));
             if ui.is_quiet {
                 text::failures(report).iter().for_each(|line| ui.always(line));
                 return Ok(());

@@ -142,8 +142,11 @@ fn read(place: &Path) -> Result<Figures, Diagnostic> {
     let figures: Figures = serde_json::from_str(&text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let at = u32::try_from(line).ok().zip(u32::try_from(column).ok());
-        let location = at.map_or_else(|| Location::file(&*name), |(line, column)| Location::new(&*name, line, column, 1));
-        Diagnostic::error("snapshot::unreadable", format!("`{name}` is no snapshot: {error}")).at(location, "").help(anew)
+        let location =
+            at.map_or_else(|| Location::file(&*name), |(line, column)| Location::new(&*name, line, column, 1));
+        Diagnostic::error("snapshot::unreadable", format!("`{name}` is no snapshot: {error}"))
+            .at(location, "")
+            .help(anew)
     })?;
     if (figures.api_version.as_str(), figures.kind.as_str()) != (API_VERSION, KIND) {
         let message = format!("`{name}` is no snapshot: it is a {} of {}", figures.kind, figures.api_version);
@@ -270,7 +273,10 @@ mod tests {
             let place = place(Path::new(scenario)).expect("a place");
             assert_eq!(place, Path::new(expected));
             let stem = stem(&place).expect("a snapshot");
-            assert!(["yaml", "yml", "json"].iter().any(|end| stem.with_extension(end) == Path::new(scenario)), "{scenario}");
+            assert!(
+                ["yaml", "yml", "json"].iter().any(|end| stem.with_extension(end) == Path::new(scenario)),
+                "{scenario}"
+            );
         };
         check("a/storm.yaml", "a/storm.snapshot.json");
         check("v1.2.yml", "v1.2.snapshot.json");

@@ -75,7 +75,9 @@ pub(super) fn failures(report: &Report) -> Vec<String> {
     for trial in &report.trials {
         match &trial.outcome {
             Outcome::Played(played) => of_played(played, &mut lines),
-            Outcome::Bug { what, .. } => lines.push(format!("{}: an invariant of kubesquall broke: {what}", trial.file)),
+            Outcome::Bug { what, .. } => {
+                lines.push(format!("{}: an invariant of kubesquall broke: {what}", trial.file))
+            }
             Outcome::Unusable(_) => {}
         }
     }
@@ -86,7 +88,8 @@ pub(super) fn failures(report: &Report) -> Vec<String> {
 }
 
 /// What is said of a snapshot without a scenario.
-pub(super) const ORPHAN: &str = "there is no scenario of which these are the figures: remove it, or put its scenario beside it";
+pub(super) const ORPHAN: &str =
+    "there is no scenario of which these are the figures: remove it, or put its scenario beside it";
 
 fn of_played(played: &Played, lines: &mut Vec<String>) {
     for judged in played.judged.iter().filter(|judged| !judged.outcome.holds) {

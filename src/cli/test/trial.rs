@@ -40,7 +40,10 @@ pub(super) enum Outcome {
     Played(Box<Played>),
     Unusable(Unusable),
     /// An invariant of ours broke; `scenario` is what was played.
-    Bug { what: String, scenario: Option<Arc<ResolvedScenario>> },
+    Bug {
+        what: String,
+        scenario: Option<Arc<ResolvedScenario>>,
+    },
 }
 
 /// A scenario that was played to its end.
@@ -134,10 +137,11 @@ impl Trial {
 impl Played {
     fn of(outcome: &facade::Outcome) -> Self {
         let scenario = outcome.scenario().resolved();
-        let judged = scenario.expectations.iter().zip(&outcome.expectations).map(|(expectation, outcome)| Judged {
-            outcome: outcome.clone(),
-            location: expectation.location.clone(),
-        });
+        let judged = scenario
+            .expectations
+            .iter()
+            .zip(&outcome.expectations)
+            .map(|(expectation, outcome)| Judged { outcome: outcome.clone(), location: expectation.location.clone() });
         // A fault that did not happen proves nothing, and neither does a cluster of which a part is missing.
         let unread = intake::unread(&scenario.input, Style::Plain) + &intake::unsettled(&outcome.storms, Style::Plain);
         let missed = outcome.observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody);

@@ -67,16 +67,7 @@ impl Strategy for model::Pod {
         };
         let ready = condition(PodConditionType::Ready);
         let containers_ready = condition(PodConditionType::ContainersReady).or(ready);
-        let deletion = metadata.deletion_timestamp.map(|_| {
-            let deadline = api.instant(metadata.deletion_timestamp, s.now);
-            let grace = metadata.deletion_grace_period_seconds.unwrap_or(30).unsigned_abs();
-            Deletion {
-                requested_at: deadline - SimDuration::from_secs(grace),
-                deadline,
-                grace: SimDuration::from_secs(grace),
-                cause: DeletionCause::Kubectl,
-            }
-        });
+        let deletion = deletion(api, metadata, s.now);
         let not_scheduled = status.condition(PodConditionType::PodScheduled).and_then(|c| {
             let reason = NotScheduledReason::parse(c.reason.as_str()).filter(|_| c.status == ConditionStatus::False)?;
             Some(NotScheduled { reason, message: Arc::from(c.message.as_str()) })
@@ -191,6 +182,14 @@ impl Strategy for model::Pod {
     fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: PodId) -> Answer {
         pods::delete(s, id, DeleteOptions::default(), DeletionCause::Kubectl)
     }
+}
+
+/// A deletion that somebody has asked for already.
+fn deletion(api: &ApiServer, metadata: &ObjectMeta, now: SimTime) -> Option<Deletion> {
+    metadata.deletion_timestamp?;
+    let deadline = api.instant(metadata.deletion_timestamp, now);
+    let grace = SimDuration::from_secs(metadata.deletion_grace_period_seconds.unwrap_or(30).unsigned_abs());
+    Some(Deletion { requested_at: deadline - grace, deadline, grace, cause: DeletionCause::Kubectl })
 }
 
 fn container_status(api: &ApiServer, c: &model::ContainerStatus, otherwise: SimTime) -> ContainerStatus {

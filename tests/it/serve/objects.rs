@@ -12,8 +12,8 @@ const FAULTS: &str = "/apis/kubesquall.sim/v1alpha1/faults";
 const MERGE: &str = "Content-Type: application/merge-patch+json\r\n";
 
 fn condition(object: &Value, kind: &str) -> Value {
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.filter(|condition| condition["type"] == kind).cloned().next().unwrap_or_default()
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.find(|condition| condition["type"] == kind).cloned().unwrap_or_default()
 }
 
 #[test]

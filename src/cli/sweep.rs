@@ -112,14 +112,18 @@ fn shard(text: &str) -> Result<Shard, String> {
 
 /// The same, where the environment is given.
 fn shard_of(text: &str, said: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
-    let Some(rest) = text.strip_prefix("auto") else { return text.parse().map_err(|error: InvalidShard| error.to_string()) };
+    let Some(rest) = text.strip_prefix("auto") else {
+        return text.parse().map_err(|error: InvalidShard| error.to_string());
+    };
     let number = |name: &str| said(name)?.parse::<u64>().ok();
     // Kubernetes counts from 0, Slurm from what the array begins with.
     let of_slurm = || Some(number("SLURM_ARRAY_TASK_ID")?.saturating_sub(number("SLURM_ARRAY_TASK_MIN")?));
     let Some(before) = number("JOB_COMPLETION_INDEX").or_else(of_slurm) else {
-        return Err("nothing says which part it is: neither JOB_COMPLETION_INDEX of an Indexed Job nor SLURM_ARRAY_TASK_ID \
+        return Err(
+            "nothing says which part it is: neither JOB_COMPLETION_INDEX of an Indexed Job nor SLURM_ARRAY_TASK_ID \
                     is set"
-            .to_owned());
+                .to_owned(),
+        );
     };
     let count = match rest.strip_prefix('/') {
         Some(count) => count.parse().ok(),
@@ -227,8 +231,7 @@ mod tests {
         check("auto", &[("JOB_COMPLETION_INDEX", "0")], Err("auto/16"));
         check("auto/4", &[], Err("JOB_COMPLETION_INDEX"));
         check("autos/4", &[("JOB_COMPLETION_INDEX", "0")], Err("auto/16"));
-        let slurm =
-            [("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_MIN", "5"), ("SLURM_ARRAY_TASK_COUNT", "10")];
+        let slurm = [("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_MIN", "5"), ("SLURM_ARRAY_TASK_COUNT", "10")];
         check("auto", &slurm, Ok((3, 10)));
         check("auto/20", &slurm, Ok((3, 20)));
     }

@@ -62,11 +62,14 @@ fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
     format!("{}-{ordinal}", set.meta.name).into()
 }
 
+/// Replicas beyond these are never come to: no run has as many pods. The real controller makes room for all and dies of it.
+const SLOTS_MAX: i32 = 500_000;
+
 /// Arranges the set's pods by ordinal.
 fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
     let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
-    let wanted = set.spec.replicas.unwrap_or(1).max(0);
-    let mut replicas: Vec<Slot<'a>> = (start..start + wanted).map(|ordinal| (ordinal, None)).collect();
+    let wanted = set.spec.replicas.unwrap_or(1).clamp(0, SLOTS_MAX);
+    let mut replicas: Vec<Slot<'a>> = (start..start.saturating_add(wanted)).map(|ordinal| (ordinal, None)).collect();
     let mut condemned: Vec<Slot<'a>> = Vec::new();
     for &pod_id in store.pods_of(WorkloadId::StatefulSet(id)) {
         let Some(pod) = store.pod(pod_id) else { continue };

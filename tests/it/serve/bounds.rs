@@ -27,6 +27,15 @@ fn tokens_of_pages_and_sizes_may_be_as_large_as_numbers_are() {
     // A change of the template while it is so large: old and new pods are counted together.
     let image = json!({"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}}).to_string();
     assert_eq!(server.ask("PATCH", path, merge, &image).0, 200);
+    let set = json!({
+        "metadata": {"name": "large"},
+        "spec": {
+            "replicas": i32::MAX, "selector": {"matchLabels": {"a": "l"}}, "serviceName": "l",
+            "template": {"metadata": {"labels": {"a": "l"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}},
+        },
+    });
+    let (code, created) = server.post("/apis/apps/v1/namespaces/shop/statefulsets", &set);
+    assert_eq!(code, 201, "{created}");
     server.turn("jump", &json!({"by": "50ms"}));
     assert_eq!(server.get("/version").0, 200);
 }

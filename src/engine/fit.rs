@@ -144,13 +144,7 @@ impl Candidate {
 
     /// The mean length.
     fn mean(&self) -> f64 {
-        let (a, b) = (libm::exp(self.first), libm::exp(self.second));
-        match self.family {
-            Family::Exponential => a,
-            Family::Weibull => b * libm::tgamma(1.0 + 1.0 / a),
-            Family::Lognormal => libm::exp(self.first + 0.5 * b * b),
-            Family::Gamma => a * b,
-        }
+        self.excess(0.0)
     }
 
     /// The probability that what is left of a length at a moment that has nothing to do with it is longer.
@@ -162,20 +156,20 @@ impl Candidate {
         (self.excess(x) / self.mean()).clamp(0.0, 1.0)
     }
 
-    /// The logarithm of the likelihood of one observation. The density of a rest is the survival function by the mean.
-    fn log_likelihood_of(&self, observation: &Observation) -> f64 {
-        let x = observation.seconds;
-        let log = |probability: f64| libm::log(probability.max(1e-300));
-        match (observation.is_rest, observation.is_censored) {
-            (false, false) => self.log_density(x),
-            (false, true) => log(self.survival(x)),
-            (true, false) => log(self.survival(x)) - libm::log(self.mean()),
-            (true, true) => log(self.rest_survival(x)),
-        }
-    }
-
+    /// The logarithm of the likelihood of the observations. The density of a rest is the survival function by the mean.
     fn log_likelihood(&self, observations: &[Observation]) -> f64 {
-        observations.iter().map(|observation| self.log_likelihood_of(observation)).sum()
+        let log = |probability: f64| libm::log(probability.max(1e-300));
+        let log_mean = libm::log(self.mean());
+        let of = |observation: &Observation| {
+            let x = observation.seconds;
+            match (observation.is_rest, observation.is_censored) {
+                (false, false) => self.log_density(x),
+                (false, true) => log(self.survival(x)),
+                (true, false) => log(self.survival(x)) - log_mean,
+                (true, true) => log(self.rest_survival(x)),
+            }
+        };
+        observations.iter().map(of).sum()
     }
 
     /// As a distribution; none if a parameter is out of all reason.

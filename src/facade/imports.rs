@@ -170,14 +170,13 @@ impl FaultImport {
     }
 
     fn wanted(&self) -> Result<Wanted, Error> {
-        let families = [Family::Exponential, Family::Weibull, Family::Lognormal, Family::Gamma];
         match self.distribution.as_deref() {
             None | Some("best") => Ok(Wanted::Best),
             Some("empirical") => Ok(Wanted::Empirical),
             Some(name) => {
-                let found = families.into_iter().find(|family| family.as_str() == name);
+                let found = Family::ALL.into_iter().find(|family| family.as_str() == name);
                 found.map(Wanted::Family).ok_or_else(|| {
-                    let names: Vec<&str> = families.iter().map(|family| family.as_str()).collect();
+                    let names: Vec<&str> = Family::ALL.iter().map(|family| family.as_str()).collect();
                     let help = format!("take best, empirical, {}", names.join(", "));
                     Error::argument(format!("`{name}` is no distribution that is fitted"), help)
                 })

@@ -181,7 +181,15 @@ pub struct Room {
 }
 
 impl Room {
-    fn add(&mut self, other: Self, sign: i64) {
+    /// What a pod takes of its node: nothing before it is bound and after it has ended.
+    pub(super) fn taken_by(pod: &Pod) -> Self {
+        if pod.phase.is_terminal() || pod.node.is_none() {
+            return Self::default();
+        }
+        Self { cpu_milli: pod.spec.requests.cpu_milli, memory: pod.spec.requests.memory, pods: 1 }
+    }
+
+    pub(super) fn add(&mut self, other: Self, sign: i64) {
         self.cpu_milli += sign * other.cpu_milli;
         self.memory += sign * other.memory;
         self.pods += sign * other.pods;
@@ -442,12 +450,7 @@ impl Keeps<ZoneRow> for Cluster {
 
 fn part_of(pod: &Pod) -> PodPart {
     let active = pod.is_active();
-    let holds = !pod.phase.is_terminal() && pod.node.is_some();
-    let room = if holds {
-        Room { cpu_milli: pod.spec.requests.cpu_milli, memory: pod.spec.requests.memory, pods: 1 }
-    } else {
-        Room::default()
-    };
+    let room = Room::taken_by(pod);
     PodPart {
         unscheduled: active && pod.node.is_none(),
         pending: active && pod.phase == PodPhase::Pending,
@@ -457,7 +460,7 @@ fn part_of(pod: &Pod) -> PodPart {
         failed: pod.deletion.is_none() && pod.phase == PodPhase::Failed,
         // Its last status says how it ended; the object is still there.
         terminating: pod.deletion.is_some(),
-        node: pod.node.filter(|_| holds),
+        node: pod.node.filter(|_| room.pods > 0),
         room,
     }
 }

@@ -2,9 +2,10 @@
 
 use super::Detail;
 use super::observer::{Keeps, Observer, Seen, Setup};
+use super::place::Place;
 use super::table::{Column, Row, Table};
 use crate::arena::{Symbol, sym};
-use crate::model::{self, Labels};
+use crate::model;
 use crate::state::{Change, Changed, Node, NodeDelta, NodeId};
 use crate::units::SimTime;
 
@@ -84,40 +85,20 @@ impl Inventory {
 
 fn row(name: Symbol, node: &Node, joined_at: SimTime) -> InventoryRow {
     let label = |key| node.labels.get(key).unwrap_or_default();
+    let Place { zone, pool } = Place::of(name, &node.labels);
     InventoryRow {
         node: name,
         joined_at,
         left_at: None,
         region: model::region_of(&node.labels).unwrap_or_default(),
-        zone: super::zone_of(&node.labels),
-        pool: pool_of(name, &node.labels),
+        zone,
+        pool,
         instance_type: label(sym!("node.kubernetes.io/instance-type")),
         is_control_plane: model::has_control_plane_role(&node.labels),
         cpu_milli: node.allocatable.cpu_milli,
         memory: node.allocatable.memory,
         pods: node.allocatable_pods,
     }
-}
-
-/// The pool that labels or the name tell.
-fn pool_of(name: Symbol, labels: &Labels) -> Symbol {
-    let keys = [
-        sym!("karpenter.sh/nodepool"),
-        sym!("eks.amazonaws.com/nodegroup"),
-        sym!("alpha.eksctl.io/nodegroup-name"),
-        sym!("cloud.google.com/gke-nodepool"),
-        sym!("kubernetes.azure.com/agentpool"),
-        sym!("agentpool"),
-        sym!("doks.digitalocean.com/node-pool"),
-        sym!("k8s.scaleway.com/pool-name"),
-    ];
-    let by_label = keys.into_iter().find_map(|key| labels.get(key).filter(|pool| !pool.is_empty()));
-    by_label.unwrap_or_else(|| {
-        let numbered = name.as_str().rsplit_once('-');
-        let pool =
-            numbered.filter(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
-        pool.map(|(pool, _)| Symbol::new(pool)).unwrap_or_default()
-    })
 }
 
 impl Observer for Inventory {

@@ -15,6 +15,7 @@ mod objective;
 mod observer;
 mod orders;
 mod outcome;
+mod place;
 mod replacements;
 mod rollouts;
 mod slo;

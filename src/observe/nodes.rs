@@ -1,8 +1,9 @@
 //! `nodes.csv`: what `kubectl get nodes` would have shown, at each change.
 
-use super::Detail;
 use super::observer::{Keeps, Observer, Seen, Setup};
+use super::place::{Place, Places};
 use super::table::{Column, Row, Table};
+use super::{Detail, Room};
 use crate::arena::{self, Symbol};
 use crate::state::{Change, Changed, NodeDelta, NodeId, NodeSlot, Pod, PodDelta, PodId, Status, Store};
 use crate::units::SimTime;
@@ -20,8 +21,12 @@ pub struct NodeRow {
     pub unschedulable: bool,
     /// `key=value:Effect`, joined by `;`, sorted.
     pub taints: String,
-    /// Unfinished pods bound to it.
-    pub pods: i64,
+    /// Zone.
+    pub zone: Symbol,
+    /// Node pool.
+    pub pool: Symbol,
+    /// What unfinished pods bound to it request, and how many they are.
+    pub requested: Room,
 }
 
 impl Row for NodeRow {
@@ -42,7 +47,13 @@ impl Row for NodeRow {
                 "`key=value:Effect`, joined by `;`, sorted; the last ones of a node that is Absent",
                 |row| &row.taints,
             ),
-            Column::number("pods", "pods", "unfinished pods bound to it", |row| row.pods),
+            Column::number("pods", "pods", "unfinished pods bound to it", |row| row.requested.pods),
+            Column::text("zone", "its zone, by its labels", |row| row.zone.as_str()),
+            Column::text("pool", "its node pool, as in `inventory.csv`", |row| row.pool.as_str()),
+            Column::number("requested_cpu_milli", "cores / 1000", "CPU that these pods request", |row| {
+                row.requested.cpu_milli
+            }),
+            Column::number("requested_memory_bytes", "bytes", "memory that they request", |row| row.requested.memory),
         ],
     };
 }
@@ -52,31 +63,34 @@ pub(super) struct Nodes {
     rows: Vec<NodeRow>,
     /// Index of each node's last row, plus one.
     last: arena::Column<NodeSlot, usize>,
-    /// Unfinished pods per node.
-    pods: arena::Column<NodeSlot, i64>,
-    /// Pods that count there: a pod that has ended may be written again.
-    counted: arena::Column<Pod, bool>,
+    /// What unfinished pods take of each node.
+    requested: arena::Column<NodeSlot, Room>,
+    /// What each pod takes of its node.
+    taken: arena::Column<Pod, Room>,
+    places: Places,
 }
 
 impl Nodes {
     /// Adds a row if anything differs from the node's last; a later state of the same instant replaces it.
     fn push(&mut self, at: SimTime, id: NodeId, store: &Store) {
         let name = store.node_name(id);
-        let pods = *self.pods.get(id);
+        let requested = *self.requested.get(id);
+        let Place { zone, pool } = self.places.of(id, store);
         let before = self.last.get(id).checked_sub(1).map(|index| &self.rows[index]);
         let row = match store.node(id) {
             // As a watching client sees a deletion: with the object as it was last.
             None => {
                 let (unschedulable, taints) =
                     before.map(|row| (row.unschedulable, row.taints.clone())).unwrap_or_default();
-                NodeRow { at, node: name, ready: "Absent", unschedulable, taints, pods }
+                NodeRow { at, node: name, ready: "Absent", unschedulable, taints, zone, pool, requested }
             }
             Some(node) => {
                 let mut taints: Vec<String> =
                     node.taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
                 taints.sort_unstable();
                 let ready = node.conditions.ready().unwrap_or(Status::Unknown).as_str();
-                NodeRow { at, node: name, ready, unschedulable: node.unschedulable, taints: taints.join(";"), pods }
+                let (unschedulable, taints) = (node.unschedulable, taints.join(";"));
+                NodeRow { at, node: name, ready, unschedulable, taints, zone, pool, requested }
             }
         };
         let last = self.last.get_mut(id);
@@ -85,7 +99,7 @@ impl Nodes {
             if same {
                 return;
             }
-            let only_pods = NodeRow { pods, ..previous.clone() } == NodeRow { at: previous.at, ..row.clone() };
+            let only_pods = NodeRow { requested, ..previous.clone() } == NodeRow { at: previous.at, ..row.clone() };
             if previous.at == at && only_pods {
                 *previous = row;
                 return;
@@ -95,18 +109,21 @@ impl Nodes {
         self.rows.push(row);
     }
 
-    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: Option<&Pod>, store: &Store) {
-        let Some(pod) = pod else { return };
-        let Some(node) = pod.node else { return };
-        let counts = !pod.phase.is_terminal();
-        if std::mem::replace(self.counted.get_mut(id), counts) != counts {
-            self.count(at, node, if counts { 1 } else { -1 }, store);
+    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: &Pod, store: &Store) {
+        if let Some(node) = pod.node {
+            self.takes(at, (id, Room::taken_by(pod)), node, store);
         }
     }
 
-    fn count(&mut self, at: SimTime, node: NodeId, by: i64, store: &Store) {
-        *self.pods.get_mut(node) += by;
-        self.push(at, node, store);
+    /// A pod takes so much of its node from now on.
+    fn takes(&mut self, at: SimTime, (pod, room): (PodId, Room), node: NodeId, store: &Store) {
+        let before = std::mem::replace(self.taken.get_mut(pod), room);
+        if before != room {
+            let requested = self.requested.get_mut(node);
+            requested.add(before, -1);
+            requested.add(room, 1);
+            self.push(at, node, store);
+        }
     }
 }
 
@@ -116,11 +133,10 @@ impl Observer for Nodes {
     fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
         let store = seen.store;
         for (id, pod) in store.pods() {
-            if let Some(node) = pod.node
-                && !pod.phase.is_terminal()
-            {
-                *self.pods.get_mut(node) += 1;
-                *self.counted.get_mut(id) = true;
+            if let Some(node) = pod.node {
+                let room = Room::taken_by(pod);
+                self.requested.get_mut(node).add(room, 1);
+                *self.taken.get_mut(id) = room;
             }
         }
         let ids: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
@@ -131,22 +147,31 @@ impl Observer for Nodes {
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         let store = seen.store;
+        self.places.changed(change);
         match &change.what {
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } => self.push(change.at, *node, store),
             Changed::NodeUpdated { node, delta, .. }
-                if delta.touches(NodeDelta::CONDITIONS | NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE) =>
+                if delta.touches(
+                    NodeDelta::CONDITIONS | NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS,
+                ) =>
             {
                 self.push(change.at, *node, store);
             }
-            Changed::PodAdded(id) => self.pod_changed(change.at, *id, store.pod(*id), store),
-            Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::NODE | PodDelta::PHASE) => {
-                self.pod_changed(change.at, *pod, store.pod(*pod), store);
+            Changed::PodAdded(id) => {
+                if let Some(pod) = store.pod(*id) {
+                    self.pod_changed(change.at, *id, pod, store);
+                }
+            }
+            Changed::PodUpdated { pod: id, delta, .. }
+                if delta.touches(PodDelta::NODE | PodDelta::PHASE | PodDelta::SPEC) =>
+            {
+                if let Some(pod) = store.pod(*id) {
+                    self.pod_changed(change.at, *id, pod, store);
+                }
             }
             Changed::PodRemoved { pod, last } => {
-                if std::mem::take(self.counted.get_mut(*pod))
-                    && let Some(node) = last.node
-                {
-                    self.count(change.at, node, -1, store);
+                if let Some(node) = last.node {
+                    self.takes(change.at, (*pod, Room::default()), node, store);
                 }
             }
             _ => {}

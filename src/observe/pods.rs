@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cause::{is_disruption, is_loss};
 use super::mounts::{Mounts, users};
 use super::observer::Keeps;
+use super::place::{Place, Places};
 use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use super::workload::WorkloadKey;
@@ -36,6 +37,10 @@ pub struct PodRow {
     pub qos: QosClass,
     /// The node it was bound to.
     pub node: Symbol,
+    /// Zone of that node when it was bound to it.
+    pub zone: Symbol,
+    /// Node pool of that node then.
+    pub pool: Symbol,
     /// Created.
     pub created_at: SimTime,
     /// Bound.
@@ -120,6 +125,8 @@ impl Row for PodRow {
             }),
             Column::text("workload_name", "name of its workload", |row| row.workload.name.as_str()),
             Column::truth("taken_away", "whether it was taken away", |row| row.taken_away().is_some()),
+            Column::text("zone", "zone of its node, by that one's labels when it was bound", |row| row.zone.as_str()),
+            Column::text("pool", "node pool of its node then, as in `inventory.csv`", |row| row.pool.as_str()),
         ],
     };
 }
@@ -129,28 +136,41 @@ pub(super) struct Pods {
     rows: Vec<PodRow>,
     /// Index of each live pod's row.
     row_of: arena::Column<Pod, usize>,
+    places: Places,
 }
 
 impl Pods {
     pub(super) fn begin(&mut self, store: &Store) {
         for (id, pod) in store.pods() {
             *self.row_of.get_mut(id) = self.rows.len();
-            self.rows.push(row(pod, store, SimTime::ZERO, true));
+            let place = self.place_of(pod, store);
+            self.rows.push(row(pod, place, store, SimTime::ZERO, true));
         }
+    }
+
+    /// Where the node stands that a pod is bound to.
+    fn place_of(&mut self, pod: &Pod, store: &Store) -> Place {
+        pod.node.map(|node| self.places.of(node, store)).unwrap_or_default()
     }
 
     /// Takes a change in; says what took a pod away, if that is known by it.
     pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<DeletionCause> {
+        self.places.changed(change);
         match &change.what {
             Changed::PodAdded(id) => {
                 let pod = store.pod(*id)?;
                 *self.row_of.get_mut(*id) = self.rows.len();
-                self.rows.push(row(pod, store, change.at, false));
+                let place = self.place_of(pod, store);
+                self.rows.push(row(pod, place, store, change.at, false));
                 None
             }
             Changed::PodUpdated { pod, delta, .. } => {
                 let object = store.pod(*pod)?;
+                let place = delta.touches(PodDelta::NODE).then(|| self.place_of(object, store));
                 let row = &mut self.rows[*self.row_of.get(*pod)];
+                if let Some(place) = place {
+                    (row.zone, row.pool) = (place.zone, place.pool);
+                }
                 let was_taken = row.taken_away().is_some();
                 update(row, object, *delta, change.at, store);
                 if delta.touches(PodDelta::CONTAINERS) {
@@ -308,7 +328,7 @@ impl PodRow {
     }
 }
 
-fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
+fn row(pod: &Pod, place: Place, store: &Store, at: SimTime, initial: bool) -> PodRow {
     let (owner_kind, owner_name) = controller_name(store, pod.owner);
     let reached = |held: bool| held.then_some(at);
     PodRow {
@@ -331,6 +351,8 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         priority: pod.spec.priority,
         qos: pod.spec.qos,
         node: pod.node.map(|id| store.node_name(id)).unwrap_or_default(),
+        zone: place.zone,
+        pool: place.pool,
         created_at: at,
         scheduled_at: reached(pod.node.is_some()),
         started_at: reached(pod.phase == PodPhase::Running),

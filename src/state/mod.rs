@@ -7,6 +7,7 @@
 mod autoscaler;
 mod change;
 mod conditions;
+mod daemon_pods;
 mod effects;
 mod heartbeat;
 mod machines;
@@ -23,6 +24,7 @@ mod workloads;
 pub use autoscaler::{Autoscaler, AutoscalerCondition, AutoscalerKey, AutoscalerStatus, MetricValue};
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType, JobReason};
+pub use daemon_pods::DaemonPods;
 pub use effects::{Effect, Effects, Slowdown, Usage};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions};

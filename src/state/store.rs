@@ -12,6 +12,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::autoscaler::{Autoscaler, AutoscalerKey};
+use super::daemon_pods::DaemonPods;
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
 use super::meta::Owner;
@@ -22,8 +23,8 @@ use super::stored::Stored;
 use super::volumes::Volumes;
 use super::workload::{Workload, WorkloadId};
 use super::workloads::{
-    ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, Deployment, DeploymentId, Job, JobId, Namespace,
-    PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet,
+    ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, DaemonSetId, Deployment, DeploymentId, Job, JobId,
+    Namespace, PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet,
 };
 use crate::arena::{Symbol, Table};
 use crate::model::{LimitRangeSpec, ObjectKind, RuntimeClass};
@@ -75,11 +76,15 @@ pub struct Store {
     heartbeats: Vec<Heartbeat>,
     node_names: FxHashMap<Symbol, NodeId>,
     node_count: usize,
+    /// How often a node name has come up, or a Node object has come or gone.
+    node_changes: u64,
     pod_names: FxHashMap<(Symbol, Arc<str>), PodId>,
     pods_by_node: Vec<PodSet>,
     /// Those of them that have not ended: thousands that have may stay until they are collected.
     unfinished_by_node: Vec<PodSet>,
     pods_by_owner: FxHashMap<WorkloadId, PodSet>,
+    /// Those of DaemonSets once more, by node.
+    daemon_pods: FxHashMap<DaemonSetId, DaemonPods>,
     pods_by_namespace: FxHashMap<Symbol, PodSet>,
     /// Pods without a controlling owner, by namespace: what adoption looks at.
     ownerless_pods: FxHashMap<Symbol, PodSet>,
@@ -161,6 +166,7 @@ impl Store {
         self.heartbeats.push(Heartbeat::default());
         self.pods_by_node.push(PodSet::default());
         self.unfinished_by_node.push(PodSet::default());
+        self.node_changes += 1;
         id
     }
 
@@ -192,6 +198,18 @@ impl Store {
         self.node_count
     }
 
+    /// Whether each node name that has come up is that of a Node object.
+    #[must_use]
+    pub fn has_all_nodes(&self) -> bool {
+        self.node_count == self.nodes.len()
+    }
+
+    /// How often a node name has come up, or a Node object has come or gone: while it is the same, so are the nodes that exist.
+    #[must_use]
+    pub fn node_changes(&self) -> u64 {
+        self.node_changes
+    }
+
     /// Puts a Node object in its slot.
     ///
     /// # Panics
@@ -201,12 +219,14 @@ impl Store {
         assert!(slot.object.is_none(), "node {} exists already", slot.name);
         slot.object = Some(Arc::new(node));
         self.node_count += 1;
+        self.node_changes += 1;
     }
 
     /// Takes a Node object out of its slot.
     pub fn remove_node(&mut self, id: NodeId) -> Option<Arc<Node>> {
         let gone = self.nodes[id].object.take();
         self.node_count -= usize::from(gone.is_some());
+        self.node_changes += 1;
         gone
     }
 
@@ -290,6 +310,12 @@ impl Store {
         self.pods_by_owner.get(&owner).unwrap_or(&NO_PODS)
     }
 
+    /// The pods that a DaemonSet controls, by the nodes that they are for; none if it never had any.
+    #[must_use]
+    pub fn daemon_pods(&self, set: DaemonSetId) -> Option<&DaemonPods> {
+        self.daemon_pods.get(&set)
+    }
+
     /// Pods of a namespace.
     #[must_use]
     pub fn pods_in(&self, namespace: Symbol) -> &PodSet {
@@ -335,7 +361,7 @@ impl Store {
             self.pods_by_node[node.index()].swap_remove(&id);
             self.unfinished_by_node[node.index()].swap_remove(&id);
         }
-        self.unindex_owner(id, pod.namespace, pod.owner, Tally::of(&pod));
+        self.unindex_owner(id, pod.namespace, pod.owner, (Tally::of(&pod), DaemonPods::node_of(&pod)));
         self.volumes.pod_removed(id, &pod);
         Some(pod)
     }
@@ -346,7 +372,7 @@ impl Store {
     /// If there is no such pod.
     pub fn update_pod<T>(&mut self, id: PodId, write: impl FnOnce(&mut Pod) -> T) -> T {
         let pod = &mut self.pods[id];
-        let (before, was_over) = (Tally::of(pod), pod.phase.is_terminal());
+        let (before, was_over, place) = (Tally::of(pod), pod.phase.is_terminal(), DaemonPods::node_of(pod));
         let result = write(pod);
         let after = Tally::of(pod);
         if let Some(node) = pod.node
@@ -365,6 +391,7 @@ impl Store {
             let tally = self.tallies.entry(workload).or_default();
             *tally = tally.minus(before).plus(after);
         }
+        self.daemon_pod_written(id, place);
         result
     }
 
@@ -394,9 +421,25 @@ impl Store {
     /// Sets the controlling owner.
     pub fn set_pod_owner(&mut self, id: PodId, owner: Option<Owner>) {
         let pod = &mut self.pods[id];
-        let (namespace, old, tally) = (pod.namespace, std::mem::replace(&mut pod.owner, owner), Tally::of(pod));
-        self.unindex_owner(id, namespace, old, tally);
+        let (namespace, old) = (pod.namespace, std::mem::replace(&mut pod.owner, owner));
+        let counted = (Tally::of(pod), DaemonPods::node_of(pod));
+        self.unindex_owner(id, namespace, old, counted);
         self.index_owner(id, namespace, owner);
+    }
+
+    /// A pod was written that was on this node or aimed at it.
+    fn daemon_pod_written(&mut self, id: PodId, before: Option<NodeId>) {
+        let pod = &self.pods[id];
+        let Some(Owner::DaemonSet(set)) = pod.owner else { return };
+        let after = DaemonPods::node_of(pod);
+        let pods = self.daemon_pods.entry(set).or_default();
+        match (before, after) {
+            (Some(before), Some(after)) if before == after => pods.written(after),
+            _ => {
+                before.into_iter().for_each(|node| pods.went(id, node));
+                after.into_iter().for_each(|node| pods.came(id, node));
+            }
+        }
     }
 
     fn index_owner(&mut self, id: PodId, namespace: Symbol, owner: Option<Owner>) {
@@ -410,11 +453,21 @@ impl Store {
                     let tally = self.tallies.entry(workload).or_default();
                     *tally = tally.plus(Tally::of(&self.pods[id]));
                 }
+                if let (Owner::DaemonSet(set), Some(node)) = (owner, DaemonPods::node_of(&self.pods[id])) {
+                    self.daemon_pods.entry(set).or_default().came(id, node);
+                }
             }
         }
     }
 
-    fn unindex_owner(&mut self, id: PodId, namespace: Symbol, owner: Option<Owner>, pod: Tally) {
+    /// Forgets whose a pod was, as which it was counted, and for which node it was.
+    fn unindex_owner(
+        &mut self,
+        id: PodId,
+        namespace: Symbol,
+        owner: Option<Owner>,
+        (pod, node): (Tally, Option<NodeId>),
+    ) {
         match owner {
             None => {
                 if let Some(set) = self.ownerless_pods.get_mut(&namespace) {
@@ -432,6 +485,10 @@ impl Store {
                         self.pods_by_owner.remove(&workload);
                         self.tallies.remove(&workload);
                     }
+                }
+                // What was written of its nodes is kept: whoever remembers the numbers compares them later.
+                if let (Owner::DaemonSet(set), Some(node)) = (owner, node) {
+                    self.daemon_pods.entry(set).or_default().went(id, node);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::model::TaintEffect;
+use crate::model::{Resources, TaintEffect, zone_of};
 use crate::observe::{FaultRow, Observed, PodRow, TaintChange, TaintRow};
 use crate::state::{Status, Store};
 use crate::units::SimTime;
@@ -76,12 +76,16 @@ fn nodes(observed: &Observed, store: &Store) -> Result<(), String> {
         let name = store.node_name(id);
         let Some(row) = last.get(&name) else { return Err(format!("nodes.csv lacks node {name}")) };
         let pods = store.pods_on(id).iter().filter_map(|pod| store.pod(*pod));
-        let unfinished = pods.filter(|pod| !pod.phase.is_terminal()).count();
+        let unfinished: Vec<_> = pods.filter(|pod| !pod.phase.is_terminal()).map(|pod| &pod.spec.requests).collect();
+        let requested = |amount: fn(&Resources) -> i64| unfinished.iter().map(|requests| amount(requests)).sum::<i64>();
         let ready = node.conditions.ready().unwrap_or(Status::Unknown).as_str();
         let differs = [
-            ("pods", usize::try_from(row.pods) != Ok(unfinished)),
+            ("pods", usize::try_from(row.requested.pods) != Ok(unfinished.len())),
+            ("requested CPU", row.requested.cpu_milli != requested(|requests| requests.cpu_milli)),
+            ("requested memory", row.requested.memory != requested(|requests| requests.memory)),
             ("readiness", row.ready != ready),
             ("unschedulable", row.unschedulable != node.unschedulable),
+            ("zone", row.zone != zone_of(&node.labels).unwrap_or_default()),
             ("taints", row.taints.split(';').filter(|t| !t.is_empty()).count() != node.taints.len()),
         ];
         if let Some((column, _)) = differs.into_iter().find(|(_, differs)| *differs) {

@@ -110,6 +110,28 @@ fn nodes_that_join_and_leave_have_their_place_and_their_times() {
 }
 
 #[test]
+fn pods_and_nodes_say_where_they_are_and_what_is_asked_of_each_node() {
+    let asking = web(6).replace("image: i", "image: i, resources: {requests: {cpu: 100m, memory: 64Mi}}");
+    let timeline = "{at: 1m, kubectl: label node --all topology.kubernetes.io/zone=b}, {at: 2m, kubectl: delete pod -l app=web --wait=false}, \
+                    {at: 4m, kubectl: delete node n-1 --wait=false}";
+    let observed = play("5m", timeline, &[&asking]);
+    for pod in &observed.pods {
+        let zone = if pod.initial { "" } else { "b" };
+        assert_eq!((pod.zone.as_str(), pod.pool.as_str()), (zone, "n"), "{pod:?}");
+    }
+    for row in &observed.nodes {
+        let asked = (row.requested.cpu_milli, row.requested.memory);
+        assert_eq!(asked, (100 * row.requested.pods, 67_108_864 * row.requested.pods), "{row:?}");
+        let zone = if row.at.as_secs_f64() < 60.0 { "" } else { "b" };
+        assert_eq!((row.zone.as_str(), row.pool.as_str()), (zone, "n"), "{row:?}");
+    }
+    let at = |seconds: f64| observed.nodes.iter().filter(move |row| (row.at.as_secs_f64() - seconds).abs() < 1.0);
+    assert_eq!(at(0.0).map(|row| row.requested.pods).sum::<i64>(), 6);
+    assert_eq!(at(60.0).count(), 3, "a row for each node that has another zone");
+    assert!(observed.nodes.iter().any(|row| row.ready == "Absent" && row.zone == "b"), "as it was last");
+}
+
+#[test]
 fn a_grace_that_nobody_can_keep_ends_with_its_pod_and_one_that_was_made_shorter_with_the_request() {
     let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 3m}}, {at: 2m, kubectl: delete pod -l app=web \
                     --wait=false --grace-period=7}, {at: 200s, kubectl: delete pod -l app=web --wait=false --grace-period=5}";

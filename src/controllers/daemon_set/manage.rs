@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::placement::Placement;
-use super::view::{View, Work, keep_order};
+use super::spots::{Spot, keep_order};
+use super::view::{View, Work};
 use super::{DaemonSets, event, revision, update};
 use crate::component::{Controller, Ctx};
 use crate::state::{DaemonSetId, DeletionCause, NodeId, Pod, PodId, PodPhase};
@@ -22,10 +22,11 @@ impl FailedPods {
     /// daemonset-controller, `manage`.
     pub(super) fn manage(&mut self, view: &View<'_>, ctx: &mut Ctx<'_, Controller<DaemonSets>>) -> Work {
         let mut work = Work::default();
-        for &(node, placement) in &view.nodes {
-            self.manage_node(view, node, placement, &mut work, ctx);
+        for spot in view.spots.iter().filter(|spot| !spot.is_quiet) {
+            self.manage_node(view, spot, &mut work, ctx);
         }
-        work.delete.extend(view.stranded_pods().map(|pod| (pod, DeletionCause::DaemonSetController)));
+        let stranded = view.stranded_pods().into_iter();
+        work.delete.extend(stranded.map(|pod| (pod, DeletionCause::DaemonSetController)));
         work
     }
 
@@ -34,38 +35,38 @@ impl FailedPods {
     fn manage_node(
         &mut self,
         view: &View<'_>,
-        node: NodeId,
-        placement: Placement,
+        spot: &Spot,
         work: &mut Work,
         ctx: &mut Ctx<'_, Controller<DaemonSets>>,
     ) {
-        let mut pods = view.pods_on(node).peekable();
-        if pods.peek().is_none() {
+        let &Spot { node, placement, .. } = spot;
+        let pods = view.rule.pods_on(node);
+        if pods.is_empty() {
             if placement.should_run {
                 work.create.push(node);
             }
             return;
         }
+        let staying = pods.into_iter().filter(|(_, pod)| pod.deletion.is_none());
         if !placement.should_continue {
-            let live = pods.filter(|(_, pod)| pod.deletion.is_none());
-            work.delete.extend(live.map(|(id, _)| (id, DeletionCause::DaemonSetController)));
+            work.delete.extend(staying.map(|(id, _)| (id, DeletionCause::DaemonSetController)));
             return;
         }
         let mut running: smallvec::SmallVec<[(PodId, &Pod); 2]> = smallvec::SmallVec::new();
-        for (id, pod) in pods.filter(|(_, pod)| pod.deletion.is_none()) {
+        for (id, pod) in staying {
             match pod.phase {
                 PodPhase::Failed => self.failed_pod(view, node, (id, pod), work, ctx),
                 PodPhase::Succeeded => {
-                    let name = view.store.node_name(node);
+                    let name = view.rule.store.node_name(node);
                     let what = format!("Found succeeded daemon pod {}/{} on node {name}", pod.namespace, pod.name);
-                    event(ctx, view.id, "SucceededDaemonPod", format!("{what}, will try to delete it"), true);
+                    event(ctx, view.rule.set, "SucceededDaemonPod", format!("{what}, will try to delete it"), true);
                     work.delete.push((id, DeletionCause::Completed));
                 }
                 PodPhase::Pending | PodPhase::Running => running.push((id, pod)),
             }
         }
         if update::max_surge(view.set) > 0 {
-            manage_surge(view, node, placement, &running, work);
+            manage_surge(view, spot, &running, work);
         } else if running.len() > 1 {
             running.sort_by(|a, b| keep_order(a.1, b.1));
             work.delete.extend(running[1..].iter().map(|&(id, _)| (id, DeletionCause::DaemonSetController)));
@@ -83,8 +84,8 @@ impl FailedPods {
     ) {
         const FIRST: SimDuration = SimDuration::from_secs(1);
         const LONGEST: SimDuration = SimDuration::from_secs(15 * 60);
-        let now = view.now;
-        let key = (view.id, view.set.status.observed_generation, node);
+        let now = view.rule.now;
+        let key = (view.rule.set, view.set.status.observed_generation, node);
         let entry = self.delays.get(&key).copied().filter(|(_, at)| now.saturating_since(*at) <= LONGEST * 2);
         if let Some((delay, at)) = entry
             && now.saturating_since(at) < delay
@@ -94,18 +95,18 @@ impl FailedPods {
         }
         let next = entry.map_or(FIRST, |(delay, _)| (delay * 2).min(LONGEST));
         self.delays.insert(key, (next, now));
-        let name = view.store.node_name(node);
+        let name = view.rule.store.node_name(node);
         let what = format!("Found failed daemon pod {}/{} on node {name}", pod.namespace, pod.name);
-        event(ctx, view.id, "FailedDaemonPod", format!("{what}, will try to kill it"), false);
+        event(ctx, view.rule.set, "FailedDaemonPod", format!("{what}, will try to kill it"), false);
         work.delete.push((pod_id, DeletionCause::DaemonSetController));
     }
 }
 
 /// A node under a surging update: at most one pod of the old and one of the new template.
-fn manage_surge(view: &View<'_>, node: NodeId, placement: Placement, running: &[(PodId, &Pod)], work: &mut Work) {
+fn manage_surge(view: &View<'_>, spot: &Spot, running: &[(PodId, &Pod)], work: &mut Work) {
     if running.is_empty() {
-        if placement.should_run {
-            work.create.push(node);
+        if spot.placement.should_run {
+            work.create.push(spot.node);
         }
         return;
     }
@@ -113,7 +114,7 @@ fn manage_surge(view: &View<'_>, node: NodeId, placement: Placement, running: &[
         return;
     }
     let oldest = |is_new: bool| {
-        let is_wanted = |pod: &Pod| revision::has_hash(pod, view.hash) == is_new;
+        let is_wanted = |pod: &Pod| revision::has_hash(pod, view.rule.hash) == is_new;
         let mut pods: Vec<(PodId, &Pod)> = running.iter().copied().filter(|(_, pod)| is_wanted(pod)).collect();
         pods.sort_by(|a, b| keep_order(a.1, b.1));
         pods

@@ -4,6 +4,7 @@ mod manage;
 mod placement;
 mod purpose;
 mod revision;
+mod spots;
 mod status;
 mod update;
 mod view;
@@ -21,13 +22,14 @@ use crate::component::{
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, DaemonSet, DaemonSetId, DaemonSetStatus, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta,
-    PodId, Store, WorkloadId,
+    Change, Changed, DaemonPods, DaemonSet, DaemonSetId, DaemonSetStatus, NodeDelta, NodeId, ObjectDelta, Owner, Pod,
+    PodDelta, PodId, Store, WorkloadId,
 };
 use crate::units::SimDuration;
 use manage::FailedPods;
-use placement::{Placement, Placements};
+use placement::Placements;
 pub use purpose::Purpose;
+use spots::{Rule, Spots};
 use view::{View, Work};
 
 /// Creates, and deletes, of one sync at most.
@@ -50,6 +52,8 @@ pub enum Key {
 pub struct DaemonSets {
     expectations: Expectations<DaemonSetId>,
     placements: Placements,
+    /// What the last pass of each set saw.
+    spots: FxHashMap<DaemonSetId, Spots>,
     templates: revision::Templates,
     failed: FailedPods,
     /// Sets of which a pod was relabeled: it may have to be released.
@@ -74,7 +78,6 @@ struct Pass {
     generation: i64,
     /// Of the object as it was read.
     version: u64,
-    nodes: Vec<(NodeId, Placement)>,
     /// Pods that the watch delivered before the answer came.
     seen: Vec<PodId>,
 }
@@ -118,8 +121,14 @@ impl DaemonSets {
         affected
     }
 
+    fn forget(&mut self, id: DaemonSetId) {
+        self.expectations.forget(id);
+        self.placements.forget(id);
+        self.spots.remove(&id);
+    }
+
     fn plan(&mut self, work: Work, view: &View<'_>, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
-        let View { id, set, hash, .. } = *view;
+        let View { set, rule: Rule { set: id, hash, .. }, .. } = *view;
         let mut plan = SyncPlan::nothing();
         let Work { mut create, mut delete, again_after } = work;
         create.truncate(BURST_REPLICAS);
@@ -156,8 +165,7 @@ impl DaemonSets {
     fn sync_set(&mut self, id: DaemonSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
         let Some(set) = store.daemon_sets.get(id) else {
-            self.expectations.forget(id);
-            self.placements.forget(id);
+            self.forget(id);
             return SyncPlan::nothing();
         };
         if set.spec.selector.as_ref().is_none_or(crate::model::LabelSelector::is_empty) {
@@ -172,7 +180,11 @@ impl DaemonSets {
         let hash = revision::current(store, id, set, &mut prelude);
         // Pods that are adopted or released count once they are: their change brings the set back.
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
-        let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store), &self.unseen);
+        let mut spots = self.spots.remove(&id).unwrap_or_default();
+        let unseen = std::mem::take(&mut self.unseen);
+        let rule = Rule { store, set: id, hash, min_ready: spots::min_ready(set), now: ctx.now, unseen: &unseen };
+        spots.refresh(&rule, set, &mut self.placements);
+        let view = View { rule, set, spots: spots.all() };
         let mut plan = SyncPlan::nothing();
         let is_satisfied = self.expectations.satisfied(id, ctx.now);
         if is_settled && is_satisfied {
@@ -186,8 +198,9 @@ impl DaemonSets {
         prelude.steps.append(&mut plan.steps);
         // What is counted while creations or deletions are on their way says nothing about the present spec.
         let generation = if is_satisfied { set.meta.generation } else { set.status.observed_generation };
-        let pass = Pass { hash, generation, version: set.meta.version, nodes: view.nodes, seen: Vec::new() };
-        self.passes.insert(id, pass);
+        self.passes.insert(id, Pass { hash, generation, version: set.meta.version, seen: Vec::new() });
+        self.unseen = unseen;
+        self.spots.insert(id, spots);
         prelude.requeue_after = plan.requeue_after;
         prelude
     }
@@ -288,6 +301,7 @@ impl Reconcile for DaemonSets {
             Changed::WorkloadUpdated(WorkloadId::DaemonSet(id), delta) => {
                 if delta.touches(ObjectDelta::SPEC) {
                     self.placements.forget(*id);
+                    self.spots.entry(*id).or_default().forget();
                 }
                 // Any update wakes the real controller, its own of the status, too: then nodes are all that can be new.
                 let is_own = !delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION);
@@ -295,10 +309,7 @@ impl Reconcile for DaemonSets {
                     queue.now(Key::Set(*id));
                 }
             }
-            Changed::WorkloadRemoved(WorkloadId::DaemonSet(id)) => {
-                self.expectations.forget(*id);
-                self.placements.forget(*id);
-            }
+            Changed::WorkloadRemoved(WorkloadId::DaemonSet(id)) => self.forget(*id),
             Changed::NodeAdded(node) => {
                 self.placements.node_came_or_went(*node);
                 queue.now(Key::Node(*node));
@@ -316,9 +327,9 @@ impl Reconcile for DaemonSets {
                 match pod.owner {
                     Some(Owner::DaemonSet(set)) => {
                         self.expectations.creation_observed(set);
-                        if !self.unseen.remove(id)
-                            && let Some(pass) = self.passes.get_mut(&set)
-                        {
+                        if self.unseen.remove(id) {
+                            DaemonPods::node_of(pod).into_iter().for_each(|node| self.placements.look_again(node));
+                        } else if let Some(pass) = self.passes.get_mut(&set) {
                             pass.seen.push(*id);
                         }
                         queue.now(Key::Set(set));
@@ -346,7 +357,7 @@ impl Reconcile for DaemonSets {
                             self.relabeled.insert(set);
                         }
                         queue.now(Key::Set(set));
-                        let min_ready = ctx.store.daemon_sets.get(set).map_or(SimDuration::ZERO, view::min_ready);
+                        let min_ready = ctx.store.daemon_sets.get(set).map_or(SimDuration::ZERO, spots::min_ready);
                         if delta.touches(PodDelta::READY) && object.is_ready() && min_ready > SimDuration::ZERO {
                             queue.after(Key::Set(set), min_ready + SimDuration::from_secs(1));
                         }
@@ -395,8 +406,11 @@ impl Reconcile for DaemonSets {
         let (Some(pass), Some(set)) = (self.passes.remove(&id), ctx.store.daemon_sets.get(id)) else {
             return (None, None);
         };
-        let view = View::new(ctx.store, id, set, pass.hash, ctx.now, pass.nodes, &self.unseen);
-        let (mut status, again_after) = status::status(&view);
+        let min_ready = spots::min_ready(set);
+        let rule = Rule { store: ctx.store, set: id, hash: pass.hash, min_ready, now: ctx.now, unseen: &self.unseen };
+        let spots = self.spots.entry(id).or_default();
+        spots.refresh_pods(&rule, &self.placements);
+        let (mut status, again_after) = status::status(&View { rule, set, spots: spots.all() });
         status.observed_generation = pass.generation;
         if status == set.status {
             return (None, again_after);
@@ -418,6 +432,8 @@ impl Reconcile for DaemonSets {
             (Purpose::Create, Ok(Reply::Pod(id_of_pod))) => {
                 if !self.passes.get(&id).is_some_and(|pass| pass.seen.contains(id_of_pod)) {
                     self.unseen.insert(*id_of_pod);
+                    let node = ctx.store.pod(*id_of_pod).and_then(DaemonPods::node_of);
+                    node.into_iter().for_each(|node| self.placements.look_again(node));
                 }
                 if let Some(pod) = ctx.store.pod(*id_of_pod) {
                     event(ctx, id, reason::SUCCESSFUL_CREATE, format!("Created pod: {}", pod.name), true);

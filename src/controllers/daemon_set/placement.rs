@@ -22,9 +22,13 @@ pub(super) struct Placements {
     by_set: BTreeMap<DaemonSetId, Column<NodeSlot, Option<Placement>>>,
     /// The existing nodes by name; empty when out of date.
     order: Vec<NodeId>,
+    /// How often that has been out of date.
+    orders: u64,
     /// How often a node has come, gone or changed.
     changes: u64,
-    /// That count when all verdicts of a set were last asked for.
+    /// How often each node has, or pods on it have become known.
+    changes_of: Column<NodeSlot, u32>,
+    /// How often all had when a pass over all nodes last began.
     seen: BTreeMap<DaemonSetId, u64>,
 }
 
@@ -34,13 +38,19 @@ impl Placements {
         self.seen.remove(&id);
     }
 
-    /// Whether nodes have changed since all verdicts of the set were last asked for.
+    /// Whether nodes have changed since a pass of the set last began.
     pub(super) fn have_changed(&self, id: DaemonSetId) -> bool {
         self.seen.get(&id) != Some(&self.changes)
     }
 
+    /// A pass of the set begins.
+    pub(super) fn pass_begins(&mut self, id: DaemonSetId) {
+        self.seen.insert(id, self.changes);
+    }
+
     pub(super) fn node_changed(&mut self, node: NodeId) {
         self.changes += 1;
+        self.look_again(node);
         for verdicts in self.by_set.values_mut() {
             *verdicts.get_mut(node) = None;
         }
@@ -49,6 +59,18 @@ impl Placements {
     pub(super) fn node_came_or_went(&mut self, node: NodeId) {
         self.node_changed(node);
         self.order.clear();
+        self.orders += 1;
+    }
+
+    /// Whoever remembers what is on that node does not know it any longer.
+    pub(super) fn look_again(&mut self, node: NodeId) {
+        let changes = self.changes_of.get_mut(node);
+        *changes = changes.wrapping_add(1);
+    }
+
+    /// How often a node has changed, or has to be looked at again; it starts again at zero after the last of 32 bits.
+    pub(super) fn changes_of(&self, node: NodeId) -> u32 {
+        *self.changes_of.get(node)
     }
 
     pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, store: &Store) -> Option<Placement> {
@@ -57,21 +79,18 @@ impl Placements {
         Some(*verdict.get_or_insert_with(|| judge(set, store.node_name(node), object)))
     }
 
-    /// The verdicts on all existing nodes, in the order of their names.
-    pub(super) fn all(&mut self, id: DaemonSetId, set: &DaemonSet, store: &Store) -> Vec<(NodeId, Placement)> {
+    /// The nodes that exist as far as the watch has told, by name.
+    pub(super) fn order(&mut self, store: &Store) -> &[NodeId] {
         if self.order.is_empty() {
             self.order.extend(store.nodes().map(|(node, _)| node));
             self.order.sort_by_cached_key(|node| store.node_name(*node));
         }
-        self.seen.insert(id, self.changes);
-        let verdicts = self.by_set.entry(id).or_default();
-        let judged = self.order.iter().filter_map(|&node| {
-            // A node may have gone since, and its removal not have been delivered yet.
-            let object = store.node(node)?;
-            let verdict = verdicts.get_mut(node);
-            Some((node, *verdict.get_or_insert_with(|| judge(set, store.node_name(node), object))))
-        });
-        judged.collect()
+        &self.order
+    }
+
+    /// While this is the same, so is the order of nodes.
+    pub(super) fn orders(&self) -> u64 {
+        self.orders
     }
 }
 

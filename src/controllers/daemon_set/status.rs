@@ -1,7 +1,6 @@
 //! The status of a DaemonSet.
 
-use super::revision;
-use super::view::{View, keep_order};
+use super::view::View;
 use crate::state::DaemonSetStatus;
 use crate::units::SimDuration;
 
@@ -15,20 +14,19 @@ pub(super) fn status(view: &View<'_>) -> (DaemonSetStatus, Option<SimDuration>) 
         collision_count: view.set.status.collision_count,
         ..DaemonSetStatus::default()
     };
-    for (node, placement) in &view.nodes {
-        let mut here = view.pods_on(*node).map(|(_, pod)| pod);
-        if !placement.should_run {
-            status.misscheduled += i32::from(here.next().is_some());
+    for spot in view.spots {
+        if !spot.placement.should_run {
+            status.misscheduled += i32::from(spot.kept.is_some());
             continue;
         }
         status.desired += 1;
-        let Some(kept) = here.min_by(|a, b| keep_order(a, b)) else { continue };
+        let Some(kept) = spot.kept else { continue };
         status.current += 1;
-        status.ready += i32::from(kept.is_ready());
-        status.available += i32::from(view.is_available(kept));
-        status.updated += i32::from(revision::has_hash(kept, view.hash));
+        status.ready += i32::from(kept.is_ready);
+        status.available += i32::from(kept.is_available);
+        status.updated += i32::from(kept.is_updated);
     }
-    let min_ready = view.min_ready();
+    let min_ready = view.rule.min_ready;
     let waits = min_ready > SimDuration::ZERO && status.ready != status.available;
     (status, waits.then_some(min_ready))
 }

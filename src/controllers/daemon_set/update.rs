@@ -1,10 +1,10 @@
 //! The rolling update: which old pods go next.
 
-use super::revision;
+use super::spots::Found;
 use super::view::{View, Work};
 use crate::engine::Streams;
 use crate::model::DaemonSetUpdateStrategyType;
-use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
+use crate::state::{DaemonSet, DeletionCause, PodId};
 use crate::units::Rounding;
 
 fn is_rolling(set: &DaemonSet) -> bool {
@@ -30,43 +30,13 @@ pub(super) fn limits(set: &DaemonSet, desired: i32) -> (i32, i32) {
     (surge, unavailable)
 }
 
-/// The live pods of one node: of the new template and of the old one.
-enum Found {
-    /// None of either.
-    Nothing,
-    /// Several of one kind: not in a state to be updated.
-    Unclear,
-    /// Only a new one.
-    New(PodId),
-    /// Only an old one.
-    Old(PodId),
-    /// Both.
-    Both(PodId, PodId),
-}
-
-fn find(view: &View<'_>, node: NodeId) -> Found {
-    let (mut new, mut old) = (None, None);
-    for (id, pod) in view.pods_on(node).filter(|(_, pod)| pod.deletion.is_none()) {
-        let kind = if revision::has_hash(pod, view.hash) { &mut new } else { &mut old };
-        if kind.replace(id).is_some() {
-            return Found::Unclear;
-        }
-    }
-    match (new, old) {
-        (None, None) => Found::Nothing,
-        (Some(new), None) => Found::New(new),
-        (None, Some(old)) => Found::Old(old),
-        (Some(new), Some(old)) => Found::Both(new, old),
-    }
-}
-
 /// Adds what the update wants created and deleted.
 ///
 /// # Source
 /// daemonset-controller, `rollingUpdate` (1.30+). Nodes come out of a hash map: which of the candidates are taken is up to
 /// chance, anew in every pass.
 pub(super) fn roll(view: &View<'_>, streams: &Streams, work: &mut Work) {
-    let desired = view.nodes.iter().filter(|(_, placement)| placement.should_run).count() as i32;
+    let desired = view.spots.iter().filter(|spot| spot.placement.should_run).count() as i32;
     let (surge, max_unavailable) = limits(view.set, desired);
     if surge == 0 {
         replace(view, max_unavailable, streams, work);
@@ -86,26 +56,25 @@ fn some<T: Copy>(candidates: &[T], room: i32, view: &View<'_>, streams: &Streams
         return candidates[..room.min(candidates.len())].to_vec();
     }
     let entity = format!("{}/{}", view.set.meta.namespace, view.set.meta.name);
-    let mut stream = streams.at("daemon-set-order", &entity, view.now.as_nanos().unsigned_abs());
+    let mut stream = streams.at("daemon-set-order", &entity, view.rule.now.as_nanos().unsigned_abs());
     stream.sample_indices(candidates.len(), room).into_iter().map(|index| candidates[index]).collect()
 }
 
 /// Deletes old pods and lets the next pass create their successors.
 fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut Work) {
-    let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
     let mut unavailable = 0;
     let mut candidates = Vec::new();
-    for (node, placement) in &view.nodes {
-        if !placement.should_run && view.pods_on(*node).next().is_none() {
+    for spot in view.spots {
+        if !spot.placement.should_run && spot.kept.is_none() {
             continue;
         }
-        match find(view, *node) {
-            Found::Nothing | Found::Unclear | Found::Both(..) => unavailable += 1,
-            Found::New(pod) => unavailable += i32::from(!available(pod)),
-            Found::Old(pod) if available(pod) => candidates.push(pod),
+        match spot.found {
+            Found::Nothing | Found::Unclear | Found::Both { .. } => unavailable += 1,
+            Found::New(pod) => unavailable += i32::from(!pod.is_available),
+            Found::Old(pod) if pod.is_available => candidates.push(pod.id),
             Found::Old(pod) => {
                 unavailable += 1;
-                work.delete.push(replaced(pod));
+                work.delete.push(replaced(pod.id));
             }
         }
     }
@@ -118,26 +87,24 @@ fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut 
 /// A node's availability is that of its old pod while it has one. A new pod that stands alone is no surge, whatever its
 /// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it.
 fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams, work: &mut Work) {
-    let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
     let mut surging = 0;
     let mut available_nodes = 0;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
-    for (node, placement) in &view.nodes {
-        let found = find(view, *node);
-        if let Found::Old(pod) | Found::New(pod) | Found::Both(_, pod) = found {
-            available_nodes += i32::from(available(pod));
+    for spot in view.spots {
+        if let Found::Old(pod) | Found::New(pod) | Found::Both { old: pod, .. } = spot.found {
+            available_nodes += i32::from(pod.is_available);
         }
-        match found {
+        match spot.found {
             Found::Nothing | Found::New(_) => {}
             Found::Unclear => surging += 1,
-            Found::Both(new, old) if available(new) => work.delete.push(replaced(old)),
-            Found::Both(..) => surging += 1,
-            Found::Old(pod) => match (available(pod), placement.should_run) {
-                (false, false) => work.delete.push(replaced(pod)),
-                (false, true) => work.create.push(*node),
-                (true, false) => unwanted.push(pod),
-                (true, true) => candidates.push(*node),
+            Found::Both { new, old } if new.is_available => work.delete.push(replaced(old.id)),
+            Found::Both { .. } => surging += 1,
+            Found::Old(pod) => match (pod.is_available, spot.placement.should_run) {
+                (false, false) => work.delete.push(replaced(pod.id)),
+                (false, true) => work.create.push(spot.node),
+                (true, false) => unwanted.push(pod.id),
+                (true, true) => candidates.push(spot.node),
             },
         }
     }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{PodSet, Store, Tally};
-use crate::state::{Owner, WorkloadId};
+use crate::state::{DaemonPods, Owner, WorkloadId};
 
 /// Says what does not hold.
 macro_rules! hold {
@@ -97,6 +97,18 @@ impl Store {
         }
         let listed: usize = self.ownerless_pods.values().map(PodSet::len).sum();
         hold!(listed == ownerless, "{ownerless} ownerless pods are listed as {listed}");
+        let daemons = self.pods.iter().filter_map(|(id, pod)| match (pod.owner, DaemonPods::node_of(pod)) {
+            (Some(Owner::DaemonSet(set)), Some(node)) => Some((id, pod, set, node)),
+            _ => None,
+        });
+        let mut placed = 0;
+        for (id, pod, set, node) in daemons {
+            placed += 1;
+            let is_listed = self.daemon_pods(set).is_some_and(|pods| pods.on(node).contains(&id));
+            hold!(is_listed, "daemon pod {}/{} is not among those of its node", pod.namespace, pod.name);
+        }
+        let listed: usize = self.daemon_pods.values().map(DaemonPods::len).sum();
+        hold!(listed == placed, "{placed} daemon pods are listed by node as {listed}");
         let owners = (self.pods_by_owner.len(), tallies.len());
         hold!(owners.0 == owners.1, "{} owners of pods are listed as {}", owners.1, owners.0);
         // The order in which owners are looked at changes no verdict.

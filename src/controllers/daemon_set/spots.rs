@@ -1,0 +1,209 @@
+//! What the pods of a DaemonSet on one node come to, worked out when they or the node have changed: a pass looks at every node, and
+//! most of them are as they were.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::placement::{Placement, Placements};
+use super::revision;
+use crate::arena::Symbol;
+use crate::state::{DaemonSet, DaemonSetId, NodeId, Pod, PodId, PodPhase, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+/// A pod that is not being deleted.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Staying {
+    pub(super) id: PodId,
+    pub(super) is_available: bool,
+}
+
+/// The pods of one node that are not being deleted: of the new template and of the old one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// None of either.
+    Nothing,
+    /// Several of one kind: not in a state to be updated.
+    Unclear,
+    /// Only a new one.
+    New(Staying),
+    /// Only an old one.
+    Old(Staying),
+    /// Both.
+    Both { new: Staying, old: Staying },
+}
+
+/// What the status counts of a node: of several pods on it the one that would be kept.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) is_ready: bool,
+    pub(super) is_available: bool,
+    pub(super) is_updated: bool,
+}
+
+/// A node and the live pods on it, or that aim at it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) node: NodeId,
+    pub(super) placement: Placement,
+    pub(super) found: Found,
+    /// None if there is no live pod.
+    pub(super) kept: Option<Kept>,
+    /// There is nothing to be done, if no update is.
+    pub(super) is_quiet: bool,
+    /// A pod is Ready and becomes available by waiting.
+    waits: bool,
+    /// What had been written of its pods, and how often the node had changed, when all this was worked out.
+    seen: (u32, u32),
+}
+
+/// What decides about pods beside themselves.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Rule<'a> {
+    pub(super) store: &'a Store,
+    pub(super) set: DaemonSetId,
+    /// Of the present template.
+    pub(super) hash: Symbol,
+    pub(super) min_ready: SimDuration,
+    pub(super) now: SimTime,
+    /// Pods that the controller does not know of yet.
+    pub(super) unseen: &'a FxHashSet<PodId>,
+}
+
+impl<'a> Rule<'a> {
+    /// The live pods on a node, or that aim at it, in the order of the set's pods.
+    pub(super) fn pods_on(&self, node: NodeId) -> SmallVec<[(PodId, &'a Pod); 2]> {
+        let here = self.store.daemon_pods(self.set).map(|pods| pods.on(node)).unwrap_or_default();
+        let live = here.iter().filter(|id| !self.unseen.contains(id)).filter_map(|&id| {
+            let pod = self.store.pod(id).filter(|pod| !(pod.phase.is_terminal() && pod.deletion.is_some()))?;
+            Some((id, pod))
+        });
+        let mut pods: SmallVec<[(PodId, &'a Pod); 2]> = live.collect();
+        if pods.len() > 1 {
+            let all = self.store.pods_of(WorkloadId::DaemonSet(self.set));
+            pods.sort_by_key(|(id, _)| all.get_index_of(id));
+        }
+        pods
+    }
+
+    fn writes(&self, node: NodeId) -> u32 {
+        self.store.daemon_pods(self.set).map_or(0, |pods| pods.writes(node))
+    }
+
+    fn spot(&self, node: NodeId, placement: Placement, changes: u32) -> Spot {
+        let pods = self.pods_on(node);
+        let is_available = |pod: &Pod| pod.is_available(self.min_ready, self.now);
+        let is_new = |pod: &Pod| revision::has_hash(pod, self.hash);
+        let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
+        let kept = pods.iter().map(|(_, pod)| *pod).min_by(|a, b| keep_order(a, b)).map(|pod| Kept {
+            is_ready: pod.is_ready(),
+            is_available: is_available(pod),
+            is_updated: is_new(pod),
+        });
+        let is_quiet = match &pods[..] {
+            [] => !placement.should_run,
+            [(_, pod)] => {
+                placement.should_continue
+                    && pod.deletion.is_none()
+                    && matches!(pod.phase, PodPhase::Pending | PodPhase::Running)
+            }
+            _ => false,
+        };
+        let found = staying.map(|&(id, pod)| (is_new(pod), Staying { id, is_available: is_available(pod) }));
+        let waits = pods.iter().any(|(_, pod)| pod.is_ready() && !is_available(pod));
+        let seen = (self.writes(node), changes);
+        Spot { node, placement, found: Found::of(found), kept, is_quiet, waits, seen }
+    }
+}
+
+impl Found {
+    /// Of pods and whether they are new.
+    fn of(pods: impl Iterator<Item = (bool, Staying)>) -> Self {
+        let (mut new, mut old) = (None, None);
+        for (is_new, pod) in pods {
+            if if is_new { &mut new } else { &mut old }.replace(pod).is_some() {
+                return Self::Unclear;
+            }
+        }
+        match (new, old) {
+            (None, None) => Self::Nothing,
+            (Some(new), None) => Self::New(new),
+            (None, Some(old)) => Self::Old(old),
+            (Some(new), Some(old)) => Self::Both { new, old },
+        }
+    }
+}
+
+/// The spots of a set: all existing nodes by name, as the last pass saw them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spots {
+    spots: Vec<Spot>,
+    /// For which revision, how long a pod has to be Ready, which nodes, and which verdicts on them. None if a verdict may be another.
+    worked_out_for: Option<(Symbol, SimDuration, u64, u64)>,
+}
+
+impl Spots {
+    /// Verdicts on nodes may be others, as the set's spec is.
+    pub(super) fn forget(&mut self) {
+        self.worked_out_for = None;
+    }
+
+    pub(super) fn all(&self) -> &[Spot] {
+        &self.spots
+    }
+
+    /// Takes in all that has changed: what a pass begins with.
+    pub(super) fn refresh(&mut self, rule: &Rule<'_>, set: &DaemonSet, placements: &mut Placements) {
+        placements.pass_begins(rule.set);
+        let wanted = Some((rule.hash, rule.min_ready, rule.store.node_changes(), placements.orders()));
+        if self.worked_out_for != wanted {
+            let nodes = placements.order(rule.store).to_vec();
+            // A node may have gone since, and its removal not have been delivered yet.
+            let spots = nodes.into_iter().filter_map(|node| {
+                let placement = placements.of(rule.set, set, node, rule.store)?;
+                Some(rule.spot(node, placement, placements.changes_of(node)))
+            });
+            self.spots = spots.collect();
+            self.worked_out_for = wanted;
+            return;
+        }
+        for spot in &mut self.spots {
+            let changes = placements.changes_of(spot.node);
+            if spot.seen != (rule.writes(spot.node), changes) || spot.waits {
+                let placement = placements.of(rule.set, set, spot.node, rule.store).unwrap_or(spot.placement);
+                *spot = rule.spot(spot.node, placement, changes);
+            }
+        }
+        debug_assert!(
+            self.spots.iter().all(|spot| *spot == rule.spot(spot.node, spot.placement, spot.seen.1)),
+            "a spot has changed, and nothing said so"
+        );
+    }
+
+    /// Takes in what has become of pods: what a pass ends with. Nodes are those that it began with.
+    pub(super) fn refresh_pods(&mut self, rule: &Rule<'_>, placements: &Placements) {
+        let is_other =
+            self.worked_out_for.is_none_or(|(hash, min_ready, ..)| (hash, min_ready) != (rule.hash, rule.min_ready));
+        if is_other {
+            self.forget();
+        }
+        for spot in &mut self.spots {
+            let is_same = spot.seen == (rule.writes(spot.node), placements.changes_of(spot.node));
+            if is_other || !is_same || spot.waits {
+                // The change of the node is for the next pass.
+                *spot = rule.spot(spot.node, spot.placement, spot.seen.1);
+            }
+        }
+    }
+}
+
+/// Pods of one node in the order in which they are kept: bound before unbound, older first, then by name.
+pub(super) fn keep_order(a: &Pod, b: &Pod) -> std::cmp::Ordering {
+    (b.node.is_some().cmp(&a.node.is_some()))
+        .then_with(|| a.created_at.floor_to_second().cmp(&b.created_at.floor_to_second()))
+        .then_with(|| a.name.cmp(&b.name))
+}
+
+/// How long a pod has to be Ready to count as available.
+pub(super) fn min_ready(set: &DaemonSet) -> SimDuration {
+    SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into())
+}

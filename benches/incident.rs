@@ -1,4 +1,4 @@
-//! How long whole incidents take to play: a year of random failures, and a large cluster in which nothing happens.
+//! How long whole incidents take to play: a year of random failures, a large cluster in which nothing happens, and one that loses a zone.
 //!
 //! `cargo bench --bench incident`
 
@@ -33,12 +33,12 @@ fn year_of_failures(criterion: &mut Criterion) {
     });
 }
 
-/// 24 hours without a fault on 5,000 nodes with 150,000 pods, beyond the bootstrap.
-fn idle_day(criterion: &mut Criterion) {
-    let scenario = load("benches/scenarios/idle-day.yaml");
+/// Plays a scenario of a large cluster beyond its bootstrap.
+fn play_large(criterion: &mut Criterion, name: &str, file: &str) {
+    let scenario = load(file);
     let prepared = Prepared::new(&scenario);
     assert_eq!((prepared.store().node_count(), prepared.store().pod_count()), (5_000, 150_000));
-    criterion.bench_function("idle_day", |bencher| {
+    criterion.bench_function(name, |bencher| {
         bencher.iter_batched(
             || prepared.start(scenario.seed, observers(&scenario)),
             |mut run| {
@@ -50,9 +50,19 @@ fn idle_day(criterion: &mut Criterion) {
     });
 }
 
+/// 24 hours without a fault on 5,000 nodes with 150,000 pods, beyond the bootstrap.
+fn idle_day(criterion: &mut Criterion) {
+    play_large(criterion, "idle_day", "benches/scenarios/idle-day.yaml");
+}
+
+/// 5,000 nodes with 150,000 pods lose one of three zones for an hour, beyond the bootstrap.
+fn zone_loss(criterion: &mut Criterion) {
+    play_large(criterion, "zone_loss", "benches/scenarios/zone-loss.yaml");
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(15));
-    targets = year_of_failures, idle_day
+    targets = year_of_failures, idle_day, zone_loss
 }
 criterion_main!(benches);

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod binary;
+mod book;
 mod breaks;
 mod causes;
 mod cli;

@@ -61,3 +61,4 @@ mod trials;
 mod verdicts;
 mod verified;
 mod volumes;
+mod ways;

@@ -200,6 +200,7 @@ fn the_package_holds_what_it_is_built_from() {
 /// As kubectl calls its plugins: by the path of an executable whose name begins with `kubectl-`.
 #[cfg(unix)]
 #[test]
+#[expect(clippy::disallowed_methods, reason = "kubectl looks for plugins on the PATH")]
 fn kubectl_calls_it_as_a_plugin() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let plugin = dir.path().join("kubectl-squall");

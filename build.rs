@@ -17,8 +17,8 @@ fn main() {
         println!("cargo::rustc-env=KUBESQUALL_LIVE={}", place.display());
     } else {
         println!(
-            "cargo::error=the feature `live` holds the simulator as WebAssembly, and `{}` is not there: run `live/build`, or build \
-             without the feature",
+            "cargo::error=the feature `live` holds the simulator as WebAssembly, and `{}` is not there: run `live/build` in a \
+             clone of the repository, name another file with KUBESQUALL_LIVE, or build without the feature",
             place.display()
         );
     }

@@ -20,9 +20,11 @@ mod table;
 mod ui;
 mod words;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use failure::Failure;
 use ui::Ui;
@@ -135,8 +137,9 @@ const BROKEN_INVARIANT: u8 = 3;
 
 /// Runs the program on the arguments of the process; what it returns is the exit status.
 #[must_use]
+#[expect(clippy::disallowed_methods, reason = "the command line reads its arguments")]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parsed(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors and go to standard output. Nothing can be done if even that fails.
@@ -153,5 +156,48 @@ pub fn main() -> ExitCode {
             ui.failure(&failure);
             ExitCode::from(failure.exit_status())
         }
+    }
+}
+
+/// How kubectl finds its plugin `squall`: an executable of this name on the PATH.
+const PLUGIN: &str = "kubectl-squall";
+
+/// The command line, whose first word is what the program was called as. As a plugin of kubectl it says of itself what its user types.
+fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let called = arguments.first().and_then(|name| Path::new(name).file_stem());
+    if called.is_some_and(|name| name == PLUGIN) {
+        command = command.bin_name(PLUGIN.replacen('-', " ", 1));
+    }
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said to arguments that cannot be used.
+    fn refusal(words: &[&str]) -> String {
+        let error = parsed(words.iter().map(OsString::from).collect()).expect_err("unusable arguments");
+        error.to_string()
+    }
+
+    #[test]
+    fn usage_says_what_was_typed() {
+        let usage = |called: &str| {
+            let said = refusal(&[called, "run", "--no-such-flag"]);
+            said.lines().find_map(|line| line.strip_prefix("Usage: ")).expect("the usage").to_owned()
+        };
+        assert_eq!(usage("/usr/bin/kubesquall"), "kubesquall run [OPTIONS] <SCENARIO>");
+        assert_eq!(usage("/usr/bin/kubectl-squall"), "kubectl squall run [OPTIONS] <SCENARIO>");
+        assert_eq!(usage("kubectl-squall.exe"), "kubectl squall run [OPTIONS] <SCENARIO>");
+    }
+
+    #[test]
+    fn the_version_is_that_of_kubesquall_whatever_it_is_called() {
+        let version = concat!("kubesquall ", env!("CARGO_PKG_VERSION"), "\n");
+        assert_eq!(refusal(&["kubesquall", "--version"]), version);
+        assert_eq!(refusal(&["kubectl-squall", "--version"]), version);
     }
 }

@@ -62,3 +62,4 @@ mod trials;
 mod verdicts;
 mod verified;
 mod volumes;
+mod ways;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::statistics::{Interval, NOTICED, Sample};
+use super::statistics::{Interval, NOTICED, Sample, unseen_share};
 
 /// Observations by replication.
 pub(super) type Series = Vec<(u32, f64)>;
@@ -41,12 +41,20 @@ struct Unseen {
 }
 
 impl Unseen {
+    /// How many runs differ from the usual one, if hardly any does. Where failures come at random it takes one to differ by much: all
+    /// others vary by what is not worth a word.
+    fn seldom(self, sample: &Sample) -> Option<usize> {
+        if self.is_chancy { sample.noticed_exceptions() } else { sample.exceptions() }
+    }
+
     /// How much worse than what is usual in a sample a run may be.
     fn severity(self, sample: &Sample) -> f64 {
-        if !self.is_known() && self.is_chancy && sample.exceptions().is_some() {
-            return f64::INFINITY;
+        match sample.exceptions() {
+            Some(_) if !self.is_known() && self.is_chancy => f64::INFINITY,
+            Some(_) => (self.worst - sample.usual()).max(self.excess),
+            // Runs that are never quite alike are not those of a variant that the worst one may be like.
+            None => self.excess,
         }
-        (self.worst - sample.usual()).max(self.excess)
     }
 
     /// Whether any run shows how much worse than usual one can be.
@@ -87,17 +95,21 @@ impl Estimate {
 
     /// How much higher the mean may be for runs that nobody has seen.
     fn more(&self, sample: &Sample) -> f64 {
-        if self.unseen.is_some() && sample.noticed_exceptions().is_none() && sample.is_skewed() {
-            return sample.unseen_tails(self.confidence).1;
-        }
-        self.of_exceptions(sample)
+        let is_skewed = self.unseen.is_some_and(|unseen| unseen.seldom(sample).is_none()) && sample.is_skewed();
+        if is_skewed { sample.unseen_tails(self.confidence).1 } else { self.of_exceptions(sample) }
     }
 
     /// The same where hardly any run differs from the others; 0 where more do.
     fn of_exceptions(&self, sample: &Sample) -> f64 {
         let Some(unseen) = self.unseen else { return 0.0 };
-        let share = sample.unseen_share(self.confidence);
+        let share = self.unseen_share(sample);
         if share == 0.0 { 0.0 } else { share * unseen.severity(sample) }
+    }
+
+    /// Which share of all runs may differ, unseen, where hardly any that was seen does; else 0.
+    fn unseen_share(&self, sample: &Sample) -> f64 {
+        let seen = self.unseen.and_then(|unseen| unseen.seldom(sample));
+        seen.map_or(0.0, |seen| unseen_share(seen, sample.len(), self.confidence))
     }
 
     /// To which share of itself a mean is known; infinite if nothing is known. So it is where runs that differ from the others were
@@ -108,7 +120,7 @@ impl Estimate {
     /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
     pub(super) fn relative_width(&self, series: &[(u32, f64)]) -> f64 {
         let (sample, interval) = (self.sample(series), self.mean(series));
-        let is_told = match sample.noticed_exceptions() {
+        let is_told = match self.unseen.and_then(|unseen| unseen.seldom(&sample)) {
             None => true,
             Some(0) => self.unseen.is_some_and(Unseen::is_known),
             Some(_) => false,
@@ -161,11 +173,11 @@ impl Estimate {
         let (ours, theirs) = (&columns[one], &columns[other]);
         let seen = Self { unseen: None, ..*self }.difference(ours, theirs);
         let sample = self.sample(ours);
-        let share = sample.unseen_share(self.confidence);
+        let share = self.unseen_share(&sample);
         let decides = seen.is_known() && seen.high < 0.0 && self.between(columns, one, other).high >= 0.0;
         (decides && share > 0.0).then(|| RestsOnUnseen {
             n: sample.len(),
-            exceptions: sample.noticed_exceptions().unwrap_or(0),
+            exceptions: self.unseen.and_then(|unseen| unseen.seldom(&sample)).unwrap_or(0),
             share,
             break_even: -seen.high / share,
         })

@@ -437,9 +437,9 @@ pub(super) mod tests {
         let mut found = results(&[&noise, &noise, &noise]);
         let unready = [noise.map(|x| 10.0 + x), noise.map(|x| 10.05 - x), noise.map(|x| 20.0 + x)];
         let front = |found: &mut Results, needless: [[f64; 8]; 3]| {
-            for variant in 0..3 {
-                with_metric(found, variant, "unready_replica_s", &unready[variant]);
-                with_metric(found, variant, "needless_evictions", &needless[variant]);
+            for (variant, (unready, needless)) in unready.iter().zip(&needless).enumerate() {
+                with_metric(found, variant, "unready_replica_s", unready);
+                with_metric(found, variant, "needless_evictions", needless);
             }
             found.front()
         };

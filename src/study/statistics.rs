@@ -257,10 +257,10 @@ impl Sample {
         self.sorted.get(self.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Which share of what has not been seen may be exceptions that are noticed, beyond those that were; 0 if that is not few.
+    /// Which share of what has not been seen may be exceptions, beyond those that were; 0 if that is not few.
     #[must_use]
     pub fn unseen_share(&self, confidence: f64) -> f64 {
-        self.noticed_exceptions().map_or(0.0, |seen| unseen_share(seen, self.len(), confidence))
+        self.exceptions().map_or(0.0, |seen| unseen_share(seen, self.len(), confidence))
     }
 
     /// How far the mean of what nobody has seen may move that of skewed observations, down and up: a share of the population may lie

@@ -150,7 +150,8 @@ impl Teller<'_> {
         let decisive = results.of_metric(results.decisive());
         let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
         for (variant, of) in decisive.iter().enumerate() {
-            if let Some(seen) = of.sample.noticed_exceptions() {
+            let seldom = if results.is_chancy { of.sample.noticed_exceptions() } else { of.sample.exceptions() };
+            if let Some(seen) = seldom {
                 rare.push((variant, seen));
             } else if of.sample.is_skewed() {
                 skewed.push(results.label(variant));

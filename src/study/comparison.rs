@@ -156,17 +156,17 @@ impl Results {
     /// Positions, in two columns of what is to be low, that no other one is told to beat, run by run: to be lower in one, by more than
     /// makes no difference, and not to be higher in the other by more than that. Those that are out neither beat nor count.
     pub(super) fn not_beaten(&self, columns: &[Vec<Series>; 2], is_out: &[bool]) -> Vec<usize> {
-        // Failures that no run of any shows speak for none of them.
-        let estimates = columns.each_ref().map(|column| self.estimate().with_unseen(column, false));
+        // What nobody has seen speaks for none of them.
+        let estimate = self.estimate();
         let means =
-            [0, 1].map(|of| -> Vec<f64> { columns[of].iter().map(|series| estimates[of].mean(series).mean).collect() });
+            [0, 1].map(|of| -> Vec<f64> { columns[of].iter().map(|series| estimate.mean(series).mean).collect() });
         let counts = |one: usize| !is_out[one] && !columns[0][one].is_empty();
         let leads = |one: usize, other: usize| means.iter().all(|mean| mean[one] <= mean[other]);
         let slight = |of: usize, other: usize| self.indifference * means[of][other].abs();
         let may_lead =
             |one: usize, other: usize| (0..2).all(|of| means[of][one] <= means[of][other] + slight(of, other));
         let is_told = |one: usize, other: usize| {
-            let differences = [0, 1].map(|of| estimates[of].between(&columns[of], one, other));
+            let differences = [0, 1].map(|of| estimate.between(&columns[of], one, other));
             let is_lower = |of: usize| differences[of].high < 0.0 && self.matters(differences[of], means[of][other]);
             (0..2).all(|of| differences[of].high <= slight(of, other)) && (0..2).any(is_lower)
         };

@@ -148,7 +148,9 @@ impl Estimate {
         let (ours, theirs) = (self.sample(ours), self.sample(theirs));
         let (below, above) = self.tails(&differences, [&ours, &theirs]);
         let (less, more) = (self.of_exceptions(&theirs).max(below), self.of_exceptions(&ours).max(above));
-        Interval { low: seen.low - less, high: seen.high + more, widened: less > 0.0 || more > 0.0, ..seen }
+        // What moves no digit that is read is not worth a mark.
+        let widened = less.max(more) > NOTICED / 10.0 * seen.mean.abs();
+        Interval { low: seen.low - less, high: seen.high + more, widened, ..seen }
     }
 
     /// How far differences that nobody has seen may move the mean of those that were, down and up: where hardly any differs from the

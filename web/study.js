@@ -30,12 +30,16 @@ function showTiles({ summary, data, baseline, best, label, measured }) {
   fillTiles(byId("figures"), tiles);
 }
 
+/** What is too small a saving if nothing is said. */
+const LEAST_SAVING = 0.01;
+
 /** What was asked, to be typed again. @param {any} summary */
 export function commandOf(summary) {
-  const { shard, allows_undone: allowsUndone, precision, file } = summary.study;
+  const { shard, allows_undone: allowsUndone, precision, indifference, file } = summary.study;
   const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", argument(file ?? "STUDY.yaml")];
   if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
   if (precision) parts.push("--precision", String(precision.goal));
+  if ((indifference ?? LEAST_SAVING) !== LEAST_SAVING) parts.push("--indifference", String(indifference));
   if (allowsUndone) parts.push("--allow-undone");
   return [...parts, "--out", "again"].join(" ");
 }

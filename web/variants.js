@@ -146,7 +146,8 @@ export function showTradeOff(study) {
   const { summary } = study;
   const body = byId("trade-off-body");
   // As the verdict has it: lost traffic where that has a price.
-  const isTraffic = summary.study.prices.some((/** @type {[string, number]} */ [metric, price]) => metric === "lost_traffic_s" && price > 0);
+  // Results of before do not say what their front goes by.
+  const isTraffic = summary.front_by ? summary.front_by[0] === "lost_traffic_s" : summary.study.prices.some((/** @type {[string, number]} */ [metric, price]) => metric === "lost_traffic_s" && price > 0);
   const metric = isTraffic && study.measured(study.baseline, "lost_traffic_s") ? "lost_traffic_s" : "unready_replica_s";
   const front = /** @type {number[]} */ (summary.front ?? []);
   const xTitle = metric === "lost_traffic_s" ? "seconds of lost traffic" : "unready replica-seconds";

@@ -144,6 +144,7 @@ def sweep(
     threads: int | None = None,
     shard: str | None = None,
     precision: float | None = None,
+    indifference: float | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
@@ -160,6 +161,7 @@ def sweep(
         threads: At most so many; none for one a core. Of no consequence for the results.
         shard: One part of it, such as ``"2/4"``; `merge` puts the parts together.
         precision: Adds replications until the interval of each variant's cost is at most this share of it wide, such as 0.05.
+        indifference: Calls nothing cheaper that saves a smaller share than this of what the baseline costs; none for what the study says.
         allow_undone: Whether a variant may win that leaves more undone than the baseline.
         allow_partial: Whether to go on without objects that cannot be read or would be refused.
         progress: Whether to show how far it has got, with tqdm; or a function that is told.
@@ -171,7 +173,7 @@ def sweep(
         KeyboardInterrupt: Ctrl-C.
     """
     reading = _inputs.reading(set, None, allow_partial)
-    playing = _playing(False, threads, shard, precision, resume, allow_undone)
+    playing = _playing(False, threads, shard, precision, indifference, resume, allow_undone)
     with told(progress) as tell:
         writing = _inputs.writing(out, force)
         return Study(_kubesquall.study(_inputs.source(study, files), reading, writing, playing, progress=tell))
@@ -187,6 +189,7 @@ def tune(
     resume: bool = False,
     threads: int | None = None,
     precision: float | None = None,
+    indifference: float | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
@@ -196,7 +199,7 @@ def tune(
     The study has to have prices. Arguments and exceptions are those of `sweep`.
     """
     reading = _inputs.reading(set, None, allow_partial)
-    playing = _playing(True, threads, None, precision, resume, allow_undone)
+    playing = _playing(True, threads, None, precision, indifference, resume, allow_undone)
     with told(progress) as tell:
         writing = _inputs.writing(out, force)
         return Study(_kubesquall.study(_inputs.source(study, files), reading, writing, playing, progress=tell))
@@ -207,11 +210,18 @@ def _playing(
     threads: int | None,
     shard: str | None,
     precision: float | None,
+    indifference: float | None,
     resume: bool,
     allow_undone: bool,
 ) -> SimpleNamespace:
     return SimpleNamespace(
-        tunes=tunes, allow_undone=allow_undone, threads=threads, shard=shard, precision=precision, resume=resume
+        tunes=tunes,
+        allow_undone=allow_undone,
+        threads=threads,
+        shard=shard,
+        precision=precision,
+        indifference=indifference,
+        resume=resume,
     )
 
 

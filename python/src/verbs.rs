@@ -82,6 +82,7 @@ pub(crate) struct Playing {
     threads: Option<NonZeroUsize>,
     shard: Option<String>,
     precision: Option<f64>,
+    indifference: Option<f64>,
     resume: bool,
 }
 
@@ -108,6 +109,9 @@ pub(crate) fn study(
         }
         if let Some(share) = playing.precision {
             options = options.precision(share);
+        }
+        if let Some(share) = playing.indifference {
+            options = options.indifference(share);
         }
         let outcome = match (&writing.out, playing.tunes) {
             (Some(out), true) => study.tune_to(out, &options)?,
@@ -221,6 +225,9 @@ pub(crate) fn forecast(
         }
         if let Some(share) = forecasting.precision {
             options = options.precision(share);
+        }
+        if let Some(share) = playing.indifference {
+            options = options.indifference(share);
         }
         let (outcome, written) = match &writing.out {
             Some(out) => {

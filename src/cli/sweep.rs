@@ -47,6 +47,10 @@ pub(super) struct SweepArgs {
     /// study's `replications` are then the most. Intervals are widened for having looked more than once
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true, conflicts_with = "shard")]
     precision: Option<f64>,
+    /// Call nothing cheaper that saves less than this share of what the baseline costs, such as 2%, whatever the study says
+    /// [default: the study's `indifference`, or 1%]
+    #[arg(long, value_name = "SHARE", value_parser = least_saving, allow_hyphen_values = true)]
+    indifference: Option<f64>,
     /// Let a variant win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not end, pods
     /// lost for good, failed Jobs
     #[arg(long)]
@@ -65,12 +69,20 @@ pub(super) struct SweepArgs {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let number =
-        text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |percent| percent.parse().map(|p: f64| p / 100.0));
-    match number {
-        Ok(share) if SweepOptions::is_precision(share) => Ok(share),
-        _ => Err(format!("`{text}` is not a share such as 5%")),
-    }
+    share_of(text)
+        .filter(|share| SweepOptions::is_precision(*share))
+        .ok_or_else(|| format!("`{text}` is not a share such as 5%"))
+}
+
+fn least_saving(text: &str) -> Result<f64, String> {
+    let share = share_of(text).filter(|share| SweepOptions::is_indifference(*share));
+    share
+        .ok_or_else(|| format!("`{text}` is not a share of what the baseline costs, such as 2%: from 0% to below 100%"))
+}
+
+/// `5%`, or 0.05.
+fn share_of(text: &str) -> Option<f64> {
+    text.strip_suffix('%').map_or_else(|| text.parse().ok(), |percent| percent.parse().ok().map(|p: f64| p / 100.0))
 }
 
 impl SweepArgs {
@@ -95,6 +107,9 @@ impl SweepArgs {
         }
         if let Some(shard) = self.shard {
             options = options.shard(shard);
+        }
+        if let Some(indifference) = self.indifference {
+            options = options.indifference(indifference);
         }
         if let Some(precision) = self.precision {
             options = options.precision(precision);

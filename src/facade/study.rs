@@ -27,6 +27,7 @@ pub struct SweepOptions<'a> {
     threads: Option<NonZeroUsize>,
     shard: Option<Shard>,
     precision: Option<f64>,
+    indifference: Option<f64>,
     is_resumed: bool,
     write: WriteOptions,
     progress: Option<&'a dyn Progress>,
@@ -61,6 +62,14 @@ impl<'a> SweepOptions<'a> {
         self
     }
 
+    /// Calls nothing cheaper that saves a smaller share than this of what the baseline costs, whatever the study says: at least 0 and
+    /// below 1. Any other share is an error of what is played with it.
+    #[must_use]
+    pub fn indifference(mut self, share: f64) -> Self {
+        self.indifference = Some(share);
+        self
+    }
+
     /// In a directory: whether to go on where an interrupted sweep stopped, or from the results of a finished one.
     #[must_use]
     pub fn resume(mut self, is_resumed: bool) -> Self {
@@ -87,12 +96,22 @@ impl<'a> SweepOptions<'a> {
         share > 0.0 && share < 1.0
     }
 
+    /// Whether a saving can be called too small for that.
+    pub(crate) fn is_indifference(share: f64) -> bool {
+        (0.0..1.0).contains(&share)
+    }
+
     fn part(&self) -> Shard {
         self.shard.unwrap_or(Shard::WHOLE)
     }
 
     /// Refuses what means nothing, before anything is played.
     fn check(&self) -> Result<(), Error> {
+        if let Some(share) = self.indifference.filter(|share| !Self::is_indifference(*share)) {
+            let message =
+                format!("{share} cannot be what is too small a saving: it is a share of what the baseline costs");
+            return Err(Error::argument(message, "a share is at least 0 and below 1, such as 0.01"));
+        }
         match self.precision {
             Some(share) if !Self::is_precision(share) => {
                 let message =
@@ -109,9 +128,10 @@ impl<'a> SweepOptions<'a> {
 
 impl fmt::Debug for SweepOptions<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { threads, shard, precision, is_resumed, write, progress } = self;
+        let Self { threads, shard, precision, indifference, is_resumed, write, progress } = self;
         let mut debug = formatter.debug_struct("SweepOptions");
         debug.field("threads", threads).field("shard", shard).field("precision", precision);
+        debug.field("indifference", indifference);
         debug.field("is_resumed", is_resumed).field("write", write).field("progress", &progress.is_some()).finish()
     }
 }
@@ -307,7 +327,8 @@ impl Study {
             precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = journal.rows()?;
         rows.retain(|row| row.replication < replications);
-        Ok(Results { precision, ..Results::new(study, shard, replications, looks, rows) })
+        let indifference = options.indifference.unwrap_or(study.indifference);
+        Ok(Results { precision, indifference, ..Results::new(study, shard, replications, looks, rows) })
     }
 
     #[cfg(feature = "cli")]

@@ -105,9 +105,10 @@ pub(crate) fn write_named_table<R: Row>(
     writer.flush()
 }
 
-/// A number as the CSVs have it, nothing if it is not finite.
+/// A number as the CSVs have it, nothing if it is not finite. Zero has no sign.
 fn real(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+    let unsigned_zero = value + 0.0;
+    if value.is_finite() { unsigned_zero.to_string() } else { String::new() }
 }
 
 /// The instant that has as many seconds, which are written as those of one.

@@ -87,7 +87,8 @@ pub(crate) struct MetricRow {
     pub(crate) p50: [f64; 3],
     /// The same of the 90th percentile.
     pub(crate) p90: [f64; 3],
-    pub(crate) p99: f64,
+    /// The same of the 99th.
+    pub(crate) p99: [f64; 3],
     pub(crate) max: f64,
     /// Mean difference to the baseline, low and high.
     pub(crate) difference: [f64; 3],
@@ -121,7 +122,7 @@ impl Row for MetricRow {
             Column::real("p90", "", "the 90th percentile", |row| row.p90[0]),
             Column::real("p90_low", "", "the lower end of its confidence interval", |row| row.p90[1]),
             Column::real("p90_high", "", "the upper end", |row| row.p90[2]),
-            Column::real("p99", "", "the 99th percentile", |row| row.p99),
+            Column::real("p99", "", "the 99th percentile", |row| row.p99[0]),
             Column::real("max", "", "the most", |row| row.max),
             Column::real("difference", "", "the mean difference to the baseline, run by run", |row| row.difference[0]),
             Column::real("difference_low", "", "the lower end of its confidence interval", |row| row.difference[1]),
@@ -131,6 +132,13 @@ impl Row for MetricRow {
             }),
             Column::maybe_truth("difference_widened", "the same of the difference's", |row| row.difference_widened),
             Column::text("ruled_out", "what the variant leaves undone, if that rules it out", |row| &row.ruled_out),
+            Column::real(
+                "p99_low",
+                "",
+                "the lower end of the interval of `p99`; nothing if there are too few runs for one",
+                |row| row.p99[1],
+            ),
+            Column::real("p99_high", "", "the upper end", |row| row.p99[2]),
         ],
     };
 }

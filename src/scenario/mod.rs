@@ -66,6 +66,7 @@ pub use overrides::{Caller, Overrides};
 pub use owners::missing_owners;
 pub use pools::NodePool;
 pub use resolved::ResolvedScenario;
+pub(crate) use schema::Share;
 pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};
 pub(crate) use workloads::{pod_template, pod_template_mut};
 

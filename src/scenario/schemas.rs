@@ -140,7 +140,7 @@ impl JsonSchema for Share {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "a share of the time, such as `99.9%` or 0.999",
+            "description": "a share, such as `99.9%` or 0.999",
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
                 {"type": "string", "pattern": r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*%$"},

@@ -8,7 +8,7 @@ use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
 use super::undone::DoneElsewhere;
 
-/// Among more variants than this, the front goes by means: comparing each with each takes too long.
+/// Among as many variants, each is compared with those alone that no other one leads by its means.
 const FRONT_COMPARED_MAX: usize = 100;
 
 const LOST_TRAFFIC: &str = "lost_traffic_s";
@@ -126,11 +126,15 @@ impl Results {
         })
     }
 
-    /// What stands for unavailability: lost traffic where that has a price, else what the API shows as not ready.
+    /// What stands for unavailability: lost traffic where that has a price, or where variants differ in how soon a lost node is found
+    /// and any run lost some; else what the API shows as not ready.
     #[must_use]
     pub fn unavailability(&self) -> Unavailability {
         let is_priced = self.prices.iter().any(|(metric, price)| metric == LOST_TRAFFIC && *price > 0.0);
-        if is_priced { Unavailability::LostTraffic } else { Unavailability::Unready }
+        let index = metrics::position(LOST_TRAFFIC);
+        let loses = || index.is_some_and(|index| self.runs.iter().flatten().any(|run| run.metrics[index] > 0.0));
+        let is_traffic = is_priced || (self.varies_detection && loses());
+        if is_traffic { Unavailability::LostTraffic } else { Unavailability::Unready }
     }
 
     /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one. Those that
@@ -141,30 +145,40 @@ impl Results {
             return Vec::new();
         }
         let index = |metric: &str| metrics::position(metric).unwrap_or(0);
-        let (bad, needless) = (index(self.unavailability().metric()), index("needless_evictions"));
-        let column = |metric: usize| -> Vec<Series> {
-            (0..self.variants.len()).map(|variant| self.observations(variant, metric)).collect()
-        };
-        let (bad, needless, is_out) = (column(bad), column(needless), self.ruled_out());
-        if self.variants.len() > FRONT_COMPARED_MAX {
-            let mean = |series: &Series| self.estimate().mean(series).mean;
-            let points = bad.iter().map(&mean).zip(needless.iter().map(&mean)).zip(&is_out);
-            let points = points.map(|(point, is_out)| if *is_out { (f64::NAN, f64::NAN) } else { point });
-            return front(&points.collect::<Vec<_>>());
-        }
-        let beats = |one: usize, other: usize| {
-            let of = |columns: &[Series]| self.estimate().difference(&columns[one], &columns[other]);
-            let (bad, needless) = (of(&bad), of(&needless));
-            bad.high <= 0.0 && needless.high <= 0.0 && (bad.high < 0.0 || needless.high < 0.0)
-        };
-        let is_beaten = |one: usize| (0..bad.len()).any(|other| other != one && !is_out[other] && beats(other, one));
-        (0..bad.len()).filter(|&one| !is_out[one] && !bad[one].is_empty() && !is_beaten(one)).collect()
+        let metrics = [index(self.unavailability().metric()), index("needless_evictions")];
+        let columns = metrics.map(|metric| {
+            let of = (0..self.variants.len()).map(|variant| self.observations(variant, metric));
+            of.collect::<Vec<Series>>()
+        });
+        self.not_beaten(&columns, &self.ruled_out())
     }
-}
 
-/// Positions of the points that no other one beats in one coordinate without losing in the other.
-pub(super) fn front(points: &[(f64, f64)]) -> Vec<usize> {
-    let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-    let is_on_front = |one: (f64, f64)| !one.0.is_nan() && !points.iter().any(|&other| beats(other, one));
-    (0..points.len()).filter(|&one| is_on_front(points[one])).collect()
+    /// Positions, in two columns of what is to be low, that no other one is told to beat, run by run: to be lower in one, by more than
+    /// makes no difference, and not to be higher in the other by more than that. Those that are out neither beat nor count.
+    pub(super) fn not_beaten(&self, columns: &[Vec<Series>; 2], is_out: &[bool]) -> Vec<usize> {
+        // What nobody has seen speaks for none of them.
+        let estimate = self.estimate();
+        let means =
+            [0, 1].map(|of| -> Vec<f64> { columns[of].iter().map(|series| estimate.mean(series).mean).collect() });
+        let counts = |one: usize| !is_out[one] && !columns[0][one].is_empty();
+        let leads = |one: usize, other: usize| means.iter().all(|mean| mean[one] <= mean[other]);
+        let slight = |of: usize, other: usize| self.indifference * means[of][other].abs();
+        let may_lead =
+            |one: usize, other: usize| (0..2).all(|of| means[of][one] <= means[of][other] + slight(of, other));
+        let is_told = |one: usize, other: usize| {
+            let differences = [0, 1].map(|of| estimate.between(&columns[of], one, other));
+            let is_lower = |of: usize| differences[of].high < 0.0 && self.matters(differences[of], means[of][other]);
+            (0..2).all(|of| differences[of].high <= slight(of, other)) && (0..2).any(is_lower)
+        };
+        let counted: Vec<usize> = (0..is_out.len()).filter(|one| counts(*one)).collect();
+        // Of many only those are asked that no other one leads: comparing each with each takes too long.
+        let is_led = |one: usize| counted.iter().any(|&other| leads(other, one) && !leads(one, other));
+        let rivals: Vec<usize> = match counted.len() {
+            FRONT_COMPARED_MAX.. => counted.iter().copied().filter(|one| !is_led(*one)).collect(),
+            _ => counted.clone(),
+        };
+        let is_beaten =
+            |one: usize| rivals.iter().any(|&other| other != one && may_lead(other, one) && is_told(other, one));
+        counted.iter().copied().filter(|one| !is_beaten(*one)).collect()
+    }
 }

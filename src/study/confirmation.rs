@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::estimate::{RestsOnUnseen, Series, combined};
 use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
-use super::tuning::matters;
 use super::undone::{LeftUndone, Undone};
 
 /// What is recommended against the scenario as it is, on seeds that the choice has not seen.
@@ -76,7 +75,7 @@ impl Results {
             _ if columns[0].len() < 2 => Verdict::TooFewRuns,
             of if of.has_zero() => Verdict::Alike,
             of if of.mean > 0.0 => Verdict::CostsMore,
-            of if !matters(of, of_today.mean) => Verdict::Slight,
+            of if !self.matters(of, of_today.mean) => Verdict::Slight,
             _ => Verdict::Pays,
         };
         let sample = estimate.sample(&combined(&columns[0], &columns[1], |a, b| a - b));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::grid::{Axis, Variant};
-use super::metrics::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
+use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
 use super::setting::Vary;
 use super::variants;
@@ -16,7 +16,7 @@ use crate::model::is_dns_subdomain;
 use crate::model::manifest::Folder;
 use crate::observe::TableInfo;
 use crate::report::tables_of_studies;
-use crate::scenario::{self, At, Invalid, Overrides, OwnDocument};
+use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, Share};
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -43,6 +43,10 @@ pub struct Study {
     pub tuned: Vec<(String, usize)>,
     /// Whether a variant may be recommended that leaves undone what the baseline gets done.
     pub allows_undone: bool,
+    /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change.
+    pub indifference: f64,
+    /// Whether a variant changes how soon a lost node is found.
+    pub varies_detection: bool,
     /// Warnings.
     pub warnings: Diagnostics,
     /// The texts that warnings speak of.
@@ -119,6 +123,9 @@ struct Spec {
     /// Whether a variant may win that leaves undone what the baseline gets done.
     #[serde(default)]
     allow_undone: bool,
+    /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change; 1 % if nothing is said.
+    #[serde(default)]
+    indifference: Option<Share>,
 }
 
 /// What a study looks like, for editors.
@@ -251,6 +258,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         prices,
         tuned: grid.tuned,
         allows_undone: spec.allow_undone,
+        indifference: spec.indifference.map_or(INDIFFERENCE, |share| share.0),
+        varies_detection: detection(&spec).is_some(),
         warnings,
         sources,
     })
@@ -260,17 +269,21 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
 const DETECTION: [&str; 4] =
     ["node-monitor-grace-period", "node-monitor-period", "nodeStatusUpdateFrequency", "nodeLeaseDurationSeconds"];
 
+/// The first path that is varied and decides how soon a lost node is found, and which of all that is varied it is.
+fn detection(spec: &Spec) -> Option<(&str, usize)> {
+    spec.vary.iter().zip(0..).find_map(|(vary, index)| {
+        let path = vary.path.as_deref()?;
+        DETECTION.iter().any(|field| path.ends_with(field)).then_some((path, index))
+    })
+}
+
 /// Where detection is varied, what the API shows tells nothing of a loss that nobody has found yet.
 fn warn_of_detection(spec: &Spec, prices: &[(&str, f64)], problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
     let has_price = |metric: &str| prices.iter().any(|(name, price)| *name == metric && *price > 0.0);
     if !has_price(UNREADY) || has_price("lost_traffic_s") {
         return;
     }
-    let varied = spec.vary.iter().zip(0..).find_map(|(vary, index)| {
-        let path = vary.path.as_deref()?;
-        DETECTION.iter().any(|field| path.ends_with(field)).then_some((path, index))
-    });
-    let Some((path, index)) = varied else { return };
+    let Some((path, index)) = detection(spec) else { return };
     let message = format!("`{path}` decides when a loss is found, and unready replica-seconds count from then on only");
     let help = "price `lostTrafficSeconds`, which counts what services lose on machines that are down, found or not";
     let diagnostic = Diagnostic::warning("study::detection", message).help(help);

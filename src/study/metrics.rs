@@ -20,7 +20,7 @@ pub const COST: &str = "cost";
 /// The metric that variants are compared by if nothing has a price.
 pub(crate) const UNREADY: &str = "unready_replica_s";
 
-/// Whoever saves a smaller share than this of what is there gains nothing that would be noticed.
+/// Whoever saves a smaller share than this of what is there gains nothing that would be noticed, unless the study says otherwise.
 pub const INDIFFERENCE: f64 = 0.01;
 
 /// The metrics of a run that a study keeps of each workload whose `tolerationSeconds` it varies: the cost, and all that can have

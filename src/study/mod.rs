@@ -7,6 +7,8 @@
 mod comparison;
 mod confirmation;
 mod coordinate_search;
+#[cfg(test)]
+mod coverage;
 mod document;
 mod edit;
 mod estimate;

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Study;
 use super::estimate::{Estimate, Series};
-use super::metrics::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
+use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::run::RunRow;
 use super::shard::Shard;
+use super::statistics::Interval;
 
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -57,6 +58,12 @@ pub struct Results {
     /// Whether failures come at random, so that runs may differ much from all that were seen.
     #[serde(default)]
     pub is_chancy: bool,
+    /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change.
+    #[serde(default = "indifference")]
+    pub indifference: f64,
+    /// Whether a variant changes how soon a lost node is found: what the API shows tells nothing of losses that nobody has found yet.
+    #[serde(default)]
+    pub varies_detection: bool,
     /// How long a run of each variant lasts, in seconds, where they differ; else empty. Sums over different lengths do not compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths_s: Vec<f64>,
@@ -119,6 +126,8 @@ impl Results {
             tuned: study.tuned.clone(),
             allows_undone: study.allows_undone,
             is_chancy: study.is_chancy(),
+            indifference: study.indifference,
+            varies_detection: study.varies_detection,
             lengths_s: study.lengths_s(),
             runs: Vec::new(),
         };
@@ -194,6 +203,11 @@ impl Results {
         self.lengths_s.get(one) == self.lengths_s.get(other)
     }
 
+    /// Whether a saving is worth a change of what costs so much today.
+    pub(super) fn matters(&self, difference: Interval, cost_today: f64) -> bool {
+        -difference.mean >= self.indifference * cost_today.abs()
+    }
+
     pub(super) fn estimate_at(&self, confidence: f64) -> Estimate {
         Estimate::of_seen(self.is_antithetic, confidence)
     }
@@ -250,6 +264,12 @@ impl Results {
         Ok(whole)
     }
 }
+
+/// What was meant before studies could say it.
+fn indifference() -> f64 {
+    INDIFFERENCE
+}
+
 /// The metric that variants are compared by, if nothing has a price, or something.
 pub(super) fn decisive(is_unpriced: bool) -> &'static str {
     if is_unpriced { UNREADY } else { COST }
@@ -270,6 +290,7 @@ pub(super) fn seed_of(first: u64, is_antithetic: bool, replication: u32) -> u64 
 }
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::comparison::Unavailability;
     use super::super::statistics::Sample;
     use super::*;
 
@@ -302,6 +323,8 @@ pub(super) mod tests {
             baseline: 0,
             allows_undone: false,
             is_chancy: false,
+            indifference: indifference(),
+            varies_detection: false,
             lengths_s: Vec::new(),
             prices: vec![("evictions".into(), 1.0)],
             runs: Vec::new(),
@@ -387,13 +410,64 @@ pub(super) mod tests {
         part.runs[0].pop();
         let text = part.variants_csv();
         let (header, last) = (text.lines().next().expect("a header"), text.lines().last().expect("a row"));
-        assert_eq!(last, format!("2,2,cost,0{}", ",".repeat(19)));
+        assert_eq!(last, format!("2,2,cost,0{}", ",".repeat(21)));
         assert_eq!(header.split(',').count(), last.split(',').count());
         assert_eq!(part.front(), [0, 1]);
         // What the baseline has not played cannot be compared.
         part.runs[0].clear();
         let of_second = part.variants_csv().lines().filter(|row| row.starts_with("1,1,cost,")).collect::<String>();
-        assert!(of_second.ends_with(",,,,false,false,") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
+        assert!(of_second.ends_with(",,,,false,false,,,") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
+    }
+
+    #[test]
+    fn the_99th_percentile_has_an_interval_or_it_is_said_why_not() {
+        let costs: Vec<f64> = (0..400).map(f64::from).collect();
+        let found = results(&[&costs, &costs]);
+        let row = found.variants_csv().lines().filter(|row| row.starts_with("0,0,cost,")).collect::<String>();
+        let (low, high) = Sample::new(costs.clone()).quantile_interval(0.99, 0.95).expect("enough");
+        assert!(row.ends_with(&format!(",,{low},{high}")), "{row}");
+        assert!(!found.summary_json(None, None).contains("percentile"));
+        let few = results(&[&costs[..200], &costs[..200]]).summary_json(None, None);
+        assert!(few.contains("the 99th percentile has no interval: 200 runs are too few, 368 would do"), "{few}");
+    }
+
+    #[test]
+    fn the_front_is_what_nothing_is_told_to_beat() {
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let mut found = results(&[&noise, &noise, &noise]);
+        let unready = [noise.map(|x| 10.0 + x), noise.map(|x| 10.05 - x), noise.map(|x| 20.0 + x)];
+        let front = |found: &mut Results, needless: [[f64; 8]; 3]| {
+            for (variant, (unready, needless)) in unready.iter().zip(&needless).enumerate() {
+                with_metric(found, variant, "unready_replica_s", unready);
+                with_metric(found, variant, "needless_evictions", needless);
+            }
+            found.front()
+        };
+        // The second differs by chance alone, the third is worse in one and not better in the other.
+        assert_eq!(front(&mut found, [[3.0; 8], [3.0; 8], [3.0; 8]]), [0, 1]);
+        assert_eq!(front(&mut found, [[3.0; 8], [3.0; 8], [2.0; 8]]), [0, 1, 2]);
+        // Better by what makes no difference is no better.
+        assert_eq!(front(&mut found, [[300.0; 8], [300.0; 8], [299.0; 8]]), [0, 1]);
+        found.indifference = 0.0;
+        assert_eq!(front(&mut found, [[300.0; 8], [300.0; 8], [299.0; 8]]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn where_detection_varies_the_front_goes_by_lost_traffic() {
+        let mut found = results(&[&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]]);
+        // Who finds losses late sees few pods missing, and loses more.
+        with_metric(&mut found, 0, "unready_replica_s", &[90.0, 91.0, 92.0]);
+        with_metric(&mut found, 1, "unready_replica_s", &[10.0, 11.0, 12.0]);
+        assert_eq!(found.front(), [1]);
+        found.varies_detection = true;
+        assert_eq!((found.unavailability(), found.front()), (Unavailability::Unready, vec![1]));
+        with_metric(&mut found, 0, "lost_traffic_s", &[5.0, 6.0, 7.0]);
+        with_metric(&mut found, 1, "lost_traffic_s", &[50.0, 61.0, 70.0]);
+        assert_eq!((found.unavailability(), found.front()), (Unavailability::LostTraffic, vec![0]));
+        let summary: serde_json::Value = serde_json::from_str(&found.summary_json(None, None)).expect("JSON");
+        assert_eq!(summary["front_by"][0], "lost_traffic_s");
+        let said = summary["verdict"].to_string();
+        assert!(said.contains("seconds of lost traffic (not unready replica-seconds, as variants differ"), "{said}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::confirmation::{Confirmation, Outcomes};
 use super::document::Study;
+use super::estimate::Series;
 use super::grid::Variant;
 use super::journal::{Journal, JournalError};
 use super::metrics::{self, WORKLOAD_METRICS, metric_names};
@@ -197,10 +198,12 @@ impl<'a> Runner<'a> {
                 look,
                 rows.into_iter().filter(|row| row.replication < replications).collect(),
             );
-            let widths = (0..self.study.variants.len()).map(|variant| {
-                let sample = results.estimate().sample(&results.observations(variant, metric));
-                (sample.relative_width(results.confidence()), sample.observations_for_normality())
-            });
+            let columns: Vec<Series> =
+                (0..self.study.variants.len()).map(|variant| results.observations(variant, metric)).collect();
+            let estimate = results.estimate().with_unseen(&columns, results.is_chancy);
+            let widths = columns
+                .iter()
+                .map(|column| (estimate.relative_width(column), estimate.sample(column).observations_for_normality()));
             let (width, for_normality) =
                 widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)));
             if width <= goal || replications == self.study.replications {

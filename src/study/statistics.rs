@@ -3,6 +3,16 @@
 /// More observations than this that differ from the usual one tell how large such differences are.
 const EXCEPTIONS_MAX: usize = 5;
 
+/// A smaller share than this of the usual observation is a difference that nobody would notice.
+pub(super) const NOTICED: f64 = 0.01;
+
+/// What is off by no more than this share of the numbers that it was made from is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Below so many observations the interval of the mean of skewed ones misses it more often than it says, however wide it is made: the
+/// table of `docs/studies.md`.
+pub(super) const FEW: usize = 20;
+
 /// Observations of one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -173,12 +183,57 @@ impl Sample {
     /// if all are alike.
     #[must_use]
     pub fn exceptions(&self) -> Option<usize> {
+        self.exceptions_beyond(0.0)
+    }
+
+    /// The same of those that differ by enough to be noticed: by one per cent of the usual one.
+    #[must_use]
+    pub fn noticed_exceptions(&self) -> Option<usize> {
+        self.exceptions_beyond(NOTICED * self.usual().abs())
+    }
+
+    /// The same of those that differ by more than so much.
+    fn exceptions_beyond(&self, least: f64) -> Option<usize> {
         let usual = *self.sorted.get(self.len() / 2)?;
-        let others = self.sorted.iter().filter(|value| **value != usual).count();
+        let others = self.sorted.iter().filter(|value| (**value - usual).abs() > least).count();
         (others <= EXCEPTIONS_MAX && others * 4 <= self.len()).then_some(others)
     }
 
-    /// Whether so few observations carry so much of the mean that its interval is too narrow.
+    /// How lopsided the population is, estimated: positive if a few high ones carry the mean; 0 for fewer than three observations.
+    ///
+    /// # Source
+    ///
+    /// The adjusted coefficient of Fisher and Pearson, `G1` of Joanes and Gill, Comparing measures of sample skewness and kurtosis,
+    /// The Statistician 47 (1998).
+    #[must_use]
+    pub fn skewness(&self) -> f64 {
+        let n = self.len() as f64;
+        if self.len() < 3 { 0.0 } else { self.third_moment() * n * n / ((n - 1.0) * (n - 2.0)) }
+    }
+
+    /// The mean cube of what observations are away from their mean, in deviations.
+    fn third_moment(&self) -> f64 {
+        let (mean, deviation) = (self.mean(), self.deviation());
+        if deviation == 0.0 {
+            return 0.0;
+        }
+        let scaled = self.sorted.iter().map(|value| (value - mean) / deviation);
+        scaled.map(|value| value * value * value).fold(0.0, |sum, cube| sum + cube) / self.len() as f64
+    }
+
+    /// Whether the skewness is more than chance makes of what is not skewed: by two standard errors.
+    ///
+    /// # Source
+    ///
+    /// Its standard error for normal populations: Joanes and Gill, as above.
+    #[must_use]
+    pub fn is_lopsided(&self) -> bool {
+        let n = self.len() as f64;
+        let variance = 6.0 * n * (n - 1.0) / ((n - 2.0) * (n + 1.0) * (n + 3.0));
+        self.len() >= 3 && self.skewness().abs() > 2.0 * variance.sqrt()
+    }
+
+    /// Whether so few observations carry so much of the mean that Student's interval is too narrow, by more than chance explains.
     ///
     /// # Source
     ///
@@ -186,19 +241,13 @@ impl Sample {
     /// skewness on.
     #[must_use]
     pub fn is_skewed(&self) -> bool {
-        (self.len() as f64) < self.observations_for_normality()
+        (self.len() as f64) < self.observations_for_normality() && self.is_lopsided()
     }
 
     /// Observations from which on the interval of the mean can be trusted, as far as these tell.
     #[must_use]
     pub fn observations_for_normality(&self) -> f64 {
-        let (mean, deviation) = (self.mean(), self.deviation());
-        if deviation == 0.0 {
-            return 0.0;
-        }
-        let scaled = self.sorted.iter().map(|value| (value - mean) / deviation);
-        let cubes: f64 = scaled.map(|value| value * value * value).sum();
-        let skewness = cubes / self.len() as f64;
+        let skewness = self.third_moment();
         25.0 * skewness * skewness
     }
 
@@ -209,22 +258,29 @@ impl Sample {
     }
 
     /// Which share of what has not been seen may be exceptions, beyond those that were; 0 if that is not few.
-    ///
-    /// # Source
-    ///
-    /// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
     #[must_use]
     pub fn unseen_share(&self, confidence: f64) -> f64 {
-        let Some(seen) = self.exceptions() else { return 0.0 };
-        let (k, n) = (seen as f64, self.len() as f64);
-        let tail = (1.0 - confidence) / 2.0;
-        // The share of exceptions at which so few of them are as rare as the tail says.
-        let (mut low, mut high) = (k / n, 1.0);
-        for _ in 0..60 {
-            let middle = f64::midpoint(low, high);
-            if incomplete_beta(n - k, k + 1.0, 1.0 - middle) > tail { low = middle } else { high = middle }
+        self.exceptions().map_or(0.0, |seen| unseen_share(seen, self.len(), confidence))
+    }
+
+    /// How far the mean of what nobody has seen may move that of skewed observations, down and up: a share of the population may lie
+    /// below or above all of these, and is taken to lie as far from the usual one as the last that was seen.
+    #[must_use]
+    pub fn unseen_tails(&self, confidence: f64) -> (f64, f64) {
+        if self.is_empty() {
+            return (0.0, 0.0);
         }
-        low - k / n
+        let share = unseen_share(0, self.len(), confidence);
+        (share * (self.usual() - self.quantile(0.0)), share * (self.quantile(1.0) - self.usual()))
+    }
+
+    /// The same of observations of which hardly any differ from the usual one: the others may be any number that Clopper and Pearson
+    /// allow, and differ to either side. None if more of them differ than rounding makes of numbers of that size.
+    #[must_use]
+    pub fn unseen_exceptions(&self, confidence: f64, size: f64) -> Option<f64> {
+        let seen = self.exceptions_beyond(ROUNDING * size)?;
+        let farthest = (self.usual() - self.quantile(0.0)).max(self.quantile(1.0) - self.usual());
+        Some(unseen_share(seen, self.len(), confidence) * farthest)
     }
 
     /// The mean with its interval of that confidence, by Student's t.
@@ -234,14 +290,62 @@ impl Sample {
     /// Student, The probable error of a mean, Biometrika 6 (1908).
     #[must_use]
     pub fn interval(&self, confidence: f64) -> Interval {
+        self.interval_by(confidence, |t| t)
+    }
+
+    /// The mean with its interval of that confidence: Student's, or, where the observations are more skewed than chance explains,
+    /// that of Hall's transformation, which is longer on the side of the tail.
+    ///
+    /// # Source
+    ///
+    /// Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54 (1992), with Student's
+    /// quantiles in place of normal ones.
+    #[must_use]
+    pub fn interval_if_skewed(&self, confidence: f64) -> Interval {
+        if !self.is_lopsided() {
+            return self.interval(confidence);
+        }
+        let (skewness, n) = (self.skewness(), self.len() as f64);
+        let root = n.sqrt();
+        // The cubic whose value is close to normal, turned round.
+        self.interval_by(confidence, |t| {
+            3.0 * root / skewness * (libm::cbrt(1.0 + skewness * (t / root - skewness / (6.0 * n))) - 1.0)
+        })
+    }
+
+    /// The interval of a mean whose distance from the true one, in standard errors, lies between what `of` makes of Student's
+    /// quantiles.
+    fn interval_by(&self, confidence: f64, of: impl Fn(f64) -> f64) -> Interval {
         let mean = if self.is_empty() { f64::NAN } else { self.mean() };
         if self.len() < 2 {
             return Interval { mean, ..Interval::unknown() };
         }
         let t = student_t_quantile(0.5 + confidence / 2.0, (self.len() - 1) as f64);
-        let half = t * self.deviation() / (self.len() as f64).sqrt();
-        Interval { mean, low: mean - half, high: mean + half, widened: false }
+        let (deviation, root) = (self.deviation(), (self.len() as f64).sqrt());
+        Interval { mean, low: mean - of(t) * deviation / root, high: mean - of(-t) * deviation / root, widened: false }
     }
+}
+
+/// Which share of a population may be what was seen `seen` times in `n`, beyond what was.
+///
+/// # Source
+///
+/// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
+pub(super) fn unseen_share(seen: usize, n: usize, confidence: f64) -> f64 {
+    let (k, n) = (seen as f64, n as f64);
+    let tail = (1.0 - confidence) / 2.0;
+    // The share at which so few of them are as rare as the tail says.
+    let (mut low, mut high) = (k / n, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if incomplete_beta(n - k, k + 1.0, 1.0 - middle) > tail { low = middle } else { high = middle }
+    }
+    low - k / n
+}
+
+/// Observations from which on an interval of a quantile has an upper end: with fewer, all may lie below it.
+pub(super) fn observations_for_quantile(share: f64, confidence: f64) -> usize {
+    (libm::log((1.0 - confidence) / 2.0) / libm::log(share)).ceil() as usize
 }
 
 /// The value that a variable with Student's t distribution stays below with probability `p`, for `p` of at least one half.
@@ -252,6 +356,10 @@ fn student_t_quantile(p: f64, degrees: f64) -> f64 {
     }
     for _ in 0..100 {
         let middle = low + (high - low) / 2.0;
+        // There is no number between the two.
+        if middle <= low || middle >= high {
+            break;
+        }
         if student_t_cdf(middle, degrees) < p { low = middle } else { high = middle }
     }
     low + (high - low) / 2.0
@@ -400,6 +508,42 @@ mod tests {
         let half = 2.776_445 * 2.5f64.sqrt() / 5f64.sqrt();
         assert!((interval.high - 3.0 - half).abs() < 1e-5 && (interval.half_width() - half).abs() < 1e-5);
         assert!(!interval.has_zero());
+    }
+
+    #[test]
+    fn skewness_is_that_of_its_formula() {
+        let sample = Sample::new(vec![1.0, 2.0, 3.0, 4.0, 15.0]);
+        // Third central moment 180 by deviations of 26 to the power of 1.5, and 25 / 12 of the population's correction.
+        let biased = 180.0 / (26.0 * 26.0f64.sqrt());
+        let adjusted = 20.0f64.sqrt() / 3.0 * biased;
+        assert!((sample.skewness() - adjusted).abs() < 1e-12, "{}", sample.skewness());
+        assert_eq!((Sample::new(vec![1.0, 9.0]).skewness(), Sample::new(vec![2.0; 9]).skewness()), (0.0, 0.0));
+        // Five observations have to be very lopsided for it to be more than chance.
+        assert!(!Sample::new(vec![1.0, 2.0, 3.0, 4.0, 9.0]).is_lopsided() && sample.is_lopsided());
+    }
+
+    #[test]
+    fn the_interval_of_what_is_skewed_ends_where_the_transformation_says() {
+        let sample = Sample::new((1..=12).map(|k| f64::from(1 << k)).collect());
+        let (mean, error) = (sample.mean(), sample.deviation() / 12f64.sqrt());
+        let found = sample.interval_if_skewed(0.95);
+        let g = |t: f64| {
+            let (of, root) = (sample.skewness(), 12f64.sqrt());
+            t + of * t * t / (3.0 * root) + of * of * t * t * t / (27.0 * 12.0) + of / (6.0 * root)
+        };
+        let quantile = student_t_quantile(0.975, 11.0);
+        assert!((g((mean - found.low) / error) - quantile).abs() < 1e-9);
+        assert!((g((mean - found.high) / error) + quantile).abs() < 1e-9);
+        let even = Sample::new((1..=12).map(f64::from).collect());
+        assert_eq!(even.interval_if_skewed(0.95), even.interval(0.95));
+    }
+
+    #[test]
+    fn a_quantile_has_an_interval_from_so_many_observations_on() {
+        let has = |n: usize| Sample::new((0..n).map(|x| x as f64).collect()).quantile_interval(0.99, 0.95).is_some();
+        let least = observations_for_quantile(0.99, 0.95);
+        assert_eq!((least, has(least - 1), has(least)), (368, false, true));
+        assert_eq!(observations_for_quantile(0.5, 0.95), 6);
     }
 
     #[test]

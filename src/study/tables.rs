@@ -212,6 +212,7 @@ impl Results {
             "variants": variants.collect::<Vec<_>>(),
             "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
             "front": self.front(),
+            "front_by": [self.unavailability().metric(), "needless_evictions"],
             "confidence": self.confidence(),
             "rows": self.row_counts(tuning),
         });
@@ -247,7 +248,7 @@ fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, c
         min: known(&|| sample.quantile(0.0)),
         p50: quantile(0.5),
         p90: quantile(0.9),
-        p99: known(&|| sample.quantile(0.99)),
+        p99: quantile(0.99),
         max: known(&|| sample.quantile(1.0)),
         difference: interval(of.difference),
         widened: is_known.then_some(of.interval.widened),

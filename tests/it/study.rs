@@ -315,6 +315,37 @@ fn the_interval_of_a_small_study_covers_the_true_value_as_often_as_it_says() {
 }
 
 #[test]
+fn how_small_a_saving_counts_for_nothing_is_the_studys_to_say() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    one_pod(dir.path(), "{exponential: {mean: 300s}}");
+    let spec = |more: &str| {
+        format!(
+            "  scenario: one-pod.yaml\n  replications: 2\n  vary:\n  - {{name: grace, path: \
+             spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 90s]}}\n{more}"
+        )
+    };
+    let of = |more: &str| load(&write_study(dir.path(), "small", &spec(more)));
+    assert_eq!((of("").indifference, of("  indifference: 2.5%\n").indifference), (0.01, 0.025));
+    assert_eq!((of("  indifference: 0\n").indifference, of("").varies_detection), (0.0, true));
+    let place = write_study(dir.path(), "small", &spec("  indifference: 120%\n"));
+    let said = refusal(&["sweep", &place]);
+    assert!(said.contains("not between 0 % and 100 %") && said.contains("small.yaml:"), "{said}");
+    let place = write_study(dir.path(), "small", &spec("  indifference: 1%\n"));
+    for share in ["100%", "-1%", "little"] {
+        let said = refusal(&["sweep", &place, "--indifference", share]);
+        assert!(said.contains(&format!("`{share}` is not a share of what the baseline costs")), "{said}");
+    }
+    let out = path(dir.path(), "out");
+    kubesquall(&["sweep", &place, "-q", "--no-charts", "--indifference", "3%", "--out", &out]).assert().success();
+    let summary = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(
+        (&summary["study"]["indifference"], &summary["front_by"][1]),
+        (&0.03.into(), &"needless_evictions".into())
+    );
+}
+
+#[test]
 fn one_replication_recommends_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let text = fs::read_to_string(small_study(dir.path(), "small")).expect("a study");

@@ -282,8 +282,8 @@ mod tests {
         for variant in 0..count {
             let cost = count - variant;
             for metric in [COST, "evictions", "events"] {
-                let numbers = vec![cost.to_string(); names.len() - 7].join(",");
-                metrics.push_str(&format!("\n{variant},{variant},{metric},1,{numbers},false,false,"));
+                let numbers = vec![cost.to_string(); names.len() - 9].join(",");
+                metrics.push_str(&format!("\n{variant},{variant},{metric},1,{numbers},false,false,,{cost},{cost}"));
             }
             runs.push_str(&format!("\n{variant},{variant},0,1,{cost},{cost}"));
         }

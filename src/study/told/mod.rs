@@ -131,6 +131,28 @@ mod tests {
     }
 
     #[test]
+    fn what_saves_too_little_is_not_good() {
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let columns = [noise.map(|x| 1000.0 + x), noise.map(|x| 997.0 + x)];
+        let mut found = results(&columns.each_ref().map(|column| column.as_slice()));
+        let first = |found: &Results| Teller::alone(found).verdict(None, None).swap_remove(0);
+        let slight = first(&found);
+        assert!(slight.tone == Tone::Neutral && slight.details[0].contains("less than 1 % of what"), "{slight:?}");
+        found.indifference = 0.002;
+        assert_eq!(first(&found).tone, Tone::Good);
+    }
+
+    #[test]
+    fn what_was_seen_seldom_is_counted_for_each_variant() {
+        let (mut one, none) = ([5.0; 100], [5.0; 100]);
+        one[17] = 500.0;
+        let verdict = Teller::alone(&results(&[&one, &none])).verdict(None, None);
+        let rare = verdict.iter().find(|remark| remark.text.starts_with("Hardly any run")).expect("it is told");
+        assert!(rare.text.contains("x=0 (1 of 100 runs); x=1 (none of 100 runs)"), "{rare:?}");
+        assert!(rare.text.contains("up to 5.45 % of all runs may differ"), "{rare:?}");
+    }
+
+    #[test]
     fn many_names_are_counted_but_not_on_the_terminal() {
         let names: Vec<String> = (0..20).map(|name| name.to_string()).collect();
         let found = results(&[&[1.0]]);

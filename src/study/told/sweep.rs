@@ -1,9 +1,9 @@
 //! Which variant costs least, in words, and what speaks against it.
 
-use super::super::comparison::Comparison;
+use super::super::comparison::{Comparison, Unavailability};
 use super::super::estimate::RestsOnUnseen;
 use super::super::results::Precision;
-use super::super::statistics::Interval;
+use super::super::statistics::{FEW, Interval, observations_for_quantile, unseen_share};
 use super::super::tables::Statistic;
 use super::words::{number, percent, spread};
 use super::{Remark, Teller};
@@ -26,13 +26,19 @@ impl Teller<'_> {
         let shown: Vec<Interval> = shown.flat_map(|of| [of.interval, of.difference]).collect();
         if shown.iter().any(|interval| interval.widened) {
             notes.push(
-                "* allows for runs that nobody has seen: as hardly any run differs from the others, so rare ones may be missing, each as bad as \
-                 the worst of any variant"
+                "* allows for runs that nobody has seen: where hardly any run differs from the others rare ones may be missing, each as bad as \
+                 the worst of any variant; where a few carry the mean, more of these"
                     .to_owned(),
             );
         }
         if shown.iter().any(|interval| interval.widened && !interval.is_known()) {
             notes.push("? is not known: no run of any variant shows how bad it can be".to_owned());
+        }
+        let for_p99 = observations_for_quantile(0.99, results.confidence());
+        // The terminal shows no quantiles.
+        if !self.is_below_table && (results.replications as usize) < for_p99 {
+            let runs = counted(results.replications as usize, "run", "runs");
+            notes.push(format!("the 99th percentile has no interval: {runs} are too few, {for_p99} would do"));
         }
         notes
     }
@@ -80,6 +86,13 @@ impl Teller<'_> {
             Some(found) => (Tone::Bad, format!("; NOT TOLD: {}", unseen(found))),
             None if results.replications < 2 => (Tone::Neutral, "; one replication tells nothing apart".to_owned()),
             None if against.has_zero() => (Tone::Neutral, "; the data cannot tell the two apart".to_owned()),
+            None if against.mean < 0.0 && self.is_slight(comparison) => {
+                let least = percent(results.indifference);
+                (
+                    Tone::Neutral,
+                    format!("; less than {least} % of what the baseline costs, which is too little to count"),
+                )
+            }
             None => (Tone::Good, String::new()),
         };
         let pairs = match (results.variants.len() > 2, self.is_below_table) {
@@ -91,6 +104,12 @@ impl Teller<'_> {
         (tone, format!("against the baseline {baseline}: {}{pairs}{verdict}", spread(against)))
     }
 
+    /// Whether it saves less than is worth a change.
+    fn is_slight(&self, comparison: &Comparison) -> bool {
+        let today = self.results.estimate().mean(&self.results.costs(self.results.baseline)).mean;
+        !self.results.matters(comparison.against_baseline, today)
+    }
+
     /// Why no variant is named the cheapest, if nothing has a price.
     pub(super) fn unpriced(&self) -> Option<Remark> {
         let text = "Nothing has a price: no variant is named the cheapest";
@@ -99,9 +118,18 @@ impl Teller<'_> {
 
     /// What no other variant is told to beat.
     pub(super) fn front(&self) -> String {
-        let words = self.results.unavailability().unit();
-        let front = self.named(&self.labels(self.results.front()), "; ");
-        format!("Not told to be beaten in both {words} and needless evictions: {front}")
+        let (words, results) = (self.results.unavailability().unit(), self.results);
+        let front = self.named(&self.labels(results.front()), "; ");
+        let why = match results.unavailability() {
+            Unavailability::LostTraffic if results.varies_detection => {
+                " (not unready replica-seconds, as variants differ in how soon a lost node is found)"
+            }
+            Unavailability::Unready if results.varies_detection => {
+                " (which count from when a lost node is found, and variants differ in that: the later, the better it looks)"
+            }
+            _ => "",
+        };
+        format!("Not told to be beaten in both {words}{why} and needless evictions: {front}")
     }
 
     /// How many runs the verdict stands on.
@@ -122,8 +150,9 @@ impl Teller<'_> {
         let decisive = results.of_metric(results.decisive());
         let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
         for (variant, of) in decisive.iter().enumerate() {
-            if of.sample.exceptions().is_some() {
-                rare.push(results.label(variant));
+            let seldom = if results.is_chancy { of.sample.noticed_exceptions() } else { of.sample.exceptions() };
+            if let Some(seen) = seldom {
+                rare.push((variant, seen));
             } else if of.sample.is_skewed() {
                 skewed.push(results.label(variant));
                 needed = needed.max(of.sample.observations_for_normality());
@@ -138,27 +167,46 @@ impl Teller<'_> {
             remarks.push(self.rare(&rare, &decisive));
         }
         if !skewed.is_empty() {
-            let (skewed, needed) = (self.named(&skewed, "; "), needed.ceil());
+            let (skewed, needed) = (self.named(&skewed, "; "), grouped(needed.ceil() as u64));
+            let few = if (results.replications as usize) < FEW {
+                format!(". From fewer than {FEW} runs it may still be too narrow")
+            } else {
+                String::new()
+            };
             let text = format!(
-                "A few runs carry the mean: {skewed}. Its interval may be too narrow; about {needed} runs would do"
+                "A few runs carry the mean: {skewed}. Its interval is wider for that, and for worse runs that nobody has seen{few}; from about \
+                 {needed} runs on it would not have to be"
             );
             remarks.push(Remark::new(Tone::Neutral, text));
         }
         remarks
     }
 
-    fn rare(&self, rare: &[String], decisive: &[Statistic]) -> Remark {
-        // With as many runs, what has not been seen is as rare at most, at that confidence.
-        let tail = (1.0 - self.results.confidence()) / 2.0;
-        let share = percent(1.0 - libm::pow(tail, 1.0 / f64::from(self.results.replications.max(1))));
+    /// Variants of which hardly any run differs from the others, with how many do.
+    fn rare(&self, rare: &[(usize, usize)], decisive: &[Statistic]) -> Remark {
+        let (results, confidence) = (self.results, self.results.confidence());
+        let n = |variant: usize| decisive[variant].sample.len();
+        let named: Vec<String> = rare
+            .iter()
+            .map(|&(variant, seen)| {
+                let seen = if seen == 0 { "none".to_owned() } else { seen.to_string() };
+                format!("{} ({seen} of {})", results.label(variant), counted(n(variant), "run", "runs"))
+            })
+            .collect();
+        let share = rare.iter().map(|&(variant, seen)| {
+            let n = n(variant);
+            seen as f64 / n as f64 + unseen_share(seen, n, confidence)
+        });
+        let (named, share) = (self.named(&named, "; "), percent(share.fold(0.0, f64::max)));
         let known = if decisive.iter().all(|of| of.interval.high.is_finite()) {
             "the interval allows for these to be as bad as the worst seen here"
         } else {
             "how bad these are nobody knows, as none was seen"
         };
-        let rare = self.named(rare, "; ");
-        let text =
-            format!("Hardly any run differs from the others: {rare}. Up to {share} % of all runs may, unseen; {known}");
+        let text = format!(
+            "Hardly any run differs from the others: {named}. What was seen so seldom does not tell how often it happens: up to {share} % of \
+             all runs may differ; {known}"
+        );
         Remark::new(Tone::Bad, text)
     }
 }

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::confirmation::{Confirmation, Verdict};
-use super::super::metrics::INDIFFERENCE;
 use super::super::tuning::{KeptForUnseen, Together, Tuning, WorkloadChoice};
 use super::sweep::unseen;
-use super::words::spread;
+use super::words::{percent, spread};
 use super::{Remark, Teller, undone};
 use crate::observe::Tone;
 use crate::units::counted;
@@ -84,7 +83,7 @@ impl Teller<'_> {
     fn kept(&self, tuning: &Tuning) -> Vec<Remark> {
         let is_kept = |choice: &&WorkloadChoice| !choice.changes() && choice.best != choice.today;
         let kept: Vec<&WorkloadChoice> = tuning.workloads.iter().filter(is_kept).collect();
-        let mut remarks: Vec<Remark> = kept.iter().take(self.named_max).map(|choice| stays(choice)).collect();
+        let mut remarks: Vec<Remark> = kept.iter().take(self.named_max).map(|choice| self.stays(choice)).collect();
         if let Some(left) = kept.len().checked_sub(self.named_max).filter(|left| *left > 0) {
             let others = counted(left, "other workload", "other workloads");
             remarks.push(Remark::new(Tone::Neutral, format!("{others}: likewise (`tuning` of summary.json)")));
@@ -96,7 +95,7 @@ impl Teller<'_> {
     fn confirmed(&self, tuning: &Tuning, found: &Confirmation) -> Remark {
         // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
         let changes_workloads = tuning.workloads.iter().any(WorkloadChoice::changes);
-        let (tone, verdict) = verdict(found, changes_workloads);
+        let (tone, verdict) = self.verdict_of(found, changes_workloads);
         let looked = if self.results.looks == 0 { "" } else { " (95 %, as nobody has looked at these)" };
         let text = format!(
             "All together on {} new seeds{looked}: {} instead of {}, {} a run; {verdict}",
@@ -107,12 +106,55 @@ impl Teller<'_> {
         );
         let mut remark = Remark::new(tone, text);
         if let (Some(runs), Verdict::Pays | Verdict::Slight | Verdict::CostsMore) = (found.runs_needed, found.verdict) {
-            remark = remark.with(format!("a few runs carry that difference: about {runs} would tell it for sure"));
+            remark = remark.with(format!(
+                "a few runs carry that difference: its interval is wider for that, and from about {runs} runs on would not have to be"
+            ));
         }
         if !found.left_undone.is_empty() {
             remark = remark.with(format!("left undone on these: {}", undone::told(&found.left_undone)));
         }
         remark
+    }
+
+    /// Why a workload keeps its value.
+    fn stays(
+        &self,
+        WorkloadChoice { workload, best, today, is_slight, rests_on_unseen, .. }: &WorkloadChoice,
+    ) -> Remark {
+        let text = if *is_slight {
+            let least = percent(self.results.indifference);
+            format!("{workload}: {best} costs less than {today}, but by less than {least} %; it stays as it is")
+        } else {
+            let why = rests_on_unseen.as_ref().map_or_else(|| "more replications may tell".to_owned(), unseen);
+            format!("{workload}: the data cannot tell {best} from {today}; it stays as it is: {why}")
+        };
+        Remark::new(if rests_on_unseen.is_some() { Tone::Bad } else { Tone::Neutral }, text)
+    }
+
+    /// What follows from what the new seeds say.
+    fn verdict_of(&self, found: &Confirmation, changes_workloads: bool) -> (Tone, String) {
+        let (tone, text) = match found.verdict {
+            Verdict::LeavesUndone => (Tone::Bad, "it leaves MORE undone, as said below; do not apply the patch"),
+            Verdict::TooFewRuns => (Tone::Neutral, "one replication tells nothing"),
+            Verdict::RestsOnUnseen => {
+                let why = found.rests_on_unseen.as_ref().map(unseen).unwrap_or_default();
+                return (Tone::Bad, format!("NOT TOLD whether it pays: {why}"));
+            }
+            Verdict::Alike => {
+                (Tone::Neutral, "the data cannot tell the two apart: apply the patch only for other reasons")
+            }
+            Verdict::CostsMore if changes_workloads => (
+                Tone::Bad,
+                "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch",
+            ),
+            Verdict::CostsMore => (Tone::Bad, "it costs MORE: the study's seeds were lucky; do not apply the patch"),
+            Verdict::Slight => {
+                let least = percent(self.results.indifference);
+                return (Tone::Neutral, format!("it saves less than {least} %: too little to be worth a change"));
+            }
+            Verdict::Pays => (Tone::Good, "it pays"),
+        };
+        (tone, text.to_owned())
     }
 }
 
@@ -135,37 +177,4 @@ fn together(Together { value, today, workloads, against_today }: &Together) -> R
         spread(*against_today)
     );
     Remark::new(Tone::Neutral, text)
-}
-
-/// Why a workload keeps its value.
-fn stays(WorkloadChoice { workload, best, today, is_slight, rests_on_unseen, .. }: &WorkloadChoice) -> Remark {
-    let text = if *is_slight {
-        let least = INDIFFERENCE * 100.0;
-        format!("{workload}: {best} costs less than {today}, but by less than {least} %; it stays as it is")
-    } else {
-        let why = rests_on_unseen.as_ref().map_or_else(|| "more replications may tell".to_owned(), unseen);
-        format!("{workload}: the data cannot tell {best} from {today}; it stays as it is: {why}")
-    };
-    Remark::new(if rests_on_unseen.is_some() { Tone::Bad } else { Tone::Neutral }, text)
-}
-
-/// What the new seeds say.
-fn verdict(found: &Confirmation, changes_workloads: bool) -> (Tone, String) {
-    let (tone, text) = match found.verdict {
-        Verdict::LeavesUndone => (Tone::Bad, "it leaves MORE undone, as said below; do not apply the patch"),
-        Verdict::TooFewRuns => (Tone::Neutral, "one replication tells nothing"),
-        Verdict::RestsOnUnseen => {
-            let why = found.rests_on_unseen.as_ref().map(unseen).unwrap_or_default();
-            return (Tone::Bad, format!("NOT TOLD whether it pays: {why}"));
-        }
-        Verdict::Alike => (Tone::Neutral, "the data cannot tell the two apart: apply the patch only for other reasons"),
-        Verdict::CostsMore if changes_workloads => (
-            Tone::Bad,
-            "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch",
-        ),
-        Verdict::CostsMore => (Tone::Bad, "it costs MORE: the study's seeds were lucky; do not apply the patch"),
-        Verdict::Slight => (Tone::Neutral, "it pays, but by so little that nobody would notice"),
-        Verdict::Pays => (Tone::Good, "it pays"),
-    };
-    (tone, text.to_owned())
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::comparison::Contest;
 use super::estimate::{RestsOnUnseen, Series};
-use super::metrics::{self, INDIFFERENCE, WORKLOAD_METRICS};
+use super::metrics::{self, WORKLOAD_METRICS};
 use super::results::Results;
 use super::run::RunRow;
 use super::statistics::Interval;
@@ -94,7 +94,7 @@ pub struct WorkloadChoice {
     pub runner_up: Option<String>,
     /// Values that the data cannot tell from the best.
     pub alike: Vec<String>,
-    /// Values that no other one beats in both unavailability and needless evictions.
+    /// Values that no other one is told to beat in both unready replica-seconds and needless evictions.
     pub front: Vec<String>,
     /// Every value.
     pub values: Vec<ValueOutcome>,
@@ -129,11 +129,6 @@ pub struct ValueOutcome {
     pub left_undone: Vec<LeftUndone>,
     /// Whether it cannot be recommended for that.
     pub ruled_out: bool,
-}
-
-/// Whether a saving is worth a change of what costs so much today.
-pub(super) fn matters(difference: Interval, cost_today: f64) -> bool {
-    -difference.mean >= INDIFFERENCE * cost_today.abs()
 }
 
 /// Who recommends, and the workloads whose `tolerationSeconds` are chosen apart; those of others are chosen as everything else is.
@@ -266,14 +261,14 @@ impl Tuner<'_> {
         let mean = |column: usize| estimate.mean(&columns[column]).mean;
         let is_better = |one: usize| {
             let difference = against(one, today);
-            difference.high < 0.0 && matters(difference, mean(today))
+            difference.high < 0.0 && self.matters(difference, mean(today))
         };
         if cheapest == today || all[cheapest].is_ruled_out || !is_better(cheapest) {
             return today;
         }
         let is_as_cheap = |&other: &usize| {
             other == cheapest
-                || (is_better(other) && against(other, cheapest).high < INDIFFERENCE * mean(cheapest).abs())
+                || (is_better(other) && against(other, cheapest).high < self.indifference * mean(cheapest).abs())
         };
         let changes = |other: &usize| all[*other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
         contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)

@@ -82,6 +82,33 @@ fn what_saves_too_little_is_left_as_it_is() {
 }
 
 #[test]
+fn how_much_is_too_little_is_what_the_study_says() {
+    let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+    let columns = [noise.map(|x| 970.0 + x), noise.map(|x| 1000.0 + x)];
+    let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+    grid.baseline = 1;
+    let changes = |grid: &Results| grid.tuning().expect("priced").changes_others;
+    assert!(changes(&grid));
+    grid.indifference = 0.05;
+    assert!(!changes(&grid));
+}
+
+#[test]
+fn the_front_of_a_workload_is_what_no_value_is_told_to_beat() {
+    // The second value is lower by chance in what is missing; both are told to be better than the third.
+    let mut grid = mixed(2);
+    let noise = [0.0, 1.0, 0.5, 0.2, 0.9, 0.4];
+    for (variant, mean) in [(0, 10.0), (1, 10.9), (2, 30.0)] {
+        for run in &mut grid.runs[variant] {
+            let sign = if variant == 1 { -1.0 } else { 1.0 };
+            run.workloads[1] = mean + sign * noise[run.replication as usize];
+            run.workloads[3] = 2.0;
+        }
+    }
+    assert_eq!(grid.tuning().expect("priced").workloads[0].front, ["0", "1"]);
+}
+
+#[test]
 fn what_never_varied_is_no_certainty() {
     // A value that cost nothing in eight runs, where another one cost a thousand in one of them.
     let columns = [[0.0; 8], [5.0, 5.2, 4.8, 1000.0, 5.1, 4.9, 5.3, 5.0]];

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::estimate::Series;
 use super::super::statistics::Interval;
 use super::combination::{Combination, sum};
-use super::{Tuner, WorkloadChoice, matters};
+use super::{Tuner, WorkloadChoice};
 
 /// One value for all workloads of which none shows alone that a change pays.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +63,7 @@ impl Tuner<'_> {
         let estimate = estimate.with_unseen(std::slice::from_ref(&of_today), self.is_chancy);
         let columns = [levels[best].clone(), of_today];
         let against_today = estimate.between(&columns, 0, 1);
-        if against_today.high >= 0.0 || !matters(against_today, estimate.mean(&columns[1]).mean) {
+        if against_today.high >= 0.0 || !self.matters(against_today, estimate.mean(&columns[1]).mean) {
             return None;
         }
         let value = self.levels[axis][best].clone();
@@ -95,7 +95,7 @@ impl Tuner<'_> {
         let cost = estimate.mean(&columns[0]).mean;
         (1..columns.len()).any(|variant| {
             let difference = estimate.between(&columns, variant, 0);
-            difference.high < 0.0 && matters(difference, cost)
+            difference.high < 0.0 && self.matters(difference, cost)
         })
     }
 }

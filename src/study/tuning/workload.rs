@@ -1,9 +1,13 @@
 //! Which value of `tolerationSeconds` is best for one workload.
 
-use super::super::comparison::front;
-use super::super::estimate::Estimate;
+use super::super::estimate::{Estimate, Series};
 use super::combination::Combination;
-use super::{Tuner, ValueOutcome, WorkloadChoice, matters};
+use super::{Tuner, ValueOutcome, WorkloadChoice};
+
+/// Positions among the metrics that a workload has of its own.
+const UNREADY: usize = 1;
+const EVICTIONS: usize = 2;
+const NEEDLESS: usize = 3;
 
 impl Tuner<'_> {
     pub(super) fn workload_choice(&self, workload: usize, of: &Combination, is_out: &[bool]) -> WorkloadChoice {
@@ -33,10 +37,11 @@ impl Tuner<'_> {
         let cost_today = estimate.mean(&of_today);
         let is_told = is_comparable && !is_today && !out[level] && against_today.high < 0.0;
         let values = self.values(workload, of, &out, &estimate);
-        let point = |of: &ValueOutcome| (of.unready_replica_s, of.needless_evictions);
-        let points = values.iter().map(|of| if of.ruled_out { (f64::NAN, f64::NAN) } else { point(of) });
-        let points: Vec<(f64, f64)> = points.collect();
-        let is_clear = is_told && matters(against_today, cost_today.mean);
+        let column = |metric: usize| -> Vec<Series> {
+            (0..labels.len()).map(|level| self.at_level(variants, workload, level, metric)).collect()
+        };
+        let front = self.not_beaten(&[column(UNREADY), column(NEEDLESS)], &out);
+        let is_clear = is_told && self.matters(against_today, cost_today.mean);
         WorkloadChoice {
             workload: path.clone(),
             recommended: if is_clear { name(&level) } else { today.clone() },
@@ -50,7 +55,7 @@ impl Tuner<'_> {
             against_today,
             runner_up: contest.order.get(1).map(name),
             alike: contest.alike.iter().map(name).collect(),
-            front: front(&points).iter().map(name).collect(),
+            front: front.iter().map(name).collect(),
             values,
             axis: *axis,
             level,
@@ -68,9 +73,9 @@ impl Tuner<'_> {
         let outcome = |(level, label): (usize, &String)| ValueOutcome {
             value: label.clone(),
             cost: estimate.mean(&of.costs[workload][level]),
-            unready_replica_s: mean(level, 1),
-            evictions: mean(level, 2),
-            needless_evictions: mean(level, 3),
+            unready_replica_s: mean(level, UNREADY),
+            evictions: mean(level, EVICTIONS),
+            needless_evictions: mean(level, NEEDLESS),
             left_undone: shows[level].map_or_else(Vec::new, |variant| left[variant].clone()),
             ruled_out: out[level],
         };

@@ -139,6 +139,11 @@
 //! # Ok::<(), kubesquall::Error>(())
 //! ```
 //!
+//! # Plug-ins of your own
+//!
+//! A filter or score of kube-scheduler, or a controller that watches and writes as any client does, is a closure: [`Plugins`]. Runs with
+//! them say so in `summary.json`.
+//!
 //! # What is stable
 //!
 //! What this page lists, and the documents and files that go in and come out. The modules are the inside: they are public for the tests
@@ -210,13 +215,15 @@ pub mod units;
 pub mod verify;
 
 #[doc(inline)]
+pub use component::{PluginError, PluginNode, PluginPod};
+#[doc(inline)]
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
     Cell, Cluster, ClusterOptions, Column, Columns, Comparison, Decision, Decisions, Document, Error, ErrorKind,
     Explanation, FaultImport, Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, Imported, LoadOptions,
-    NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions, PodCounts, PodView, RefineOptions, Refined,
-    Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome,
-    SweepOptions, Unsure, Values, WriteOptions,
+    NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions, Plugins, PodCounts, PodView, RefineOptions,
+    Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study,
+    StudyOutcome, SweepOptions, Unsure, Values, WriteOptions,
 };
 #[cfg(feature = "bundles")]
 #[doc(inline)]
@@ -225,6 +232,8 @@ pub use facade::{ClusterImport, LatencyImport, OutageImport};
 pub use observe::{Cells, ColumnInfo};
 #[doc(inline)]
 pub use report::DrawnCharts;
+#[doc(inline)]
+pub use rest::{ChangeKind, ClientRequest, ClusterReader, Method, ObjectChange};
 #[doc(inline)]
 pub use state::PodPhase;
 #[doc(inline)]

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from types import SimpleNamespace
 
-from . import _inputs, _kubesquall
+from . import _inputs, _kubesquall, _plugins
 from ._errors import (
     ArgumentError,
     Diagnostic,
@@ -23,11 +23,13 @@ from ._errors import (
     InternalError,
     KubesquallError,
     PlaceError,
+    PluginError,
     ResultsError,
 )
 from ._inputs import Document, Files, Length, Path, Settings
 from ._kubesquall import VERSION as __version__
-from ._kubesquall import Table
+from ._kubesquall import Cluster, Node, Pod, Table
+from ._plugins import Change, Controller, Filter, Plugin, Request, Score
 from ._progress import Progress, told
 from ._results import (
     Chart,
@@ -47,24 +49,34 @@ from ._results import (
 
 __all__ = [
     "ArgumentError",
+    "Change",
     "Chart",
     "Checked",
+    "Cluster",
+    "Controller",
     "Diagnostic",
     "Diff",
     "Explanation",
+    "Filter",
     "Forecast",
     "HostError",
     "Imported",
     "InputError",
     "InternalError",
     "KubesquallError",
+    "Node",
     "Page",
     "PlaceError",
     "Plan",
+    "Plugin",
+    "PluginError",
+    "Pod",
     "Report",
+    "Request",
     "ResultsError",
     "Run",
     "Schedule",
+    "Score",
     "Study",
     "Table",
     "Tables",
@@ -96,6 +108,7 @@ def run(
     force: bool = False,
     sample: Length | None = None,
     observed: Path | None = None,
+    plugins: Iterable[Plugin] = (),
     allow_partial: bool = False,
     progress: Progress = False,
 ) -> Run:
@@ -111,12 +124,14 @@ def run(
         force: Whether to replace whatever is there.
         sample: Keeps at most one row of cluster.csv and zones.csv per this length of time.
         observed: What was seen of the real cluster (``observed.csv``), to hold the run against.
+        plugins: Filters, scores and controllers of your own. They make it slower, and are part of neither the lock file nor any study.
         allow_partial: Whether to go on without objects that cannot be read or would be refused.
         progress: Whether to show how far it has got, with tqdm; or a function that is told.
 
     Raises:
         InputError: Something is wrong with the scenario or what it names.
         PlaceError: `out` is taken.
+        PluginError: One of the plug-ins has raised something, which is the cause of this.
         KeyboardInterrupt: Ctrl-C.
     """
     with told(progress) as tell:
@@ -128,6 +143,7 @@ def run(
                 until=_inputs.length(until),
                 sample=_inputs.length(sample),
                 observed=None if observed is None else os.fspath(observed),
+                plugins=_plugins.given(plugins),
                 progress=tell,
             )
         )

@@ -65,6 +65,10 @@ class HostError(KubesquallError):
     """The operating system refuses to write results, or to start a thread. It may go well another time."""
 
 
+class PluginError(KubesquallError):
+    """A filter, score or controller of one's own has failed: ``__cause__`` is what it raised. Nothing of the run is left."""
+
+
 class InternalError(KubesquallError):
     """A bug of kubesquall."""
 

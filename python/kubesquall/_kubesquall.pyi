@@ -1,4 +1,4 @@
-from typing import Any, Optional, final
+from typing import Any, List, Optional, final
 
 VERSION: str
 
@@ -24,6 +24,54 @@ class Table:
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Pod:
+    """A pod that waits for a node, or is on one."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> dict[str, str]: ...
+    @property
+    def requests(self) -> dict[str, int]:
+        """What its containers ask for: `cpu` in thousandths, `memory` and `ephemeral-storage` in bytes, others in pieces."""
+    @property
+    def priority(self) -> int: ...
+    @property
+    def scheduler_name(self) -> str: ...
+
+@final
+class Node:
+    """A node that a pod might run on, as the scheduler knows it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> dict[str, str]: ...
+    @property
+    def allocatable(self) -> dict[str, int]:
+        """In the units of `Pod.requests`, with the number of `pods`."""
+    @property
+    def requested(self) -> dict[str, int]:
+        """What the pods on it ask for together."""
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods that are counted on it. Their order says nothing."""
+
+@final
+class Cluster:
+    """The cluster as a controller reads it: as it stands, for as long as the controller is called."""
+
+    @property
+    def now(self) -> float:
+        """The instant, in seconds since the run began."""
+    def get(self, path: str) -> Optional[dict[str, Any]]:
+        """An object by its path, such as ``/apis/apps/v1/namespaces/shop/deployments/web``; none if it is not there."""
+    def list(self, path: str) -> List[dict[str, Any]]:
+        """The objects of a collection, such as ``/api/v1/pods?labelSelector=app=web``, in the order of namespace and name."""
 
 @final
 class Report:
@@ -76,6 +124,7 @@ def run(
     until: Optional[str],
     sample: Optional[str],
     observed: Optional[str],
+    plugins: list[Any],
     progress: Any,
 ) -> Results: ...
 def study(source: Any, reading: Any, writing: Any, playing: Any, *, progress: Any) -> Results: ...

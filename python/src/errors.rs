@@ -1,6 +1,7 @@
 //! The library's errors as Python's: `kubesquall/_errors.py` has their classes.
 
 use std::any::Any;
+use std::error::Error as _;
 
 use kubesquall::{Diagnostic, Error, ErrorKind};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -49,10 +50,16 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Place => "PlaceError",
         ErrorKind::Results => "ResultsError",
         ErrorKind::System => "HostError",
+        ErrorKind::Plugin => "PluginError",
         ErrorKind::Bug => "InternalError",
         _ => "KubesquallError",
     };
-    made(py, class, &error.to_string(), error.help(), error.diagnostics())
+    let made = made(py, class, &error.to_string(), error.help(), error.diagnostics());
+    // What a function of the user's raised, with its traceback.
+    if let Some(raised) = error.source().and_then(|source| source.downcast_ref::<PyErr>()) {
+        made.set_cause(py, Some(raised.clone_ref(py)));
+    }
+    made
 }
 
 fn made(py: Python<'_>, class: &str, message: &str, help: Option<&str>, diagnostics: &[Diagnostic]) -> PyErr {

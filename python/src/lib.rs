@@ -3,6 +3,7 @@
 
 mod errors;
 mod inputs;
+mod plugins;
 mod reports;
 mod results;
 mod tables;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _kubesquall {
+    #[pymodule_export]
+    use crate::plugins::{Cluster, Node, Pod};
     #[pymodule_export]
     use crate::reports::Report;
     #[pymodule_export]

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{Failure, json};
 use crate::inputs::{Reading, Source, Texts, Writing, duration};
+use crate::plugins::Plugin;
 use crate::results::{Of, Results};
 use crate::work::{Watch, work};
 
@@ -23,7 +24,7 @@ type ImportedTexts = (Texts, Vec<String>, String);
 
 /// Plays a scenario.
 #[pyfunction]
-#[pyo3(signature = (source, reading, writing, *, until, sample, observed, progress))]
+#[pyo3(signature = (source, reading, writing, *, until, sample, observed, plugins, progress))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -33,6 +34,7 @@ pub(crate) fn run(
     until: Option<&str>,
     sample: Option<&str>,
     observed: Option<PathBuf>,
+    plugins: Vec<Plugin>,
     progress: Caller,
 ) -> PyResult<Results> {
     let (until, sample) = (duration(until)?, duration(sample)?);
@@ -45,6 +47,9 @@ pub(crate) fn run(
         let mut scenario: Scenario = source.read(&reading.options())?;
         if let Some(until) = until {
             scenario = scenario.until(until);
+        }
+        if !plugins.is_empty() {
+            scenario = scenario.with_plugins(crate::plugins::plugins(plugins))?;
         }
         if let Some(out) = &writing.out {
             // Before anything is played, so that a refusal costs no time.
@@ -64,14 +69,14 @@ pub(crate) fn run(
 /// Plays a scenario's own seed piece by piece, as somebody may want it to stop.
 fn play(scenario: &Scenario, options: &PlayOptions<'_>, watch: &Watch) -> Result<kubesquall::Outcome, Failure> {
     const PIECES: u64 = 400;
-    let mut run = scenario.settle().start_with(scenario.seed(), options);
+    let mut run = scenario.try_settle()?.start_with(scenario.seed(), options);
     watch.begin(PIECES, 0, scenario.name());
     for piece in 1..=PIECES {
         watch.heed()?;
-        run.run_until(SimTime::ZERO + (scenario.duration() / PIECES) * piece);
+        run.try_run_until(SimTime::ZERO + (scenario.duration() / PIECES) * piece)?;
         watch.advance();
     }
-    Ok(run.finish())
+    Ok(run.try_finish()?)
 }
 
 /// How a study is played.

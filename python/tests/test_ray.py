@@ -82,3 +82,33 @@ def test_what_is_tuned_on_a_cluster_is_that_of_one_machine(tmp_path: Path, clust
     assert contents(tmp_path / "tuned") == contents(tmp_path / "alone")
     with pytest.raises(kubesquall.InputError):
         kubesquall.ray.sweep({**document, "spec": {}}, files=files)
+
+
+SPEEDUP = os.environ.get("KUBESQUALL_SPEEDUP")
+
+
+@pytest.mark.skipif(SPEEDUP is None, reason="KUBESQUALL_SPEEDUP says by how much; the machine has to be quiet, with two cores")
+def test_two_workers_are_nearly_twice_as_fast_as_one(tmp_path: Path, cluster) -> None:
+    document, files = study(8)
+    began = time.monotonic()
+    kubesquall.sweep(document, files=files, threads=1)
+    # One worker takes about a minute.
+    document["spec"]["replications"] = max(16, min(40_000, int(8 * 60 / (time.monotonic() - began))))
+    ray.init(address=cluster.address, log_to_driver=False)
+
+    def seconds(workers: int) -> float:
+        assert ray.cluster_resources()["CPU"] == workers
+        # Processes are up and have read everything.
+        small, _ = study(2 * workers)
+        kubesquall.ray.sweep(small, files=files, parts=4 * workers)
+        began = time.monotonic()
+        kubesquall.ray.sweep(document, files=files, parts=16, out=tmp_path / str(workers))
+        return time.monotonic() - began
+
+    alone = seconds(1)
+    cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    together = seconds(2)
+    runs = 2 * document["spec"]["replications"]
+    print(f"{runs} runs: {alone:.1f} s on one worker, {together:.1f} s on two, {alone / together:.2f} times")
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert alone / together >= float(str(SPEEDUP))

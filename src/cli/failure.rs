@@ -57,6 +57,7 @@ impl From<Error> for Failure {
                 Self::input(message, with_flags(advice))
             }
             Reason::Broken(what) => Self::Bug { what },
+            Reason::Plugin(_) => unreachable!("the command line has no plug-ins of its own"),
             Reason::Stopped => unreachable!("the command line's progress stops nothing"),
         }
     }

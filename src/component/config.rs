@@ -1,6 +1,9 @@
 //! The configuration of all components: flags, configuration files, latencies.
 
+use std::sync::Arc;
+
 use super::latency::Latencies;
+use super::plugin::SchedulerPlugin;
 use crate::engine::Distribution;
 use crate::model::config::{
     KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, Kubelet, KubernetesVersion,
@@ -18,6 +21,8 @@ pub struct Config {
     pub kube_controller_manager: KubeControllerManager,
     /// kube-scheduler configuration.
     pub kube_scheduler: KubeSchedulerConfiguration,
+    /// Plug-ins of kube-scheduler that whoever plays the run brings along; no document names them.
+    pub scheduler_plugins: Arc<[SchedulerPlugin]>,
     /// Kubelet configuration, the same on every node.
     pub kubelet: Kubelet,
     /// Latencies.

@@ -14,6 +14,7 @@ mod load;
 mod message;
 mod names;
 mod ownership;
+mod plugin;
 mod pool;
 mod quota;
 pub mod reason;
@@ -42,6 +43,10 @@ pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use names::{name_of_pod, node_name, pod_name, workload_name};
 pub use ownership::{Claim, controller_name, judge_claim};
+pub use plugin::{
+    FilterHook, PluginError, PluginFailure, PluginNode, PluginPod, SchedulerHook, SchedulerPlugin, ScoreHook,
+    unless_plugins_fail,
+};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
 pub use record::{

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::component::PluginFailure;
 use crate::diagnostics::Diagnostic;
 use crate::inspect::InspectError;
 use crate::report::{ExportError, OutputError, TableError};
@@ -28,6 +29,8 @@ pub enum ErrorKind {
     Results,
     /// The operating system refuses to write results, or to start a thread. It may go well another time.
     System,
+    /// A plug-in of one's own has failed: [`source`](std::error::Error::source) is what it said. The run is over.
+    Plugin,
     /// A bug of kubesquall, which only [`Scenario::verify`](crate::Scenario::verify) can find.
     Bug,
     /// Whoever watches wanted no more: see [`Progress::is_stopped`](crate::Progress::is_stopped).
@@ -55,6 +58,8 @@ pub(crate) enum Reason {
     Table(TableError),
     /// No thread can be started, for this reason.
     Threads(String),
+    /// A plug-in of the user's own.
+    Plugin(PluginFailure),
     /// An invariant of ours.
     Broken(String),
     /// Nobody wants it any more.
@@ -102,6 +107,7 @@ impl Error {
             | Reason::Inspect(_)
             | Reason::Table(_) => ErrorKind::Results,
             Reason::Taken { .. } | Reason::Output(_) | Reason::Journal(_) => ErrorKind::Place,
+            Reason::Plugin(_) => ErrorKind::Plugin,
             Reason::Broken(_) => ErrorKind::Bug,
             Reason::Stopped => ErrorKind::Stopped,
         }
@@ -125,7 +131,12 @@ impl Error {
             Reason::Output(error) => about_output(error),
             Reason::Journal(error) => about_journal(error),
             Reason::Threads(_) => Some("ask for fewer threads"),
-            Reason::Invalid(_) | Reason::Inspect(_) | Reason::Table(_) | Reason::Broken(_) | Reason::Stopped => None,
+            Reason::Invalid(_)
+            | Reason::Inspect(_)
+            | Reason::Table(_)
+            | Reason::Plugin(_)
+            | Reason::Broken(_)
+            | Reason::Stopped => None,
         }
     }
 }
@@ -219,6 +230,7 @@ impl fmt::Display for Error {
             Reason::Journal(error) => error.fmt(formatter),
             Reason::Inspect(error) => error.fmt(formatter),
             Reason::Table(error) => error.fmt(formatter),
+            Reason::Plugin(failure) => failure.fmt(formatter),
             Reason::Threads(why) => write!(formatter, "cannot start threads: {why}"),
             Reason::Argument { message, .. } | Reason::Taken { message, .. } | Reason::Results { message, .. } => {
                 formatter.write_str(message)
@@ -236,6 +248,7 @@ impl std::error::Error for Error {
             Reason::Journal(error) => error.source(),
             Reason::Inspect(error) => error.source(),
             Reason::Table(error) => error.source(),
+            Reason::Plugin(failure) => failure.source(),
             Reason::Invalid(_)
             | Reason::Argument { .. }
             | Reason::Taken { .. }
@@ -256,6 +269,12 @@ impl From<Reason> for Error {
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Reason::Invalid(invalid).into()
+    }
+}
+
+impl From<PluginFailure> for Error {
+    fn from(failure: PluginFailure) -> Self {
+        Reason::Plugin(failure).into()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::Error;
+use super::plugins::PluginRow;
 use super::scenario::Scenario;
 use crate::inspect::Agreement;
 use crate::observe::Observed;
@@ -22,6 +23,8 @@ pub struct Outcome {
     pub(crate) observed: Observed,
     pub(crate) expectations: Vec<ExpectationOutcome>,
     pub(super) digest: u64,
+    /// What is told of the scenario's plug-ins.
+    pub(super) plugins: Vec<PluginRow>,
     /// What of it agrees with what was seen of the real cluster, if it was held against that.
     pub(super) agreement: Option<Agreement>,
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::place::{self, Of};
+use super::plugins::PluginRow;
 use super::report::Report;
 use super::scenario::Scenario;
 use super::write_options::WriteOptions;
@@ -137,6 +138,9 @@ struct SummaryFile<'a> {
     /// `--sample`: at most one row of cluster.csv per so many seconds; absent if all were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     sample_s: Option<f64>,
+    /// Plug-ins and controllers of whoever played it: the lock file does not have them. Absent if there were none.
+    #[serde(skip_serializing_if = "<[PluginRow]>::is_empty")]
+    plugins: &'a [PluginRow],
     input: &'a Input,
     assumed: &'a [Assumption],
     unsettled: &'a [Storm],
@@ -164,6 +168,7 @@ fn summary_json(outcome: &Outcome) -> String {
         agreement: agreement.as_ref(),
         rows: outcome.keeps_rows.then_some(rows),
         sample_s: (!sample.is_zero()).then(|| sample.as_secs_f64()),
+        plugins: &outcome.plugins,
         input: &scenario.input,
         assumed: &scenario.assumed,
         unsettled: storms,

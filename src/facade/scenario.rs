@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::load::{self, LoadOptions, Written, loaders};
+use super::plugins::Plugins;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
+use crate::rest::ControllerPlugin;
 use crate::scenario::{self, Overrides, Reader, ResolvedScenario};
 use crate::units::SimDuration;
 
@@ -17,6 +19,7 @@ pub struct Scenario {
     reader: Arc<Reader>,
     options: LoadOptions,
     until: Option<SimDuration>,
+    plugins: Arc<Plugins>,
 }
 
 loaders!(Scenario, "scenario.yaml", names "manifests and others", values "it says", wrong with "it");
@@ -29,7 +32,8 @@ impl Scenario {
         };
         let reader = if options.is_of_command_line() { reader.once() } else { reader };
         let resolved = Arc::new(reader.load(&options.overrides())?);
-        Ok(Self { resolved, reader: Arc::new(reader), options: options.clone(), until: None })
+        let plugins = Arc::default();
+        Ok(Self { resolved, reader: Arc::new(reader), options: options.clone(), until: None, plugins })
     }
 
     /// The scenario with one more value that is other than it says, such as `spec.timeline[0].at=2m`. Its files are not read again: those
@@ -46,7 +50,7 @@ impl Scenario {
     pub(super) fn with_sets<S: Into<String>>(&self, assignments: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let options = assignments.into_iter().fold(self.options.clone(), LoadOptions::set);
         let resolved = Arc::new(self.reader.load(&options.overrides())?);
-        let again = Self { resolved, reader: Arc::clone(&self.reader), options, until: None };
+        let again = Self { reader: Arc::clone(&self.reader), options, until: None, ..self.in_place_of(resolved) };
         Ok(match self.until {
             Some(end) => again.until(end),
             None => again,
@@ -101,7 +105,24 @@ impl Scenario {
 
     /// Another scenario, as if it were this one.
     pub(super) fn in_place_of(&self, resolved: Arc<ResolvedScenario>) -> Self {
-        Self { resolved, ..self.clone() }
+        let controllers = Arc::clone(&self.resolved.controllers);
+        Self { resolved, ..self.clone() }.plugged(Arc::clone(&self.plugins), controllers)
+    }
+
+    /// The same with other plug-ins, which have been checked.
+    pub(super) fn plugged(&self, plugins: Arc<Plugins>, controllers: Arc<[ControllerPlugin]>) -> Self {
+        let mut resolved = Arc::clone(&self.resolved);
+        if !plugins.is_empty() || !self.plugins.is_empty() {
+            let resolved = Arc::make_mut(&mut resolved);
+            resolved.config.scheduler_plugins = plugins.of_scheduler();
+            resolved.controllers = controllers;
+        }
+        Self { resolved, plugins, ..self.clone() }
+    }
+
+    /// Its plug-ins.
+    pub(super) fn plugins(&self) -> &Plugins {
+        &self.plugins
     }
 
     /// What is played.

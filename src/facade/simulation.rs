@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use super::error::Error;
 use super::outcome::Outcome;
 use super::scenario::Scenario;
+use crate::component::unless_plugins_fail;
 use crate::observe::{Detail, Observers};
 use crate::simulation::{self, Prepared, Storm};
 use crate::state::Store;
@@ -70,21 +72,45 @@ impl Scenario {
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
     pub fn settle(&self) -> Settled {
-        Settled { prepared: Prepared::new(self.resolved()), scenario: self.clone() }
+        expect_plugins(self.try_settle())
+    }
+
+    /// The same for one whose plug-ins may fail.
+    ///
+    /// # Errors
+    ///
+    /// If one of them does: [`ErrorKind::Plugin`](crate::ErrorKind::Plugin).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn try_settle(&self) -> Result<Settled, Error> {
+        let prepared = self.guarded(|| Prepared::new(self.resolved()))?;
+        Ok(Settled { prepared, scenario: self.clone() })
+    }
+
+    /// Does what may ask its plug-ins.
+    pub(super) fn guarded<R>(&self, work: impl FnOnce() -> R) -> Result<R, Error> {
+        if self.plugins().is_empty() { Ok(work()) } else { Ok(unless_plugins_fail(work)?) }
     }
 
     /// Plays it with this seed; who plays several begins with [`settle`](Scenario::settle).
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
     pub fn play(&self, seed: u64) -> Outcome {
         self.settle().play(seed)
     }
+}
+
+/// For whoever did not ask for errors.
+fn expect_plugins<R>(done: Result<R, Error>) -> R {
+    done.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A scenario whose cluster is in its state at t=0. All seeds begin from here; each run is a copy.
@@ -104,7 +130,7 @@ impl Settled {
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
     pub fn play(&self, seed: u64) -> Outcome {
         self.play_with(seed, &PlayOptions::new())
@@ -114,14 +140,44 @@ impl Settled {
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
     pub fn play_with(&self, seed: u64, options: &PlayOptions<'_>) -> Outcome {
-        self.play_to_end(seed, options).0
+        expect_plugins(self.try_play_with(seed, options))
+    }
+
+    /// Plays one seed of a scenario whose plug-ins may fail.
+    ///
+    /// # Errors
+    ///
+    /// If one of them does: [`ErrorKind::Plugin`](crate::ErrorKind::Plugin). Nothing of the run is left.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn try_play(&self, seed: u64) -> Result<Outcome, Error> {
+        self.try_play_with(seed, &PlayOptions::new())
+    }
+
+    /// The same in that way.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_play`](Settled::try_play).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn try_play_with(&self, seed: u64, options: &PlayOptions<'_>) -> Result<Outcome, Error> {
+        Ok(self.try_play_to_end(seed, options)?.0)
     }
 
     /// The outcome, and the cluster at the end.
     pub(super) fn play_to_end(&self, seed: u64, options: &PlayOptions<'_>) -> (Outcome, Store) {
+        expect_plugins(self.try_play_to_end(seed, options))
+    }
+
+    fn try_play_to_end(&self, seed: u64, options: &PlayOptions<'_>) -> Result<(Outcome, Store), Error> {
         const STEPS: u64 = 400;
         let mut run = self.start_with(seed, options);
         let end = run.end();
@@ -129,12 +185,12 @@ impl Settled {
             let part = Part::begin(progress, STEPS, 0, self.scenario.name());
             for step in 1..=STEPS {
                 let instant = SimTime::ZERO + (self.scenario.duration() / STEPS) * step;
-                run.run_until(if step == STEPS { end } else { instant });
+                run.try_run_until(if step == STEPS { end } else { instant })?;
                 part.advance();
             }
         }
-        run.run_until(end);
-        run.finish_with_store()
+        run.try_run_until(end)?;
+        Ok(run.finish_with_store())
     }
 
     /// Begins a run with this seed, to be played piece by piece.
@@ -155,6 +211,7 @@ impl Settled {
             seed,
             sample: options.sample,
             keeps_rows: options.keeps_rows(),
+            has_failed: false,
         }
     }
 }
@@ -191,6 +248,8 @@ pub struct Simulation {
     seed: u64,
     sample: SimDuration,
     keeps_rows: bool,
+    /// One of its plug-ins has failed: it means nothing any more.
+    has_failed: bool,
 }
 
 impl Simulation {
@@ -209,7 +268,15 @@ impl Simulation {
     /// A run of a scenario that somebody else has begun, and that keeps rows.
     #[cfg(feature = "serve")]
     pub(super) fn adopt(scenario: Scenario, run: simulation::Simulation) -> Self {
-        Self { seed: scenario.seed(), scenario, storms: Vec::new(), run, sample: SimDuration::ZERO, keeps_rows: true }
+        Self {
+            seed: scenario.seed(),
+            scenario,
+            storms: Vec::new(),
+            run,
+            sample: SimDuration::ZERO,
+            keeps_rows: true,
+            has_failed: false,
+        }
     }
 
     pub(super) fn run(&self) -> &simulation::Simulation {
@@ -224,20 +291,54 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     pub fn run_until(&mut self, instant: SimTime) {
-        self.run.run_until(instant.min(self.end()));
+        expect_plugins(self.try_run_until(instant));
+    }
+
+    /// The same for a scenario whose plug-ins may fail.
+    ///
+    /// # Errors
+    ///
+    /// If one of them does: [`ErrorKind::Plugin`](crate::ErrorKind::Plugin). The run is over then: whatever else is asked of it panics, or
+    /// is an error.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn try_run_until(&mut self, instant: SimTime) -> Result<(), Error> {
+        if self.has_failed {
+            let advice = "begin another run: what a plug-in leaves behind that fails means nothing";
+            return Err(Error::argument("one of the plug-ins has failed in this run", advice));
+        }
+        let (instant, run) = (instant.min(self.end()), &mut self.run);
+        let played = self.scenario.guarded(|| run.run_until(instant));
+        self.has_failed = played.is_err();
+        played
     }
 
     /// Plays what is left.
     ///
     /// # Panics
     ///
-    /// If an invariant of kubesquall breaks, which is a bug.
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
-    pub fn finish(mut self) -> Outcome {
-        self.run_until(self.end());
-        self.finish_with_store().0
+    pub fn finish(self) -> Outcome {
+        expect_plugins(self.try_finish())
+    }
+
+    /// The same for a scenario whose plug-ins may fail.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_run_until`](Simulation::try_run_until).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn try_finish(mut self) -> Result<Outcome, Error> {
+        self.try_run_until(self.end())?;
+        Ok(self.finish_with_store().0)
     }
 
     /// What there is of the outcome, and the cluster as it is now.
@@ -248,6 +349,7 @@ impl Simulation {
         let expectations = &self.scenario.resolved().expectations;
         let expectations = expectations.iter().map(|of| of.judge(&observed.summary.metrics)).collect();
         let outcome = Outcome {
+            plugins: self.scenario.plugins().told(&finished.controllers),
             scenario: self.scenario,
             seed: self.seed,
             sample: self.sample,

@@ -25,7 +25,7 @@ impl Scenario {
             let advice = "verify it without `summary_only`: rows are what is compared";
             return Err(Error::argument("a run that keeps no rows cannot be verified", advice));
         }
-        self.try_verify(options).map_err(|what| Reason::Broken(what).into())
+        self.guarded(|| self.try_verify(options))?.map_err(|what| Reason::Broken(what).into())
     }
 
     fn try_verify(&self, options: &PlayOptions<'_>) -> Result<Outcome, String> {

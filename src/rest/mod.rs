@@ -5,9 +5,11 @@
 
 mod answer;
 mod complete;
+mod controller;
 mod events;
 mod faults;
 mod kept;
+mod names;
 mod patches;
 mod path;
 mod resources;
@@ -26,8 +28,10 @@ use crate::units::SimTime;
 
 pub(crate) use crate::kubectl::objects::Clock;
 pub use answer::{Response, Status};
+pub use controller::{ChangeKind, ClusterReader, ControllerHook, ControllerPlugin, ObjectChange};
 pub use faults::{FAULT_GROUP, FAULT_VERSION};
 pub use kept::{FaultObject, FaultStanding, FaultState, Kept};
+pub(crate) use names::{Key, Names};
 pub use path::{Path, Target, without_query};
 pub use resources::{PrinterColumn, Resource};
 
@@ -94,6 +98,14 @@ impl fmt::Display for ClientRequest {
 }
 
 impl ClientRequest {
+    /// A request with a body of JSON; one of DELETE may be empty. A PATCH is merged as JSON is (`application/merge-patch+json`), unless
+    /// [`content_type`](ClientRequest::content_type) is set to something else.
+    #[must_use]
+    pub fn new(method: Method, path: impl Into<String>, body: impl Into<String>) -> Self {
+        let content_type = if method == Method::Patch { "application/merge-patch+json" } else { "" };
+        Self { method, path: path.into(), content_type: content_type.to_owned(), body: body.into(), user: anybody() }
+    }
+
     /// What the body says: JSON, or YAML.
     ///
     /// # Errors
@@ -217,7 +229,8 @@ pub(crate) use events::{in_group, of_core};
 #[cfg(feature = "serve")]
 pub(crate) use faults::rendered as rendered_fault;
 #[cfg(feature = "serve")]
-pub(crate) use resources::{all as all_resources, rendered};
+pub(crate) use resources::all as all_resources;
+pub(crate) use resources::rendered;
 #[cfg(feature = "serve")]
 pub(crate) use subresources::{not_simulated, scale_of};
 #[cfg(feature = "serve")]

@@ -265,6 +265,11 @@ pub(super) fn find(store: &Store, group: &str, version: &str, plural: &str) -> O
     built_in().find(is_it).or_else(|| definitions(store).find(is_it)).or_else(|| all(store).into_iter().find(is_it))
 }
 
+/// The resource of a built-in kind, in the version that is preferred.
+pub(super) fn of_kind(kind: &str) -> Option<Resource> {
+    built_in().find(|resource| resource.kind_name == kind)
+}
+
 /// An object as clients see it, without its version.
 pub(crate) fn rendered(found: &Found, resource: &Resource, store: &Store, kept: &Kept, clock: Clock) -> Option<Value> {
     let mut value = object(found, store, clock)?;

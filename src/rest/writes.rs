@@ -275,7 +275,7 @@ fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> 
 ///
 /// # Errors
 /// 400 of selectors that cannot be read.
-fn chosen(path: &Path, target: &Target, store: &crate::state::Store) -> Result<Vec<Found>, Refused> {
+pub(super) fn chosen(path: &Path, target: &Target, store: &crate::state::Store) -> Result<Vec<Found>, Refused> {
     let selection = Selection::read(path, target.resource.kind)?;
     let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
     let mut found = all(target.resource.kind, namespace, store);

@@ -35,6 +35,7 @@ impl Resolver<'_> {
             kube_apiserver,
             kube_controller_manager,
             kube_scheduler,
+            scheduler_plugins: [].into(),
             kubelet: control_plane.kubelet.resolve(version),
             round_trip: Config::round_trip(&latency.api_call),
             latency,

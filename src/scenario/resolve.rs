@@ -363,6 +363,7 @@ impl Resolver<'_> {
             kubectl: Arc::new(runbook),
             procedures: Arc::new(procedures),
             requests: Arc::new(requests),
+            controllers: [].into(),
             objectives: objectives(&spec),
             expectations: validate::expectations(root, &spec, &mut self.diagnostics),
             not_modelled,

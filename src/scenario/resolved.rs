@@ -17,7 +17,7 @@ use crate::kubectl::Runbook;
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
 use crate::procedures::ProcedurePlan;
-use crate::rest::ClientRequest;
+use crate::rest::{ClientRequest, ControllerPlugin};
 use crate::units::{SimDuration, SimTime};
 
 /// A scenario with nothing left open.
@@ -49,6 +49,8 @@ pub struct ResolvedScenario {
     pub procedures: Arc<ProcedurePlan>,
     /// What clients of the API server want done.
     pub requests: Arc<Vec<ClientRequest>>,
+    /// Controllers that whoever plays it brings along; no document names them.
+    pub controllers: Arc<[ControllerPlugin]>,
     /// What counts as good for this user.
     pub objectives: Vec<Objective>,
     /// What must hold in the end.

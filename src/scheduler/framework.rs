@@ -194,7 +194,6 @@ pub(super) struct Incoming<'a> {
     /// scenarios are told of (`scenario/assumptions.rs`).
     ///
     /// [`WhatIf`]: crate::component::WhatIf
-    #[cfg_attr(not(test), allow(dead_code, reason = "no plugin of the default profiles does"))]
     pub(super) now: SimTime,
 }
 

@@ -26,6 +26,7 @@ mod node_info;
 mod node_tree;
 mod nominator;
 mod obstacles;
+mod own;
 mod plugins;
 mod prebinding;
 mod preempting;
@@ -143,7 +144,7 @@ impl Scheduler {
             queue: SchedulingQueue::new(&config.kube_scheduler, config.version),
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
-            profiles: Arc::new(Profiles::new(&config.kube_scheduler, config.version)),
+            profiles: Arc::new(Profiles::of_config(config)),
             removed_while_binding: FxHashMap::default(),
             is_awake: false,
             is_writing: false,
@@ -158,7 +159,7 @@ impl Scheduler {
         let Snapshot { store, config, .. } = snapshot;
         let mut algorithm = ScheduleAlgorithm::of(store, config);
         algorithm.cache.replay(store);
-        let profiles = Profiles::new(&config.kube_scheduler, config.version);
+        let profiles = Profiles::of_config(config);
         let decide = move |&id: &PodId| {
             let incoming = Incoming::of(id, snapshot)?;
             let profile = profiles.of(incoming.pod.spec.scheduler_name)?;
@@ -177,7 +178,7 @@ impl Scheduler {
     pub fn place(snapshot: Snapshot<'_>, pods: &[PodId]) -> Vec<Option<NodeId>> {
         let Snapshot { store, config, .. } = snapshot;
         let mut algorithm = ScheduleAlgorithm::of(store, config);
-        let profiles = Profiles::new(&config.kube_scheduler, config.version);
+        let profiles = Profiles::of_config(config);
         let mut place = |&id: &PodId| {
             let incoming = Incoming::of(id, snapshot)?;
             let profile = profiles.of(incoming.pod.spec.scheduler_name)?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::framework::{AnyPlugin, LocalPlugin, Plugin, Point, WidePlugin};
+use super::own::OwnPlugin;
 use super::plugins::{self, Entry};
 use crate::arena::Symbol;
+use crate::component::{Config, SchedulerHook, SchedulerPlugin};
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, KubernetesVersion, PluginSet};
 use crate::state::Pod;
 
@@ -77,6 +79,15 @@ impl Profiles {
             [] => Self(vec![make((0, &KubeSchedulerProfile::default()))]),
             profiles => Self(profiles.iter().enumerate().map(make).collect()),
         }
+    }
+
+    /// The profiles of a kube-scheduler, each with the plugins that its user brings along.
+    pub(super) fn of_config(config: &Config) -> Self {
+        let mut profiles = Self::new(&config.kube_scheduler, config.version);
+        for profile in &mut profiles.0 {
+            profile.extend(&config.scheduler_plugins);
+        }
+        profiles
     }
 
     /// The profile at a place.
@@ -169,6 +180,20 @@ impl Profile {
             filters,
             scorers,
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score.or(percentage).unwrap_or(0),
+        }
+    }
+
+    /// Adds the user's own plugins behind all others.
+    fn extend(&mut self, own: &[SchedulerPlugin]) {
+        for plugin in own {
+            let (name, made) = (plugin.name.as_str(), Arc::new(OwnPlugin(plugin.clone())));
+            let part = Part { name, kind: Kind::Wide(self.wide.len()) };
+            self.wide.push((name, Arc::clone(&made) as Arc<dyn WidePlugin>));
+            self.plugins.push((name, AnyPlugin::Wide(made)));
+            match plugin.hook {
+                SchedulerHook::Filter(_) => self.filters.push(part),
+                SchedulerHook::Score(_, weight) => self.scorers.push((part, weight.into())),
+            }
         }
     }
 

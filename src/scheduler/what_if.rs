@@ -29,7 +29,7 @@ impl Scheduler {
             let same = names.insert(NodeSlot { name: store.node_name(id), object: None });
             assert!(same == id, "node names are never given back");
         }
-        let profiles = Profiles::new(&config.kube_scheduler, config.version);
+        let profiles = Profiles::of_config(config);
         Box::new(Trial { snapshot, profiles, algorithm: ScheduleAlgorithm::of(store, config), names })
     }
 }

@@ -194,7 +194,7 @@ impl Session {
 
     /// One object.
     pub(super) fn get(&self, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
-        let key = super::versions::Key::new(&target.resource.name(), &target.namespace, &target.name);
+        let key = crate::rest::Key::new(&target.resource.name(), &target.namespace, &target.name);
         let found = self.look(&target.resource, key);
         let (mut object, cells) = found.ok_or_else(|| Box::new(target.missing()))?;
         let version = self.versions.of(key);

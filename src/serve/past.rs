@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::session::Session;
 use super::time::Speed;
-use super::versions::Key;
-use crate::rest::{ClientRequest, Response, Status};
+use crate::rest::{ClientRequest, Key, Response, Status};
 use crate::scenario::{ResolvedScenario, TimelineAction, lock_file};
 use crate::simulation::Simulation;
 use crate::units::{SimDuration, SimTime};

@@ -82,7 +82,7 @@ impl Session {
             "" => {}
             "status" => return self.get(&target, form).map(|bytes| Shown::Document(200, bytes)),
             "scale" if target.resource.has_scale() => {
-                let key = super::versions::Key::new(&target.resource.name(), &target.namespace, &target.name);
+                let key = crate::rest::Key::new(&target.resource.name(), &target.namespace, &target.name);
                 let found = self.look(&target.resource, key);
                 let (object, _) = found.ok_or_else(|| Box::new(target.missing()))?;
                 let mut scale = scale_of(&target, &object);

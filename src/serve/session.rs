@@ -11,18 +11,15 @@ use super::events::{self, Events};
 use super::past::{Branch, Log, Snapshots};
 use super::table;
 use super::time::{Pace, Speed};
-use super::versions::{Key, Versions};
+use super::versions::Versions;
 use crate::arena::Symbol;
 use crate::component::{InvolvedKind, ObjectRef};
 use crate::kubectl::objects::{Clock, Found, all, cells_of, find_one, mark};
 use crate::observe::{Detail, Observers};
-use crate::rest::{Resource, in_group, of_core, rendered, rendered_fault};
+use crate::rest::{Key, Names, Resource, in_group, of_core, rendered, rendered_fault};
 use crate::scenario::ResolvedScenario;
 use crate::simulation::{Prepared, Simulation};
-use crate::state::{
-    Change, Changed, Meta, NamespaceId, NodeId, PersistentVolumeId, PodDisruptionBudgetId, ServiceId, Store, Stored,
-    Uid, WorkloadId,
-};
+use crate::state::{Change, Changed, NodeId, Stored, Uid};
 use crate::units::{SimDuration, SimTime};
 
 type StoredObjects = Arc<std::collections::BTreeMap<(Symbol, Symbol, Symbol), Stored>>;
@@ -34,16 +31,6 @@ const NODE_LEASES: &str = "kube-node-lease";
 /// A time stamp as fields want it that have fractions of seconds.
 fn micro_stamp(stamp: &Value) -> Option<String> {
     Some(format!("{}.000000Z", stamp.as_str()?.trim_end_matches('Z')))
-}
-
-/// An id whose object may be gone when its name is asked for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-enum Id {
-    Workload(WorkloadId),
-    Budget(PodDisruptionBudgetId),
-    Service(ServiceId),
-    Namespace(NamespaceId),
-    Volume(PersistentVolumeId),
 }
 
 /// How a session stands.
@@ -82,7 +69,7 @@ pub struct Session {
     pub(super) audiences: Vec<Audience>,
     pub(super) events: Events,
     pub(super) pages: super::lists::Pages,
-    names: FxHashMap<Id, Key>,
+    names: Names,
     /// Names and uids of clients' faults, by what the run calls them.
     pub(super) fault_names: FxHashMap<Arc<str>, (Arc<str>, Uid)>,
     stored: StoredObjects,
@@ -120,7 +107,7 @@ impl Session {
             audiences: Vec::new(),
             events: Events::default(),
             pages: super::lists::Pages::default(),
-            names: FxHashMap::default(),
+            names: Names::default(),
             fault_names: FxHashMap::default(),
             stored,
         };
@@ -399,73 +386,13 @@ impl Session {
 
     /// All objects that are there have names.
     pub(super) fn learn_names(&mut self) {
-        self.names.clear();
-        let store = self.run.store();
-        let mut learned: Vec<(Id, Key)> = Vec::new();
-        let workloads = store.workload_ids().filter_map(|id| Some((Id::Workload(id), key_of_workload(id, store)?)));
-        learned.extend(workloads);
-        let budgets = store.budgets.iter();
-        learned.extend(budgets.map(|(id, of)| (Id::Budget(id), key_of("poddisruptionbudgets.policy", &of.meta))));
-        learned.extend(store.services.iter().map(|(id, of)| (Id::Service(id), key_of("services", &of.meta))));
-        let namespaces = store.namespaces.iter();
-        learned.extend(namespaces.map(|(id, of)| (Id::Namespace(id), Key::new("namespaces", "", of.name.as_str()))));
-        let volumes = store.volumes.volumes();
-        let volume = |name: Symbol| Key::new("persistentvolumes", "", name.as_str());
-        learned.extend(volumes.map(|(id, of)| (Id::Volume(id), volume(of.meta.name))));
-        self.names.extend(learned);
+        self.names = Names::of(self.run.store());
         self.stored = Arc::clone(&self.run.store().stored);
     }
 
     /// The object that a change is about; one that the API does not show has none.
     fn touched(&mut self, change: &Change, dirty: &mut Vec<Key>) {
-        let store = self.run.store();
-        let mut named = |id: Id, key: Option<Key>| match key {
-            Some(key) => {
-                self.names.insert(id, key);
-                Some(key)
-            }
-            None => self.names.get(&id).copied(),
-        };
-        let pod = |pod: &crate::state::Pod| Key::new("pods", pod.namespace.as_str(), &pod.name);
-        let key = match &change.what {
-            Changed::PodAdded(id) | Changed::PodUpdated { pod: id, .. } => store.pod(*id).map(pod),
-            Changed::PodRemoved { last, .. } => Some(pod(last)),
-            Changed::NodeAdded(id) | Changed::NodeUpdated { node: id, .. } | Changed::NodeRemoved { node: id, .. } => {
-                Some(Key::new("nodes", "", store.node_name(*id).as_str()))
-            }
-            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) | Changed::WorkloadRemoved(id) => {
-                named(Id::Workload(*id), key_of_workload(*id, store))
-            }
-            Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) | Changed::BudgetRemoved(id) => {
-                let key = store.budgets.get(*id).map(|of| key_of("poddisruptionbudgets.policy", &of.meta));
-                named(Id::Budget(*id), key)
-            }
-            Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => {
-                named(Id::Service(*id), store.services.get(*id).map(|of| key_of("services", &of.meta)))
-            }
-            Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => {
-                let key = store.namespaces.get(*id).map(|of| Key::new("namespaces", "", of.name.as_str()));
-                named(Id::Namespace(*id), key)
-            }
-            Changed::VolumeChanged(id) | Changed::VolumeRemoved(id) => {
-                let volume = store.volumes.volume(*id);
-                let key = volume.map(|of| Key::new("persistentvolumes", "", of.meta.name.as_str()));
-                named(Id::Volume(*id), key)
-            }
-            Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| key_of("persistentvolumeclaims", &of.meta)),
-            Changed::ClaimRemoved(claim) => Some(key_of("persistentvolumeclaims", &claim.meta)),
-            Changed::AutoscalerChanged((namespace, name)) | Changed::AutoscalerRemoved((namespace, name)) => {
-                Some(Key::new("horizontalpodautoscalers.autoscaling", namespace.as_str(), name.as_str()))
-            }
-            Changed::QuotaChanged((namespace, name)) => {
-                Some(Key::new("resourcequotas", namespace.as_str(), name.as_str()))
-            }
-            Changed::HeartbeatChanged(_)
-            | Changed::EndpointsChanged(_)
-            | Changed::StorageChanged
-            | Changed::AttachmentChanged { .. } => None,
-        };
-        dirty.extend(key);
+        dirty.extend(self.names.touched(&change.what, self.run.store()));
         if let Changed::StorageChanged = change.what {
             for resource in ["storageclasses", "csidrivers", "csinodes"] {
                 self.look_again(&format!("{resource}.storage.k8s.io"));
@@ -492,22 +419,4 @@ impl Session {
             dirty.push(key(place, stored));
         }
     }
-}
-
-fn key_of(resource: &str, meta: &Meta) -> Key {
-    Key::new(resource, meta.namespace.as_str(), meta.name.as_str())
-}
-
-fn key_of_workload(id: WorkloadId, store: &Store) -> Option<Key> {
-    let meta = store.workload_meta(id)?;
-    let resource = match id {
-        WorkloadId::Deployment(_) => "deployments.apps",
-        WorkloadId::ReplicaSet(id) if store.replica_sets.get(id)?.is_replication_controller => "replicationcontrollers",
-        WorkloadId::ReplicaSet(_) => "replicasets.apps",
-        WorkloadId::DaemonSet(_) => "daemonsets.apps",
-        WorkloadId::StatefulSet(_) => "statefulsets.apps",
-        WorkloadId::Job(_) => "jobs.batch",
-        WorkloadId::CronJob(_) => "cronjobs.batch",
-    };
-    Some(key_of(resource, meta))
 }

@@ -2,21 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::arena::Symbol;
-
-/// An object: its resource, its namespace and its name.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Key {
-    pub(super) resource: Symbol,
-    pub(super) namespace: Symbol,
-    pub(super) name: Symbol,
-}
-
-impl Key {
-    pub(super) fn new(resource: &str, namespace: &str, name: &str) -> Self {
-        Self { resource: Symbol::new(resource), namespace: Symbol::new(namespace), name: Symbol::new(name) }
-    }
-}
+use crate::rest::Key;
 
 /// The versions that have been given out.
 #[derive(Clone, Debug)]

@@ -163,8 +163,8 @@ impl Prepared {
     pub fn start_script(&self, script: Script, seed: u64, observers: Observers) -> Simulation {
         let Script { chaos, kubectl, procedures, requests, timeline } = script;
         let pools = Arc::clone(&self.inputs.pools);
-        let epoch_unix_nanos = self.inputs.epoch_unix_nanos;
-        let inputs = Inputs { chaos, pools, kubectl, procedures, requests, epoch_unix_nanos, timeline };
+        let (controllers, epoch_unix_nanos) = (Arc::clone(&self.inputs.controllers), self.inputs.epoch_unix_nanos);
+        let inputs = Inputs { chaos, pools, kubectl, procedures, requests, controllers, epoch_unix_nanos, timeline };
         self.start_on(Arc::new(inputs), Streams::new(seed), observers)
     }
 
@@ -232,6 +232,7 @@ fn inputs_of(scenario: &ResolvedScenario) -> Inputs {
         kubectl: Arc::clone(&scenario.kubectl),
         procedures: Arc::clone(&scenario.procedures),
         requests: Arc::clone(&scenario.requests),
+        controllers: Arc::clone(&scenario.controllers),
         epoch_unix_nanos: scenario.kubectl.epoch_unix_nanos,
         timeline: scenario.timeline.clone(),
     }

@@ -15,7 +15,7 @@ use crate::state::{Change, Store};
 use crate::units::SimTime;
 
 /// Through whom clients write.
-const CLIENT: &str = "kubectl";
+pub(super) const CLIENT: &str = "kubectl";
 
 /// What has happened since somebody asked last.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,8 @@ impl Simulation {
     /// The request of the scenario that comes before every event that is left.
     pub(super) fn take_request(&mut self) -> Option<ClientRequest> {
         let (at, index) = *self.requests.front()?;
-        if self.kernel.queue.peek_time().is_some_and(|event| event <= at) {
+        let own = self.own_controllers.as_ref().and_then(|own| own.next_at());
+        if self.kernel.queue.peek_time().is_some_and(|event| event <= at) || own.is_some_and(|own| own < at) {
             return None;
         }
         self.requests.pop_front();
@@ -113,9 +114,14 @@ impl Simulation {
             return self.clone().request(&request.in_earnest());
         }
         let now = self.kernel.now;
-        self.events += 1;
-        self.fold_request(now);
         self.kernel.cause = self.kernel.observers.root_cause(now, SCENARIO, || request.to_string());
+        self.answer(request)
+    }
+
+    /// Plays a request whose cause is known.
+    pub(super) fn answer(&mut self, request: &ClientRequest) -> Response {
+        self.events += 1;
+        self.fold_request(self.kernel.now);
         let response = rest::handle(request, self);
         self.settle_machines();
         if self.kernel.verifier.is_some() {
@@ -158,7 +164,7 @@ impl Cluster for Simulation {
             request,
             &mut kernel.changed,
         );
-        kernel.publish_by(CLIENT);
+        kernel.publish_by(self.client);
         if let Err(error) = &answer
             && error.reason == ErrorReason::TooManyRequests
         {

@@ -6,7 +6,7 @@ use crate::chaos::ChaosPlan;
 use crate::kubectl::Runbook;
 use crate::kubelet::PoolTemplate;
 use crate::procedures::ProcedurePlan;
-use crate::rest::ClientRequest;
+use crate::rest::{ClientRequest, ControllerPlugin};
 use crate::scenario::TimelineAction;
 use crate::units::SimTime;
 
@@ -23,6 +23,8 @@ pub struct Inputs {
     pub procedures: Arc<ProcedurePlan>,
     /// What clients of the API server want done.
     pub requests: Arc<Vec<ClientRequest>>,
+    /// Controllers that whoever plays the run brings along.
+    pub controllers: Arc<[ControllerPlugin]>,
     /// What t=0 is called, in nanoseconds since 1970.
     pub epoch_unix_nanos: i64,
     /// When which of them happens, in file order.

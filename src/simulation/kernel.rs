@@ -9,7 +9,7 @@ use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
 use super::links::Links;
 use super::refusals::{self, Refusals};
 use super::settling::Settling;
-use super::watches::{WatchId, Watches};
+use super::watches::{WatchId, Watcher, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::{Id, Table};
 use crate::component::{
@@ -432,7 +432,7 @@ impl Kernel {
             if let Some(settling) = &mut self.settling {
                 settling.changed(&change.what, &self.store);
             }
-            let interested = Components::watchers(&change.what);
+            let interested = Components::watchers(&change.what).with(Watcher::OwnControllers);
             let change = Arc::new(change);
             if let Some(heard) = &mut self.heard {
                 heard.changes.push(Arc::clone(&change));

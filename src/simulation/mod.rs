@@ -12,6 +12,7 @@ mod kernel;
 #[cfg(test)]
 pub(crate) mod lab;
 mod links;
+mod own_controllers;
 mod past;
 mod reflector;
 mod refusals;
@@ -26,11 +27,13 @@ use calls::Calls;
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
 use links::Links;
+use own_controllers::OwnControllers;
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
 pub use clients::Heard;
 pub use inputs::Inputs;
+pub use own_controllers::ControllerTally;
 pub use refusals::Refusal;
 pub use settling::Storm;
 
@@ -79,6 +82,9 @@ pub struct Simulation {
     /// Requests of the scenario that are to come, by their instants and in the order of the file.
     requests: VecDeque<(SimTime, usize)>,
     kept: Kept,
+    /// As whom the API server knows the client of the request under way.
+    client: &'static str,
+    own_controllers: Option<Box<OwnControllers>>,
     events: u64,
     digest: u64,
 }
@@ -94,6 +100,8 @@ pub struct Finished {
     pub events: u64,
     /// Digest over the time, order and kind of every event; equal runs have equal digests.
     pub digest: u64,
+    /// What each controller of whoever plays the run has asked for.
+    pub controllers: Vec<ControllerTally>,
 }
 
 impl Simulation {
@@ -108,6 +116,8 @@ impl Simulation {
             violation: None,
             requests: VecDeque::new(),
             kept: Kept::default(),
+            client: clients::CLIENT,
+            own_controllers: None,
             events: 0,
             digest: 0xcbf2_9ce4_8422_2325,
         }
@@ -167,7 +177,10 @@ impl Simulation {
 
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
     fn begin(&mut self, start: Start) {
-        self.kernel.watches.set_present(self.components.present());
+        self.own_controllers = OwnControllers::new(&self.inputs, &self.kernel.config, self.kernel.now);
+        let present = self.components.present();
+        let has_own = self.own_controllers.is_some();
+        self.kernel.watches.set_present(if has_own { present.with(Watcher::OwnControllers) } else { present });
         self.await_requests();
         let kernel = &mut self.kernel;
         if let Some(oldest) = kernel.store.nodes().map(|(_, node)| node.created_at).min() {
@@ -206,7 +219,8 @@ impl Simulation {
     #[must_use]
     pub fn next_at(&self) -> Option<SimTime> {
         let request = self.requests.front().map(|(at, _)| *at);
-        self.kernel.queue.peek_time().into_iter().chain(request).min()
+        let own = self.own_controllers.as_ref().and_then(|own| own.next_at());
+        self.kernel.queue.peek_time().into_iter().chain(request).chain(own).min()
     }
 
     /// Plays everything that happens up to and including `end`.
@@ -221,6 +235,9 @@ impl Simulation {
     pub fn step(&mut self) -> bool {
         if let Some(request) = self.take_request() {
             self.request(&request);
+            return true;
+        }
+        if self.step_own() {
             return true;
         }
         let Some(next) = self.kernel.queue.pop() else { return false };
@@ -317,6 +334,9 @@ impl Simulation {
                 Ok(change) => {
                     self.kernel.cause = change.cause;
                     self.components.changed(&change, watch.watcher(), &mut self.kernel);
+                    if watch.watcher() == Watcher::OwnControllers {
+                        self.tell_own(&change);
+                    }
                 }
                 Err(Some(due)) => {
                     let event = Event::Deliver(watch);
@@ -440,6 +460,7 @@ impl Simulation {
             store: self.kernel.store,
             events: self.events,
             digest: self.digest,
+            controllers: self.own_controllers.map_or_else(Vec::new, |own| own.tallies().to_vec()),
         }
     }
 }

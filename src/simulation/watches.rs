@@ -35,16 +35,19 @@ pub(super) enum Watcher {
     KubeScheduler,
     /// Operators' terminals.
     Kubectl,
+    /// Controllers that whoever plays the run brings along.
+    OwnControllers,
 }
 
 impl Watcher {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Procedures,
         Self::Kubelets,
         Self::KubeControllerManager,
         Self::CloudControllerManager,
         Self::KubeScheduler,
         Self::Kubectl,
+        Self::OwnControllers,
     ];
 
     /// The concern of its draws.
@@ -56,6 +59,7 @@ impl Watcher {
             Self::CloudControllerManager => "watch/cloud-controller-manager",
             Self::KubeScheduler => "watch/kube-scheduler",
             Self::Kubectl => "watch/kubectl",
+            Self::OwnControllers => "watch/own-controllers",
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn config_of(version: KubernetesVersion) -> Config {
         kube_apiserver: KubeApiserver::defaults(version),
         kube_controller_manager: KubeControllerManager::defaults(version),
         kube_scheduler: KubeSchedulerConfiguration::default(),
+        scheduler_plugins: [].into(),
         kubelet: KubeletConfiguration::default().resolve(version),
         latency: Latencies { watch: constant(5), api_call: constant(10), ..Latencies::default() },
         round_trip: SimDuration::from_millis(10),

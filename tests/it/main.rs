@@ -37,6 +37,7 @@ mod page;
 mod plan;
 mod plan_brute_force;
 mod plays;
+mod plugins;
 mod procedures;
 mod quotas;
 mod random;

@@ -87,6 +87,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "facade",
         &[
+            "rest",
             "import",
             "evidence",
             "kubectl",

@@ -282,6 +282,9 @@ fn of_inputs(inputs: &Inputs, runs: &[Run; 2], apart: &Apart, owners: &Owners) -
             (None, None) if runs[0].duration_s != runs[1].duration_s => {
                 why(WhyKind::Settings, "nothing but how long the runs are: random faults are drawn for all of it".to_owned())
             }
+            (None, None) if inputs.own_plugins => {
+                why(WhyKind::Unknown, "nothing that files tell: they do not hold the plug-ins of the runs".to_owned())
+            }
             (None, None) => why(
                 WhyKind::Unknown,
                 "nothing that is known: the inputs are the same, and equal inputs give equal runs; somebody has changed a file, or this is a bug to report".to_owned(),

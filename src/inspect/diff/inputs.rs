@@ -38,7 +38,10 @@ pub struct Inputs {
     pub seeds: Option<[Option<u64>; 2]>,
     /// The versions of this program, if they differ.
     pub versions: Option<[String; 2]>,
-    /// What else differs, in the order of the lock file: the scenario first, then the objects.
+    /// Whether one of them was played with plug-ins of somebody's own, of which no file tells more than names and weights.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own_plugins: bool,
+    /// What else differs, in the order of the lock file: the scenario first, then plug-ins, then the objects.
     pub settings: Vec<Setting>,
     /// How many more of these there are than are listed.
     pub more: usize,
@@ -79,14 +82,17 @@ pub(super) fn compare(dirs: [&Path; 2], runs: &[Run; 2]) -> Result<Inputs, Inspe
     let locks = [Lock::of(&before, &texts[0])?, Lock::of(&after, &texts[1])?];
     let mut found = Found::default();
     found.values("", &locks[0].scenario, &locks[1].scenario);
+    found.values("plugins", &runs[0].plugins, &runs[1].plugins);
     found.objects(&locks);
+    let own_plugins = runs.iter().any(|run| run.plugins != Value::Array(Vec::new()));
     let differing = |[one, other]: [String; 2]| (one != other).then_some([one, other]);
     let Found { settings, more, .. } = found;
     let seeds = runs.each_ref().map(|run| run.seed);
     let only_seed = seeds[0] != seeds[1] && settings.is_empty();
     Ok(Inputs {
-        same: seeds[0] == seeds[1] && settings.is_empty(),
-        only_seed,
+        same: seeds[0] == seeds[1] && settings.is_empty() && !own_plugins,
+        own_plugins,
+        only_seed: only_seed && !own_plugins,
         seeds: (seeds[0] != seeds[1]).then_some(seeds),
         versions: differing(runs.each_ref().map(|run| run.version.clone())),
         settings,

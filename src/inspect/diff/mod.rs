@@ -62,6 +62,9 @@ pub struct Run {
     pub version: String,
     /// What `--set` changed.
     pub overrides: Vec<String>,
+    /// Plug-ins of whoever played it: names, kinds and weights.
+    #[serde(skip)]
+    pub(super) plugins: Value,
 }
 
 impl Run {
@@ -75,6 +78,7 @@ impl Run {
             duration_s: summary["duration_s"].as_f64().unwrap_or(0.0),
             version: text("version"),
             overrides: overrides.filter_map(Value::as_str).map(str::to_owned).collect(),
+            plugins: plugins_of(summary),
         }
     }
 
@@ -82,6 +86,18 @@ impl Run {
     fn end(&self) -> SimTime {
         SimTime::from_millis((self.duration_s * 1000.0).round() as i64)
     }
+}
+
+/// What is told of the plug-ins of a run, without what controllers did.
+fn plugins_of(summary: &Value) -> Value {
+    let plugins = summary["plugins"].as_array().into_iter().flatten().cloned();
+    let input = plugins.map(|mut plugin| {
+        if let Some(fields) = plugin.as_object_mut() {
+            fields.retain(|name, _| !matches!(name.as_str(), "requests" | "refused"));
+        }
+        plugin
+    });
+    input.collect()
 }
 
 /// Compares two runs.

@@ -43,12 +43,16 @@ pub(super) fn of(diff: &Diff) -> Vec<Remark> {
 }
 
 fn of_inputs(inputs: &Inputs) -> String {
-    let Inputs { same, only_seed, seeds, settings, more, .. } = inputs;
+    let Inputs { same, only_seed, seeds, own_plugins, settings, more, .. } = inputs;
     if *same {
         return "The inputs were the same: equal lock files, equal seeds.".to_owned();
     }
     if *only_seed {
         return "The inputs were the same but for the seed: what differs is chance.".to_owned();
+    }
+    if *own_plugins && settings.is_empty() {
+        let seed = if seeds.is_some() { " but for the seed" } else { "" };
+        return format!("The inputs were the same{seed}, as far as files tell: they do not hold the plug-ins.");
     }
     let seed = if seeds.is_some() { ", and in the seed" } else { "" };
     format!("What went in differs in {}{seed}.", counted(settings.len() + more, "setting", "settings"))

@@ -230,6 +230,7 @@ pub(crate) use events::{in_group, of_core};
 pub(crate) use faults::rendered as rendered_fault;
 #[cfg(feature = "serve")]
 pub(crate) use resources::all as all_resources;
+#[cfg(feature = "serve")]
 pub(crate) use resources::rendered;
 #[cfg(feature = "serve")]
 pub(crate) use subresources::{not_simulated, scale_of};

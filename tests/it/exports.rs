@@ -151,8 +151,18 @@ fn parquet_has_every_cell_of_every_table_in_the_type_of_its_column() {
         }
     }
     let types = parquet::types(&contents(&place("run"))["nodes.parquet"]);
-    let expected =
-        ["time_s DOUBLE", "node String", "ready String", "unschedulable BOOLEAN", "taints String", "pods INT64"];
+    let expected = [
+        "time_s DOUBLE",
+        "node String",
+        "ready String",
+        "unschedulable BOOLEAN",
+        "taints String",
+        "pods INT64",
+        "zone String",
+        "pool String",
+        "requested_cpu_milli INT64",
+        "requested_memory_bytes INT64",
+    ];
     assert_eq!(types, expected);
     let pods = parquet::types(&contents(&place("run"))["pods.parquet"]);
     assert!(pods.contains(&"ready_s DOUBLE?".to_owned()) && pods.contains(&"initial BOOLEAN".to_owned()), "{pods:?}");

@@ -22,6 +22,15 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Help for a name that there is not: the nearest of those that there are, or else these words.
+pub fn nearest_or<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(name, candidates).map_or_else(otherwise, |nearest| format!("the nearest is `{nearest}`"))
+}
+
 /// The candidate that a word is a slip of, where most words that are none are words of their own: a word of five letters or
 /// more that is one or two edits away.
 pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

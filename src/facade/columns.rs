@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 use super::plan::PlanOutcome;
 use super::report::Report;
 use super::study_outcome::StudyOutcome;
-use crate::diagnostics::nearest;
+use crate::diagnostics::nearest_or;
 use crate::observe::{ColumnInfo, TableInfo};
 use crate::report::{TableError, Type, may_lack, scan_typed, tables_of_plans, tables_of_runs, tables_of_studies};
 
@@ -127,10 +127,7 @@ impl Columns {
 
 fn no_table(file: &str, result: &str, tables: &[TableInfo]) -> Error {
     let names: Vec<&str> = tables.iter().map(|table| table.file).collect();
-    let help = match nearest(file, names.iter().copied()) {
-        Some(nearest) => format!("the nearest is `{nearest}`"),
-        None => format!("the tables are {}", names.join(", ")),
-    };
+    let help = nearest_or(file, names.iter().copied(), || format!("the tables are {}", names.join(", ")));
     Error::argument(format!("{result} has no table `{file}`"), help)
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::error::Error;
 use crate::arena::Symbol;
 use crate::component::Config;
-use crate::diagnostics::nearest;
+use crate::diagnostics::nearest_or;
 use crate::scenario::ResolvedScenario;
 use crate::scheduler::{self, Nomination, Scheduler};
 use crate::simulation::Prepared;
@@ -137,10 +137,9 @@ fn find(store: &Store, name: &str) -> Result<PodId, Error> {
     let found = path.split_once('/').and_then(|(namespace, name)| store.find_pod(Symbol::new(namespace), &name.into()));
     found.ok_or_else(|| {
         let paths: Vec<String> = store.pods().map(|(id, _)| path_of(store, id)).collect();
-        let help = match nearest(&path, paths.iter().map(String::as_str)) {
-            Some(nearest) => format!("the nearest is `{nearest}`"),
-            None => format!("there are {}; name one as NAMESPACE/NAME", counted(paths.len(), "pod", "pods")),
-        };
+        let help = nearest_or(&path, paths.iter().map(String::as_str), || {
+            format!("there are {}; name one as NAMESPACE/NAME", counted(paths.len(), "pod", "pods"))
+        });
         Error::argument(format!("there is no pod `{path}`"), help)
     })
 }

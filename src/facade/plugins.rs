@@ -9,7 +9,7 @@ use super::error::Error;
 use super::scenario::Scenario;
 use crate::arena::Symbol;
 use crate::component::{PluginError, PluginNode, PluginPod, SchedulerHook, SchedulerPlugin};
-use crate::diagnostics::nearest;
+use crate::diagnostics::nearest_or;
 use crate::rest::{ClientRequest, ClusterReader, ControllerHook, ControllerPlugin, ObjectChange};
 use crate::scheduler::plugin_names;
 use crate::simulation::ControllerTally;
@@ -210,16 +210,13 @@ impl Controller {
         }
         let resource = |kind: &String| {
             ControllerPlugin::resource(kind).ok_or_else(|| {
-                let help = match nearest(kind, known.iter().copied()) {
-                    Some(nearest) => format!("the nearest is `{nearest}`"),
-                    None => format!("kinds that can be watched are {}", known.join(", ")),
-                };
+                let listed = || format!("kinds that can be watched are {}", known.join(", "));
+                let help = nearest_or(kind, known.iter().copied(), listed);
                 Error::argument(format!("the controller `{}` cannot watch `{kind}`", self.name), help)
             })
         };
         let watched = self.kinds.iter().map(resource).collect::<Result<_, Error>>()?;
-        let name = Symbol::new(&self.name).as_str();
-        Ok(ControllerPlugin { name, watched, hook: Arc::clone(&self.hook) })
+        Ok(ControllerPlugin { name: Symbol::new(&self.name), watched, hook: Arc::clone(&self.hook) })
     }
 }
 

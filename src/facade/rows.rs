@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::error::Error;
 use super::outcome::Outcome;
-use crate::diagnostics::nearest;
+use crate::diagnostics::nearest_or;
 use crate::observe::{self, ColumnInfo, Row as Declared, TableVisitor, Value};
 use crate::report::table_text;
 use crate::units::{SimDuration, SimTime};
@@ -306,13 +306,8 @@ impl Outcome {
         self.expect_rows()?;
         self.visit(Wanted { file, found: None }).found.ok_or_else(|| {
             let tables: Vec<&str> = observe::tables().iter().map(|table| table.file).collect();
-            Error::argument(
-                format!("a run has no table `{file}`"),
-                match nearest(file, tables.iter().copied()) {
-                    Some(nearest) => format!("the nearest is `{nearest}`"),
-                    None => format!("the tables are {}", tables.join(", ")),
-                },
-            )
+            let help = nearest_or(file, tables.iter().copied(), || format!("the tables are {}", tables.join(", ")));
+            Error::argument(format!("a run has no table `{file}`"), help)
         })
     }
 

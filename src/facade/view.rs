@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::simulation::Simulation;
-use crate::diagnostics::nearest;
+use crate::diagnostics::nearest_or;
 use crate::state::{Pod, PodId, PodPhase, Status, Store, WorkloadId};
 use crate::units::SimTime;
 
@@ -108,10 +108,9 @@ impl Simulation {
         let store = self.store();
         let Some(found) = store.workload_ids().find(|id| path_of(store, *id) == workload) else {
             let known: Vec<String> = store.workload_ids().map(|id| path_of(store, id)).collect();
-            let help = match nearest(workload, known.iter().map(String::as_str)) {
-                Some(nearest) => format!("the nearest is `{nearest}`"),
-                None => "a workload is named kind/namespace/name, such as `deployment/shop/web`".to_owned(),
-            };
+            let help = nearest_or(workload, known.iter().map(String::as_str), || {
+                "a workload is named kind/namespace/name, such as `deployment/shop/web`".to_owned()
+            });
             return Err(Error::argument(format!("there is no workload `{workload}` at {}", self.now()), help));
         };
         let mut pods: Vec<PodView<'_>> =

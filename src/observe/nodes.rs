@@ -109,8 +109,10 @@ impl Nodes {
         self.rows.push(row);
     }
 
-    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: &Pod, store: &Store) {
-        if let Some(node) = pod.node {
+    fn pod_changed(&mut self, at: SimTime, id: PodId, store: &Store) {
+        if let Some(pod) = store.pod(id)
+            && let Some(node) = pod.node
+        {
             self.takes(at, (id, Room::taken_by(pod)), node, store);
         }
     }
@@ -157,17 +159,11 @@ impl Observer for Nodes {
             {
                 self.push(change.at, *node, store);
             }
-            Changed::PodAdded(id) => {
-                if let Some(pod) = store.pod(*id) {
-                    self.pod_changed(change.at, *id, pod, store);
-                }
-            }
-            Changed::PodUpdated { pod: id, delta, .. }
+            Changed::PodAdded(pod) => self.pod_changed(change.at, *pod, store),
+            Changed::PodUpdated { pod, delta, .. }
                 if delta.touches(PodDelta::NODE | PodDelta::PHASE | PodDelta::SPEC) =>
             {
-                if let Some(pod) = store.pod(*id) {
-                    self.pod_changed(change.at, *id, pod, store);
-                }
+                self.pod_changed(change.at, *pod, store);
             }
             Changed::PodRemoved { pod, last } => {
                 if let Some(node) = last.node {

@@ -10,9 +10,10 @@ use super::kept::Kept;
 use super::path::Path;
 use super::resources::{self, Resource, rendered};
 use super::writes::chosen;
-use super::{ClientRequest, Clock};
+use super::{ClientRequest, Clock, Key};
+use crate::arena::Symbol;
 use crate::component::PluginError;
-use crate::kubectl::objects::all;
+use crate::kubectl::objects::{Found, all, find_one};
 use crate::state::Store;
 use crate::units::SimTime;
 
@@ -96,31 +97,35 @@ impl ClusterReader<'_> {
     ///
     /// If the path names no collection of the API, or its selectors cannot be read.
     pub fn list(&self, path: &str) -> Result<Vec<Value>, PluginError> {
-        let parsed = Path::parse(path).map_err(|status| unreadable(path, &status))?;
-        let target = parsed.target(self.store).map_err(|status| unreadable(path, &status))?;
+        let unread = |status: Status| unreadable(path, &status);
+        let parsed = Path::parse(path).map_err(unread)?;
+        let target = parsed.target(self.store).map_err(unread)?;
         if !target.name.is_empty() || target.resource.is_fault() {
             return Err(format!("`{path}` names no collection: write `/api/v1/nodes`").into());
         }
-        let found = chosen(&parsed, &target, self.store).map_err(|status| unreadable(path, &status))?;
-        let clock = Clock(self.epoch_unix_nanos);
-        Ok(found.iter().filter_map(|of| rendered(of, &target.resource, self.store, self.kept, clock)).collect())
+        let found = chosen(&parsed, &target, self.store).map_err(|status| unread(*status))?;
+        Ok(found.iter().filter_map(|of| self.rendered(of, &target.resource)).collect())
     }
 
     /// All objects of a resource, in the order of the store.
-    pub(crate) fn all(&self, resource: &Resource) -> Vec<(super::Key, Value)> {
+    pub(crate) fn all(&self, resource: &Resource) -> Vec<(Key, Value)> {
         let name = resource.name();
         let found = all(resource.kind, None, self.store);
         let keyed = found.iter().filter_map(|of| {
-            let key = super::Key::new(&name, of.namespace(self.store).as_str(), &of.name(self.store));
-            Some((key, rendered(of, resource, self.store, self.kept, Clock(self.epoch_unix_nanos))?))
+            let key = Key::new(&name, of.namespace(self.store).as_str(), &of.name(self.store));
+            Some((key, self.rendered(of, resource)?))
         });
         keyed.collect()
     }
 
     /// An object as it is.
-    pub(crate) fn object(&self, key: super::Key, resource: &Resource) -> Option<Value> {
-        let found = crate::kubectl::objects::find_one(resource.kind, key.namespace, key.name.as_str(), self.store)?;
-        rendered(&found, resource, self.store, self.kept, Clock(self.epoch_unix_nanos))
+    pub(crate) fn object(&self, key: Key, resource: &Resource) -> Option<Value> {
+        let found = find_one(resource.kind, key.namespace, key.name.as_str(), self.store)?;
+        self.rendered(&found, resource)
+    }
+
+    fn rendered(&self, found: &Found, resource: &Resource) -> Option<Value> {
+        rendered(found, resource, self.store, self.kept, Clock(self.epoch_unix_nanos))
     }
 }
 
@@ -136,7 +141,7 @@ pub type ControllerHook =
 #[derive(Clone)]
 pub struct ControllerPlugin {
     /// Its name, which no other has.
-    pub name: &'static str,
+    pub name: Symbol,
     /// What it watches.
     pub watched: Arc<[Resource]>,
     /// What it does.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::at::parse_path;
-use crate::diagnostics::{Severity, nearest};
+use crate::diagnostics::{Severity, nearest_or};
 use crate::model::field_path::{FieldPath, Step};
 use crate::model::manifest::{self, Scope};
 use crate::model::{ManifestObject, Object, yaml};
@@ -62,10 +62,9 @@ pub(super) fn set(objects: &mut [ManifestObject], path_text: &str, value: &str) 
     }
     let Some(found) = objects.iter_mut().find(|object| key_of(&object.object) == key.as_str()) else {
         let known: Vec<String> = objects.iter().map(|object| key_of(&object.object)).collect();
-        let help = match nearest(key.as_str(), known.iter().map(String::as_str)) {
-            Some(nearest) => format!("the nearest is `{nearest}`"),
-            None => "an object of the manifests is named `kind/namespace/name`, or `kind/name`".to_owned(),
-        };
+        let help = nearest_or(key.as_str(), known.iter().map(String::as_str), || {
+            "an object of the manifests is named `kind/namespace/name`, or `kind/name`".to_owned()
+        });
         return Err(Refusal::new(format!("there is no object `{key}`"), help));
     };
     let options = yaml::options(value);

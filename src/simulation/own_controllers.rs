@@ -122,7 +122,7 @@ impl OwnControllers {
         match (plugin.hook)(change, cluster) {
             Ok(wanted) => {
                 let at = cluster.now + self.way;
-                let by = |request| ClientRequest { user: plugin.name.to_owned(), ..request };
+                let by = |request| ClientRequest { user: plugin.name.to_string(), ..request };
                 let coming = wanted.into_iter().map(|request| (at, cause, Coming::Request(place, by(request))));
                 self.coming.extend(coming);
             }
@@ -133,8 +133,7 @@ impl OwnControllers {
                     Some(own) => format!("about {name} {own}, which is {}", change.kind.as_str()),
                     None => format!("about a request of its own, which is {}", change.kind.as_str()),
                 };
-                let name = crate::arena::Symbol::new(plugin.name);
-                PluginFailure { name, at: cluster.now, asked, error }.throw()
+                PluginFailure { name: plugin.name, at: cluster.now, asked, error }.throw()
             }
         }
     }
@@ -191,7 +190,7 @@ impl Simulation {
 
     /// A request of one of these controllers arrives. It hears of a refusal at once.
     fn request_of(&mut self, place: usize, request: &ClientRequest, cause: CauseId) {
-        let Some(name) = self.own_controllers.as_ref().map(|own| own.plugins[place].name) else { return };
+        let Some(name) = self.own_controllers.as_ref().map(|own| own.plugins[place].name.as_str()) else { return };
         let mut cause = cause;
         let response = if request.is_dry_run() {
             self.clone().request(&request.in_earnest())

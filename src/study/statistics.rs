@@ -257,12 +257,6 @@ impl Sample {
         self.sorted.get(self.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Which share of what has not been seen may be exceptions, beyond those that were; 0 if that is not few.
-    #[must_use]
-    pub fn unseen_share(&self, confidence: f64) -> f64 {
-        self.exceptions().map_or(0.0, |seen| unseen_share(seen, self.len(), confidence))
-    }
-
     /// How far the mean of what nobody has seen may move that of skewed observations, down and up: a share of the population may lie
     /// below or above all of these, and is taken to lie as far from the usual one as the last that was seen.
     #[must_use]
@@ -473,7 +467,10 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_in_n_runs_may_be_in_less_than_four_of_n() {
-        let share = |costs: Vec<f64>| Sample::new(costs).unseen_share(0.95);
+        let share = |costs: Vec<f64>| {
+            let sample = Sample::new(costs);
+            sample.exceptions().map_or(0.0, |seen| unseen_share(seen, sample.len(), 0.95))
+        };
         // One-sided 97.5 %: 1 - 0.025^(1/100).
         assert!((share(vec![0.0; 100]) - 0.036_217).abs() < 1e-5);
         // Of one in a hundred: 5.446 %, Clopper and Pearson.

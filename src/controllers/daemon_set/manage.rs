@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::spots::{Spot, keep_order};
 use super::view::{View, Work};
-use super::{DaemonSets, event, revision, update};
+use super::{DaemonSets, event, update};
 use crate::component::{Controller, Ctx};
 use crate::state::{DaemonSetId, DeletionCause, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
@@ -114,7 +114,7 @@ fn manage_surge(view: &View<'_>, spot: &Spot, running: &[(PodId, &Pod)], work: &
         return;
     }
     let oldest = |is_new: bool| {
-        let is_wanted = |pod: &Pod| revision::has_hash(pod, view.rule.hash) == is_new;
+        let is_wanted = |pod: &Pod| view.rule.is_new(pod) == is_new;
         let mut pods: Vec<(PodId, &Pod)> = running.iter().copied().filter(|(_, pod)| is_wanted(pod)).collect();
         pods.sort_by(|a, b| keep_order(a.1, b.1));
         pods
@@ -123,7 +123,7 @@ fn manage_surge(view: &View<'_>, spot: &Spot, running: &[(PodId, &Pod)], work: &
     let surplus = new.iter().skip(1).chain(old.iter().skip(1));
     work.delete.extend(surplus.map(|&(pod, _)| (pod, DeletionCause::DaemonSetController)));
     let (Some(&(_, new)), Some(&(old_id, old))) = (new.first(), old.first()) else { return };
-    if !old.is_ready() || view.is_available(new) {
+    if !old.is_ready() || view.rule.is_available(new) {
         work.delete.push((old_id, DeletionCause::RollingUpdate));
     }
 }

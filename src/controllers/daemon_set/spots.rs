@@ -85,19 +85,27 @@ impl<'a> Rule<'a> {
         pods
     }
 
+    /// Whether that pod has been Ready for `minReadySeconds`.
+    pub(super) fn is_available(&self, pod: &Pod) -> bool {
+        pod.is_available(self.min_ready, self.now)
+    }
+
+    /// Whether that pod was made from the present template.
+    pub(super) fn is_new(&self, pod: &Pod) -> bool {
+        revision::has_hash(pod, self.hash)
+    }
+
     fn writes(&self, node: NodeId) -> u32 {
         self.store.daemon_pods(self.set).map_or(0, |pods| pods.writes(node))
     }
 
     fn spot(&self, node: NodeId, placement: Placement, changes: u32) -> Spot {
         let pods = self.pods_on(node);
-        let is_available = |pod: &Pod| pod.is_available(self.min_ready, self.now);
-        let is_new = |pod: &Pod| revision::has_hash(pod, self.hash);
         let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
         let kept = pods.iter().map(|(_, pod)| *pod).min_by(|a, b| keep_order(a, b)).map(|pod| Kept {
             is_ready: pod.is_ready(),
-            is_available: is_available(pod),
-            is_updated: is_new(pod),
+            is_available: self.is_available(pod),
+            is_updated: self.is_new(pod),
         });
         let is_quiet = match &pods[..] {
             [] => !placement.should_run,
@@ -108,8 +116,8 @@ impl<'a> Rule<'a> {
             }
             _ => false,
         };
-        let found = staying.map(|&(id, pod)| (is_new(pod), Staying { id, is_available: is_available(pod) }));
-        let waits = pods.iter().any(|(_, pod)| pod.is_ready() && !is_available(pod));
+        let found = staying.map(|&(id, pod)| (self.is_new(pod), Staying { id, is_available: self.is_available(pod) }));
+        let waits = pods.iter().any(|(_, pod)| pod.is_ready() && !self.is_available(pod));
         let seen = (self.writes(node), changes);
         Spot { node, placement, found: Found::of(found), kept, is_quiet, waits, seen }
     }

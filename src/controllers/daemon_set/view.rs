@@ -1,7 +1,7 @@
 //! A DaemonSet as one pass of the controller sees it.
 
 use super::spots::{Rule, Spot};
-use crate::state::{DaemonSet, DeletionCause, NodeId, Pod, PodId};
+use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
 use crate::units::SimDuration;
 
 /// A set with its nodes and pods at one moment.
@@ -13,12 +13,7 @@ pub(super) struct View<'a> {
     pub(super) spots: &'a [Spot],
 }
 
-impl<'a> View<'a> {
-    /// Whether that pod has been Ready for `minReadySeconds`.
-    pub(super) fn is_available(&self, pod: &Pod) -> bool {
-        pod.is_available(self.rule.min_ready, self.rule.now)
-    }
-
+impl View<'_> {
     /// Unbound pods that aim at a node that does not exist.
     pub(super) fn stranded_pods(&self) -> Vec<PodId> {
         let Rule { store, set, .. } = self.rule;

@@ -201,6 +201,16 @@ impl PathWalk {
     }
 }
 
+/// The path of the value at a byte of JSON that a parser has got to: of the list or map that ends there, or of the last value that has
+/// begun before.
+pub(super) fn path_in_json(text: &str, byte: usize) -> FieldPath {
+    let mut scan = JsonScan { bytes: text.as_bytes(), at: 0 };
+    let mut steps = Vec::new();
+    let mut best = Vec::new();
+    scan.path(byte, &mut steps, &mut best);
+    best.into_iter().collect()
+}
+
 /// Looks the paths up in JSON.
 pub(super) fn in_json(text: &str, wanted: &Wanted, paths_count: usize) -> Vec<Option<Place>> {
     let mut offsets = vec![None; paths_count];
@@ -268,6 +278,40 @@ impl JsonScan<'_> {
             }
             _ => self.skip(),
         }
+    }
+
+    /// Walks over one value; `false` once the place has been passed.
+    fn path(&mut self, until: usize, steps: &mut Vec<Step>, best: &mut Vec<Step>) -> bool {
+        let Some(first) = self.peek().filter(|_| self.at <= until) else { return false };
+        best.clone_from(steps);
+        if !matches!(first, b'{' | b'[') {
+            self.skip();
+            return true;
+        }
+        self.at += 1;
+        let mut index = 0;
+        while self.peek().is_some_and(|byte| !matches!(byte, b'}' | b']')) {
+            if self.at > until {
+                return false;
+            }
+            let step = match first {
+                b'{' => Step::Key(Symbol::from(self.string().unwrap_or_default().as_str())),
+                _ => Step::Index(index),
+            };
+            index += 1;
+            steps.push(step);
+            best.clone_from(steps);
+            let goes_on = self.path(until, steps, best);
+            steps.pop();
+            if !goes_on {
+                return false;
+            }
+        }
+        if self.at <= until {
+            best.clone_from(steps);
+        }
+        self.at += 1;
+        true
     }
 
     /// Reads the string that begins here.
@@ -377,6 +421,24 @@ spec:
         check("spec.a\"].1.x", Some((2, 24)));
         check("spec.b.c", Some((3, 9)));
         check("spec.b.d", None);
+    }
+
+    #[test]
+    fn the_path_of_what_a_parser_has_got_to_is_found() {
+        #[track_caller]
+        fn check(until: &str, expected: &str) {
+            let json = r#"{"a":[1,{"b":"x","c":[]}],"d":{"e":true}}"#;
+            let end = json.find(until).expect(until) + until.len() - 1;
+            assert_eq!(path_in_json(json, end).to_string(), expected, "{until}");
+        }
+        check("[1", "a[0]");
+        check(r#""x""#, "a[1].b");
+        check("[]", "a[1].c");
+        check("[]}", "a[1]");
+        check("[]}]", "a");
+        check("true", "d.e");
+        check("true}", "d");
+        check("true}}", "");
     }
 
     #[test]

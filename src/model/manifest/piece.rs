@@ -1,5 +1,7 @@
 //! One document or list item: from text to an object.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::UserMessageFormatter;
@@ -248,7 +250,7 @@ impl TextPiece<'_> {
             (false, false) => {
                 let tree = match self.syntax {
                     Syntax::Json => read_json(&self.piece.text, &mut |_| {}).ok(),
-                    Syntax::Yaml => self.parse_yaml(yaml::options_with_duplicates, &mut |_| {}).ok(),
+                    Syntax::Yaml => self.parse_yaml(yaml::options_with_duplicates).ok(),
                 };
                 if let Some((api_version, kind)) =
                     tree.and_then(|tree: serde_json::Value| recognize::recognize(file.name.as_str(), &tree))
@@ -289,15 +291,14 @@ impl TextPiece<'_> {
                     .help("remove one of the two; `kubectl apply` refuses the manifest"),
             );
             ignored.clear();
-            let options = yaml::options_with_duplicates;
             // A tree keeps the last value of a key.
-            let tree = match self.syntax {
-                Syntax::Json => {
-                    serde_json::from_str::<serde_json::Value>(&self.piece.text).ok().map(|tree| tree.to_string())
-                }
-                Syntax::Yaml => None,
+            let json = match self.syntax {
+                Syntax::Json => read_json::<serde_json::Value>(&self.piece.text, &mut |_| {})
+                    .map(|tree| tree.to_string())
+                    .map_err(|error| read_error_of_json(&error)),
+                Syntax::Yaml => self.as_json(yaml::options_with_duplicates).map(Cow::into_owned),
             };
-            result = kind.read(Source { piece: self, ignored: &mut ignored, options, as_json: tree.as_deref() });
+            result = json.and_then(|json| self.read_json_of(kind, &json, &mut ignored));
         }
         let mut object = match result {
             Ok(object) => object,
@@ -456,8 +457,8 @@ impl TextPiece<'_> {
         if header.kind() == "Event" || header.metadata.and_then(|metadata| metadata.name).is_none() {
             return None;
         }
-        let options = yaml::options_with_duplicates;
-        let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options, as_json: None });
+        let json = self.as_json(yaml::options_with_duplicates).ok()?;
+        let read = self.read_json_of(ObjectKind::Stored, &json, &mut Vec::new());
         let Ok(Object::Stored(mut object)) = read else { return None };
         object.take_for(header.kind(), header.api_version());
         let names_namespace = !object.metadata.namespace.is_empty();
@@ -507,9 +508,9 @@ impl TextPiece<'_> {
         let mut header = match self.syntax {
             Syntax::Yaml => match self.block_header() {
                 Some(header) => header,
-                None => self.parse_yaml(yaml::options_with_duplicates, &mut |_| {})?,
+                None => self.parse_yaml(yaml::options_with_duplicates)?,
             },
-            Syntax::Json => self.parse_json(&mut |_| {})?,
+            Syntax::Json => Self::parse_json_text(&self.piece.text, &mut |_| {})?,
         };
         if let Some((api_version, kind)) = self.implied {
             header.api_version.get_or_insert(api_version);
@@ -553,34 +554,51 @@ impl TextPiece<'_> {
         (kind.is_some() || is_list).then_some(header)
     }
 
-    fn parse_yaml<T: DeserializeOwned>(
-        &self,
-        options: fn(&str) -> serde_saphyr::Options,
-        ignored: &mut dyn FnMut(FieldPath),
-    ) -> Result<T, ReadError> {
+    /// Reads YAML as what asks for little: a header, a tree. Whatever has more types goes by way of JSON, see [`as_json`](Self::as_json), as
+    /// each reader of YAML would be compiled for every one of them.
+    fn parse_yaml<T: DeserializeOwned>(&self, options: fn(&str) -> serde_saphyr::Options) -> Result<T, ReadError> {
         let text: &str = &self.piece.text;
-        serde_saphyr::with_deserializer_from_str_with_options(text, options(text), |deserializer| {
-            let on_ignored: &mut OnIgnored<'_> = &mut |path| ignored(FieldPath::from(&path));
-            serde_ignored::deserialize(deserializer, on_ignored)
-        })
-        .map_err(|error| read_error_of_yaml(&error))
+        serde_saphyr::from_str_with_options(text, options(text)).map_err(|error| read_error_of_yaml(&error))
     }
 
-    fn parse_json<T: DeserializeOwned>(&self, ignored: &mut dyn FnMut(FieldPath)) -> Result<T, ReadError> {
-        Self::parse_json_text(&self.piece.text, ignored)
+    /// The piece as JSON: its text if it is JSON; else what the reader of YAML takes it for, which also reads tags, merge keys, keys
+    /// that stand twice, and says what is wrong with anything else.
+    pub(super) fn as_json(&self, options: fn(&str) -> serde_saphyr::Options) -> Result<Cow<'_, str>, ReadError> {
+        match self.syntax {
+            Syntax::Json => Ok(Cow::Borrowed(&self.piece.text)),
+            Syntax::Yaml => self.parse_yaml(options).map(|tree: serde_json::Value| Cow::Owned(tree.to_string())),
+        }
+    }
+
+    /// Reads JSON as an object of that kind; in an error, places are those of the piece that it was made of.
+    pub(super) fn read_json_of(
+        &self,
+        kind: ObjectKind,
+        json: &str,
+        ignored: &mut Vec<FieldPath>,
+    ) -> Result<Object, ReadError> {
+        kind.read(Source { json, ignored }).map_err(|error| self.placed(error, json))
+    }
+
+    /// The error with its place in the piece.
+    pub(super) fn placed(&self, error: ReadError, json: &str) -> ReadError {
+        match self.syntax {
+            Syntax::Json => error,
+            Syntax::Yaml => ReadError { place: error.place.and_then(|place| self.origin(json, place)), ..error },
+        }
+    }
+
+    /// Where a value stands in the piece that stands there in JSON of one line which was made of it.
+    pub(super) fn origin(&self, json: &str, (_, column): (usize, usize)) -> Option<(usize, usize)> {
+        let path = locate::path_in_json(json, column);
+        self.locate(std::iter::once(&path), 1)[0].map(|place| place.value)
     }
 
     pub(super) fn parse_json_text<T: DeserializeOwned>(
         text: &str,
         ignored: &mut dyn FnMut(FieldPath),
     ) -> Result<T, ReadError> {
-        read_json(text, &mut |path| ignored(FieldPath::from(&path))).map_err(|error| {
-            let text = error.to_string();
-            let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
-            let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
-            let is_repeated_key = message.starts_with("duplicate field ");
-            ReadError { message, place, is_repeated_key, is_syntax: error.is_syntax() || error.is_eof(), help: None }
-        })
+        read_json(text, &mut |path| ignored(FieldPath::from(&path))).map_err(|error| read_error_of_json(&error))
     }
 
     pub(super) fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: u32) -> Location {
@@ -601,8 +619,10 @@ impl TextPiece<'_> {
         let line = error.place.and_then(|(line_index, _)| text.lines().nth(line_index)).unwrap_or_default();
         let is_template = line.contains("{{") || text.lines().any(|line| line.trim_start().starts_with("{{"));
         if is_template {
+            let braces = line.split_once("{{").map(|(before, _)| before.chars().count());
+            let place = error.place.map(|(line_index, column)| (line_index, braces.unwrap_or(column)));
             return Diagnostic::warning("manifest::template", "this document is a template and is skipped")
-                .at(self.location(file, error.place, self.first_line().0), "not YAML until it is filled in")
+                .at(self.location(file, place, self.first_line().0), "not YAML until it is filled in")
                 .help("fill the template in first, for example with `helm template`");
         }
         let Some((line_index, column_index)) = error.place.filter(|_| !error.is_syntax) else {
@@ -629,28 +649,26 @@ fn saturating_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One parse of a piece as some kind.
-pub(super) struct Source<'a, 'p> {
-    pub piece: &'a TextPiece<'p>,
+/// One parse of JSON as some kind.
+pub(super) struct Source<'a> {
+    pub json: &'a str,
     pub ignored: &'a mut Vec<FieldPath>,
-    pub options: fn(&str) -> serde_saphyr::Options,
-    /// What is read instead of the piece's own text.
-    pub as_json: Option<&'a str>,
 }
 
-impl ReadAs for Source<'_, '_> {
+impl ReadAs for Source<'_> {
     type Error = ReadError;
 
     fn read_as<T: DeserializeOwned>(self) -> Result<T, ReadError> {
-        let ignored = &mut |path| self.ignored.push(path);
-        if let Some(text) = self.as_json {
-            return TextPiece::parse_json_text(text, ignored);
-        }
-        match self.piece.syntax {
-            Syntax::Yaml => self.piece.parse_yaml(self.options, ignored),
-            Syntax::Json => self.piece.parse_json(ignored),
-        }
+        TextPiece::parse_json_text(self.json, &mut |path| self.ignored.push(path))
     }
+}
+
+fn read_error_of_json(error: &serde_json::Error) -> ReadError {
+    let text = error.to_string();
+    let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
+    let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
+    let is_repeated_key = message.starts_with("duplicate field ");
+    ReadError { message, place, is_repeated_key, is_syntax: error.is_syntax() || error.is_eof(), help: None }
 }
 
 pub(super) fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {

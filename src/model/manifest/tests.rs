@@ -158,7 +158,7 @@ fn problems_name_place_and_text_and_do_not_hide_each_other() {
              [the nearest value is `NoSchedule`]",
             "error 19:10+2 status.capacity.cpu: `x` in `1x` is not a suffix of quantities; they are n, u, m, k, M, G, T, \
              P, E, Ki, Mi, Gi, Ti, Pi, Ei and exponents such as e3 []",
-            "error 24:7+4 spec: found `true`, expected a map of fields []",
+            "error 24:7+4 spec: found boolean `true`, expected a map of fields []",
         ],
     );
     check(
@@ -263,6 +263,19 @@ fn what_is_no_field_of_the_api_is_warned_of_with_the_nearest() {
     let stored = text.replace("{name: a}", "{name: a, uid: u}");
     let loaded = load_text("pod.yaml", &stored);
     assert!(loaded.diagnostics.iter().next().is_none() && loaded.objects[0].unknown_fields.is_empty());
+}
+
+#[test]
+fn what_is_left_to_the_reader_of_yaml_is_read_by_the_same_types() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: {a: !!str 1}}\nspec:\n  paused: yes\n  strategy: &s {type: Recreate}\n  \
+                template:\n    spec:\n      <<: {hostNetwork: true}\n      dnsPolicy: Default\n      oops: 1\n";
+    let loaded = load_text("x.yaml", text);
+    let Object::Deployment(deployment) = &loaded.objects[0].object else { panic!("{:?}", loaded.diagnostics) };
+    assert!(deployment.spec.paused);
+    assert_eq!(deployment.metadata.labels.to_string(), "a=1");
+    assert_eq!(loaded.objects[0].unknown_fields, ["spec.template.spec.oops"]);
+    let wrong = text.replace("dnsPolicy: Default", "priority: high");
+    assert_eq!(problems(&wrong)[0], "error 10:17+4 spec.template.spec.priority: `high` is not a whole number []");
 }
 
 #[test]

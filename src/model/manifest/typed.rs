@@ -1,11 +1,11 @@
 //! Reading objects as Kubernetes does, which tells numbers and booleans from strings.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 
 use super::as_json::{self, Letters};
-use super::locate;
 use super::object::{Object, ObjectKind};
 use super::piece::{Header, ReadError, Source, Syntax, TextPiece};
 use super::wording::reword_type;
@@ -25,14 +25,12 @@ impl TextPiece<'_> {
         ignored: &mut Vec<FieldPath>,
         doubt: &mut Option<ReadError>,
     ) -> Result<Object, ReadError> {
-        let options = yaml::options;
-        let text: &str = &self.piece.text;
         let as_json = match self.syntax {
-            Syntax::Yaml => as_json::as_json(text, Letters::Text),
+            Syntax::Yaml => as_json::as_json(&self.piece.text, Letters::Text),
             Syntax::Json => None,
         };
         let Some(json) = as_json else {
-            return kind.read(Source { piece: self, ignored, options, as_json: None });
+            return self.read_json_of(kind, &self.as_json(yaml::options)?, ignored);
         };
         if let Some(place) = json.impossible {
             return Err(ReadError {
@@ -43,40 +41,64 @@ impl TextPiece<'_> {
                 help: Some("write it in quotes if it is a text; kubectl cannot make it into JSON".to_owned()),
             });
         }
-        let read = kind.read(Source { piece: self, ignored, options, as_json: Some(&json.text) });
+        let (read, text) = self.read_with_letters(kind, json.text, json.has_letters, ignored);
         let error = match (read, json.misplaced) {
             (Ok(object), None) => {
                 if json.has_letters {
-                    *doubt = self.read_with_booleans(kind, &mut Vec::new()).err();
+                    *doubt = self.letter_in_doubt(kind);
                 }
                 return Ok(object);
             }
             (Ok(_), Some(place)) => return Err(self.misplaced(place)),
             (Err(error), _) => error,
         };
-        ignored.clear();
-        let with_booleans = json.has_letters.then(|| self.read_with_booleans(kind, ignored));
-        if let Some(Ok(Some(object))) = with_booleans {
-            return Ok(object);
-        }
-        if let Some(error) = self.mistaken(&error, &json.text) {
+        if let Some(error) = self.mistaken(&error, &text) {
             return Err(error);
         }
-        *doubt = with_booleans.and_then(Result::err);
-        ignored.clear();
-        kind.read(Source { piece: self, ignored, options, as_json: None })
+        if json.has_letters {
+            *doubt = self.letter_in_doubt(kind);
+        }
+        Err(self.placed(error, &text))
     }
 
-    /// The object if its letters are the booleans that they are for Kubernetes; what to say of the first letter that cannot be one.
-    fn read_with_booleans(&self, kind: ObjectKind, ignored: &mut Vec<FieldPath>) -> Result<Option<Object>, ReadError> {
-        let Some(json) = as_json::as_json(&self.piece.text, Letters::Booleans) else { return Ok(None) };
-        match kind.read(Source { piece: self, ignored, options: yaml::options, as_json: Some(&json.text) }) {
-            Ok(object) => Ok(Some(object)),
-            Err(error) => match self.mistaken(&error, &json.text).and_then(|error| self.in_doubt(error)) {
-                Some(error) => Err(error),
-                None => Ok(None),
-            },
+    /// The object, with the JSON that it was read from: single letters are the booleans that they are for Kubernetes where one belongs, and
+    /// text elsewhere.
+    fn read_with_letters(
+        &self,
+        kind: ObjectKind,
+        mut json: String,
+        has_letters: bool,
+        ignored: &mut Vec<FieldPath>,
+    ) -> (Result<Object, ReadError>, String) {
+        loop {
+            ignored.clear();
+            let read = kind.read(Source { json: &json, ignored });
+            let letter = read.as_ref().err().filter(|_| has_letters).and_then(|error| self.boolean_at(error, &json));
+            let Some((letter, value)) = letter else { return (read, json) };
+            json.replace_range(letter, value);
         }
+    }
+
+    /// Where in the JSON a letter stands that has been refused as it is no boolean, and the boolean that it is.
+    fn boolean_at(&self, error: &ReadError, json: &str) -> Option<(Range<usize>, &'static str)> {
+        let letter = error.message.strip_prefix("invalid type: string \"")?.strip_suffix("\", expected a boolean")?;
+        let value = match letter {
+            "y" | "Y" => "true",
+            "n" | "N" => "false",
+            _ => return None,
+        };
+        // Behind quotes it would be text.
+        let place = error.place?;
+        (self.written_at(self.origin(json, place)?) == letter).then_some(())?;
+        let begin = json.get(..=place.1)?.rfind(&format!("\"{letter}\""))?;
+        Some((begin..begin + letter.len() + 2, value))
+    }
+
+    /// What to say of the first letter that cannot be the boolean which Kubernetes takes it for.
+    fn letter_in_doubt(&self, kind: ObjectKind) -> Option<ReadError> {
+        let json = as_json::as_json(&self.piece.text, Letters::Booleans)?;
+        let error = kind.read(Source { json: &json.text, ignored: &mut Vec::new() }).err()?;
+        self.in_doubt(self.mistaken(&error, &json.text)?)
     }
 
     /// A number or a boolean where a string belongs, or the other way round, as reading the piece as JSON has found it.
@@ -93,9 +115,7 @@ impl TextPiece<'_> {
         if !is_mistaken {
             return None;
         }
-        let (_, column) = error.place?;
-        let path = locate::path_at(json, 0, json.get(..column).map_or(column, |before| before.chars().count()));
-        let place = self.locate(std::iter::once(&path), 1)[0]?.value;
+        let place = self.origin(json, error.place?)?;
         let expected = reword_type(expected);
         let written = self.written_at(place);
         // Words where a number belongs are told by the reader of YAML.

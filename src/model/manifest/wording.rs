@@ -21,7 +21,12 @@ pub(super) fn reword(message: &str, written: &str) -> String {
     if let Some((found, expected)) =
         message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
     {
-        return format!("found {found}, expected {}", reword_type(expected));
+        let expected = reword_type(expected);
+        // A word is a string only for want of anything else.
+        if found.starts_with("string ") && !written.starts_with(['"', '\'']) && !expected.ends_with("string") {
+            return format!("`{written}` is not {expected}");
+        }
+        return format!("found {found}, expected {expected}");
     }
     match message.strip_prefix("invalid ").map(reword_type) {
         Some(expected) if expected.starts_with(['a', '`']) => format!("`{written}` is not {expected}"),

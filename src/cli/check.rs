@@ -8,10 +8,11 @@ use serde_json::json;
 use super::documents;
 use super::failure::Failure;
 use super::intake;
+use super::reading::Reading;
 use super::ui::Ui;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
-use crate::facade::{Cluster, ClusterOptions, Error, LoadOptions, Plan, Reason, Scenario, Study};
+use crate::facade::{Cluster, Error, LoadOptions, Plan, Reason, Scenario, Study};
 use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
@@ -27,9 +28,8 @@ pub(super) struct CheckArgs {
     /// Scenarios, studies, plans, manifests, dumps; directories and globs of them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// Set a value of the scenarios, such as spec.duration=1h
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -93,8 +93,7 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 /// What is said about each file: documents of ours one by one, all manifests together as one cluster.
 fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
-    let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial).of_command_line();
+    let options = arguments.set.iter().fold(arguments.reading.options(), LoadOptions::set);
     let mut verdicts = Vec::new();
     let mut manifests = Vec::new();
     for path in &arguments.files {
@@ -118,7 +117,7 @@ fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
         }
     }
     if !manifests.is_empty() {
-        verdicts.extend(check_manifests(&manifests, arguments.allow_partial));
+        verdicts.extend(check_manifests(&manifests, arguments.reading));
     }
     verdicts
 }
@@ -189,8 +188,8 @@ fn describe(scenario: &ResolvedScenario) -> String {
 }
 
 /// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.
-fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
-    let options = ClusterOptions::new().allow_partial(allow_partial).of_command_line().manifests_alone();
+fn check_manifests(paths: &[PathBuf], reading: Reading) -> Vec<Verdict> {
+    let options = reading.cluster_options().manifests_alone();
     let (mut diagnostics, sources, cluster) = match Cluster::load_with(paths, &options).map(Cluster::into_resolved) {
         Ok(mut cluster) => (std::mem::take(&mut cluster.warnings), std::mem::take(&mut cluster.sources), Some(cluster)),
         Err(error) => {

@@ -8,6 +8,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::failure::Failure;
+use super::reading::Reading;
 use super::remarks;
 use super::ui::Ui;
 use super::{Ending, Output};
@@ -59,9 +60,8 @@ pub(super) struct ForecastArgs {
     /// What chance is drawn from
     #[arg(long, value_name = "N", value_parser = super::run::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// The directory of the results [default: reports/<name>-forecast]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub(super) struct ForecastArgs {
 
 pub(super) fn forecast(arguments: &ForecastArgs, ui: &Ui) -> Result<Ending, Failure> {
     let started = now();
-    let mut reading = LoadOptions::new().allow_partial(arguments.allow_partial).of_command_line();
+    let mut reading = arguments.reading.options();
     reading = arguments.set.iter().fold(reading, LoadOptions::set);
     if let Some(seed) = arguments.seed {
         reading = reading.seed(seed);

@@ -14,6 +14,7 @@ mod intake;
 mod paint;
 mod places;
 mod plan_text;
+mod reading;
 mod remarks;
 mod summary;
 mod table;

@@ -8,9 +8,10 @@ use super::documents;
 use super::failure::Failure;
 use super::formats::Formats;
 use super::plan_text;
+use super::reading::Reading;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{LoadOptions, Plan, SolveOptions};
+use crate::facade::{Plan, SolveOptions};
 use crate::scenario::DocumentKind;
 use crate::study::Progress;
 
@@ -23,9 +24,8 @@ pub(super) struct PlanArgs {
     /// The plan
     #[arg(value_name = "STUDY")]
     plan: PathBuf,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// What chance is drawn from, in place of the seeds of the plan's scenarios
     #[arg(long, value_name = "N", value_parser = super::run::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
@@ -59,7 +59,7 @@ pub(super) struct PlanArgs {
 }
 
 pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut reading = LoadOptions::new().allow_partial(arguments.allow_partial).of_command_line();
+    let mut reading = arguments.reading.options();
     if let Some(seed) = arguments.seed {
         reading = reading.seed(seed);
     }

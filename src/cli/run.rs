@@ -11,6 +11,7 @@ use super::failure::{self, Failure};
 use super::formats::{Evidence, Formats, Sampling};
 use super::intake;
 use super::places;
+use super::reading::Reading;
 use super::summary;
 use super::ui::Ui;
 use crate::facade::{
@@ -30,9 +31,8 @@ use crate::units::SimDuration;
 pub(super) struct RunArgs {
     /// The scenario: a file, a directory that holds one, or `-` for standard input
     scenario: PathBuf,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// What chance is drawn from, in place of the scenario's seed
     #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     seed: Option<u64>,
@@ -201,8 +201,7 @@ fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Re
 }
 
 fn load_options(arguments: &RunArgs) -> LoadOptions {
-    let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial).of_command_line();
+    let options = arguments.set.iter().fold(arguments.reading.options(), LoadOptions::set);
     match arguments.seed {
         Some(seed) => options.seed(seed),
         None => options,

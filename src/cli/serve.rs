@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 
 use super::failure::{self, Failure};
+use super::reading::Reading;
 use super::ui::Ui;
 use super::{Ending, documents, intake};
-use crate::facade::{Cluster, ClusterOptions, LoadOptions, Scenario};
+use crate::facade::{Cluster, LoadOptions, Scenario};
 use crate::model::manifest::is_standard_input;
 use crate::report::replace_file;
 use crate::scenario::{self, DocumentKind, ResolvedScenario};
@@ -61,9 +62,8 @@ pub(super) struct ServeArgs {
     /// Set a value of the scenario, such as spec.timeline[0].at=2m
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// Check after every event that nothing impossible has happened; time stops where something has
     #[arg(long)]
     verify: bool,
@@ -149,8 +149,7 @@ fn tell(arguments: &ServeArgs, address: SocketAddr, has_token: bool, ui: &Ui) {
 fn read(arguments: &ServeArgs, ui: &Ui) -> Result<ResolvedScenario, Failure> {
     let mut resolved = match scenario_path(arguments)? {
         Some(path) => {
-            let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-            let options = options.allow_partial(arguments.allow_partial).of_command_line();
+            let options = arguments.set.iter().fold(arguments.reading.options(), LoadOptions::set);
             let options = arguments.seed.into_iter().fold(options, LoadOptions::seed);
             ResolvedScenario::clone(Scenario::load_with(&path, &options)?.resolved())
         }
@@ -159,7 +158,7 @@ fn read(arguments: &ServeArgs, ui: &Ui) -> Result<ResolvedScenario, Failure> {
                 let help = "write a scenario that names the manifests";
                 return Err(Failure::input("--set is for values of a scenario, and there is none", help));
             }
-            let options = ClusterOptions::new().allow_partial(arguments.allow_partial).of_command_line();
+            let options = arguments.reading.cluster_options();
             let mut resolved = Cluster::load_with(&arguments.inputs, &options)?.into_resolved();
             resolved.duration = DAY;
             resolved.seed = arguments.seed.unwrap_or(resolved.seed);

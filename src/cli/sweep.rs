@@ -10,10 +10,11 @@ use comfy_table::{CellAlignment, Table};
 use super::documents;
 use super::failure::Failure;
 use super::formats::Formats;
+use super::reading::Reading;
 use super::remarks;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{LoadOptions, Study, SweepOptions, ruled_out};
+use crate::facade::{Study, SweepOptions, ruled_out};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
 use crate::study::{InvalidShard, Progress, Results, Shard, Teller, spread};
@@ -27,9 +28,8 @@ use crate::units::counted;
 pub(super) struct SweepArgs {
     /// The study
     pub(super) study: PathBuf,
-    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
-    #[arg(long)]
-    pub(super) allow_partial: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// The directory of the results [default: reports/<study name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -89,7 +89,7 @@ impl SweepArgs {
     /// Reads the study that is asked for.
     pub(super) fn load(&self) -> Result<Study, Failure> {
         let path = documents::find(&self.study, DocumentKind::Study)?;
-        let study = Study::load_with(path, &LoadOptions::new().allow_partial(self.allow_partial).of_command_line())?;
+        let study = Study::load_with(path, &self.reading.options())?;
         Ok(study.allow_undone(self.allow_undone))
     }
 

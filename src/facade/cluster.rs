@@ -21,6 +21,7 @@ pub struct ClusterOptions {
     version: Option<String>,
     scheduler: Option<String>,
     is_of_command_line: bool,
+    max_pods: Option<u64>,
     /// Whether nodes may be missing, as they come from elsewhere.
     without_nodes: bool,
     /// Whether workloads that only pods name are made anew.
@@ -52,6 +53,13 @@ impl ClusterOptions {
     #[must_use]
     pub fn scheduler_config(mut self, file: impl Into<String>) -> Self {
         self.scheduler = Some(file.into());
+        self
+    }
+
+    /// Of up to so many pods, and a tenth as many nodes: see [`LoadOptions::max_pods`](super::load::LoadOptions::max_pods).
+    #[must_use]
+    pub fn max_pods(mut self, pods: u64) -> Self {
+        self.max_pods = Some(pods);
         self
     }
 
@@ -157,7 +165,7 @@ impl Cluster {
                 "controlPlane": options.control_plane(),
             },
         });
-        let overrides = Overrides::none();
+        let overrides = Overrides::none().within(load::limits(options.max_pods, options.is_of_command_line));
         let overrides = if options.is_of_command_line { overrides } else { overrides.for_program() };
         match scenario::parse(DOCUMENT, &document.to_string(), folder, &overrides) {
             Ok(mut cluster) => {

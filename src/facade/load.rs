@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::Error;
 use crate::model::manifest::Folder;
-use crate::scenario::Overrides;
+use crate::scenario::{Limits, Overrides};
 
 /// How a document is read: with which other values than it says.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,7 @@ pub struct LoadOptions {
     allows_partial: bool,
     is_of_command_line: bool,
     are_flags: bool,
+    max_pods: Option<u64>,
 }
 
 impl LoadOptions {
@@ -44,6 +45,14 @@ impl LoadOptions {
     #[must_use]
     pub fn allow_partial(mut self, is_allowed: bool) -> Self {
         self.allows_partial = is_allowed;
+        self
+    }
+
+    /// With clusters of up to so many pods, five million at most, and a tenth as many nodes. Without it that is 500,000; to the command line,
+    /// as many as memory holds.
+    #[must_use]
+    pub fn max_pods(mut self, pods: u64) -> Self {
+        self.max_pods = Some(pods);
         self
     }
 
@@ -82,8 +91,29 @@ impl LoadOptions {
         if self.allows_partial {
             overrides.set("spec.cluster.allowPartial", "true");
         }
+        let overrides = overrides.within(limits(self.max_pods, self.is_of_command_line));
         if self.is_of_command_line || self.are_flags { overrides } else { overrides.for_program() }
     }
+}
+
+/// How large a cluster is taken: as is asked for; to the command line, as memory holds.
+pub(super) fn limits(max_pods: Option<u64>, is_of_command_line: bool) -> Limits {
+    match max_pods {
+        Some(pods) => Limits::of_pods(pods),
+        #[cfg(feature = "cli")]
+        None if is_of_command_line => memory_at_hand().map_or(Limits::DEFAULT, Limits::of_memory),
+        None => Limits::DEFAULT,
+    }
+}
+
+/// Bytes that can be had: of the machine, or of the control group that this runs in.
+#[cfg(feature = "cli")]
+fn memory_at_hand() -> Option<u64> {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let of_group = system.cgroup_limits().map(|limits| limits.free_memory);
+    let bytes = of_group.into_iter().chain([system.available_memory()]).filter(|bytes| *bytes > 0).min();
+    bytes.filter(|_| sysinfo::IS_SUPPORTED_SYSTEM)
 }
 
 /// A document as it is given.
@@ -195,4 +225,44 @@ pub(super) use loaders;
 /// A document as its text: YAML with a line for each field, so that messages have places to point at.
 pub(super) fn text_of(document: &Value) -> String {
     format!("{document:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facade::Scenario;
+
+    #[test]
+    fn who_reads_says_how_large_a_cluster_may_be() {
+        let text = |nodes: u32| {
+            format!(
+                "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: a}}\nspec:\n  duration: 1m\n  cluster:\n    manifests: [a.yaml]\n    \
+                 nodePools: [{{name: n, count: {nodes}, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]\n"
+            )
+        };
+        let read = |nodes: u32, replicas: u32, options: &LoadOptions| {
+            let manifest = format!(
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{replicas: {replicas}, selector: {{matchLabels: {{a: b}}}}, \
+                 template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}\n"
+            );
+            Scenario::parse_with(&text(nodes), [("a.yaml", manifest)], options)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        };
+        let small = LoadOptions::new().max_pods(100);
+        assert_eq!(read(10, 100, &small), Ok(()));
+        let pods = read(10, 101, &small).expect_err("too many pods");
+        assert!(pods.contains("the cluster would have 101 pods") && pods.contains("at most 100 are played"), "{pods}");
+        let nodes = read(11, 100, &small).expect_err("too many nodes");
+        assert!(nodes.contains("11 nodes") && nodes.contains("at most 10 are played"), "{nodes}");
+        assert!(read(10, 500_001, &LoadOptions::new()).is_err());
+        assert_eq!(read(10, 500_001, &LoadOptions::new().max_pods(600_000)), Ok(()));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn memory_is_at_hand() {
+        assert!(limits(None, true).pods() > 1000);
+        assert_eq!(limits(Some(7), true), Limits::of_pods(7));
+    }
 }

@@ -36,7 +36,8 @@ impl Scenario {
         compare_figures(&outcome.observed)?;
         same("a second run", &outcome, checked)?;
         let lock = self.lock_file();
-        let locked = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &Overrides::none());
+        let overrides = Overrides::none().within(self.resolved().limits);
+        let locked = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &overrides);
         let locked = Arc::new(locked.map_err(|invalid| format!("the lock file cannot be read:\n{invalid}"))?);
         let again = self.in_place_of(Arc::clone(&locked)).settle().play_with(locked.seed, options);
         same("a run from the lock file", &outcome, again.digest)?;

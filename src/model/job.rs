@@ -171,7 +171,7 @@ impl JobSpec {
 }
 
 /// Indexes that a status may list; more than are ever played.
-const INDEXES_MAX: usize = 500_000;
+const INDEXES_MAX: usize = 5_000_000;
 
 impl JobStatus {
     /// The condition that is true, if there is one of this type.
@@ -203,7 +203,7 @@ pub fn job_index_intervals(text: &str, completions: i32) -> Vec<(i32, i32)> {
     text.split(',').filter_map(parse).collect()
 }
 
-/// `0,2-4` one by one, ascending; the first half a million of them.
+/// `0,2-4` one by one, ascending; the first five millions of them.
 #[must_use]
 pub fn job_indexes(text: &str, completions: i32) -> Vec<i32> {
     let intervals = job_index_intervals(text, completions);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::inventory::Inventory;
-use super::pod_counts::{PODS_MAX, pods_wanted};
+use super::pod_counts::pods_wanted;
 use super::resolved::ResolvedScenario;
 use super::targets::unknown;
 use super::workloads::pod_template;
@@ -118,7 +118,7 @@ fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnosti
     let node_count = inventory.nodes().count() as u64;
     let wanted = |object: &ManifestObject| pods_wanted(&object.object, node_count);
     let total: u64 = scenario.objects.iter().map(wanted).sum();
-    if total <= PODS_MAX {
+    if total <= scenario.limits.pods() {
         return;
     }
     let Some(most) = scenario.objects.iter().max_by_key(|object| wanted(object)) else { return };
@@ -127,7 +127,7 @@ fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnosti
     diagnostics.push(
         Diagnostic::error("scenario::too_many", message)
             .at(most.source.clone(), label)
-            .help(format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000")),
+            .help(scenario.limits.of_pods_in_words()),
     );
 }
 
@@ -138,8 +138,7 @@ pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
     let pools: u64 = scenario.pools.iter().map(|pool| u64::from(pool.count)).sum();
     let node_count = pools + scenario.objects.iter().filter(is_node).count() as u64;
     let total: u64 = scenario.objects.iter().map(|object| pods_wanted(&object.object, node_count)).sum();
-    (total > PODS_MAX)
-        .then(|| (total, format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000")))
+    (total > scenario.limits.pods()).then(|| (total, scenario.limits.of_pods_in_words()))
 }
 
 /// What the pods' own annotations say about them.

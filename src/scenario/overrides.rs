@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::DocumentKind;
 use super::at::parse_path;
 use super::document::{self, Entry, Node, Text, Value};
+use super::limits::Limits;
 use super::object_values;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
 use crate::model::ManifestObject;
@@ -68,6 +69,7 @@ impl Caller {
 pub struct Overrides {
     assignments: Vec<Assignment>,
     caller: Caller,
+    limits: Limits,
 }
 
 /// One replacement.
@@ -83,13 +85,24 @@ impl Overrides {
     /// No replacements.
     #[must_use]
     pub const fn none() -> Self {
-        Self { assignments: Vec::new(), caller: Caller::CommandLine }
+        Self { assignments: Vec::new(), caller: Caller::CommandLine, limits: Limits::DEFAULT }
     }
 
     /// The same, of a program.
     #[must_use]
     pub(crate) fn for_program(self) -> Self {
         Self { caller: Caller::Program, ..self }
+    }
+
+    /// The same, of whoever takes clusters up to this size.
+    #[must_use]
+    pub(crate) fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// How large a cluster may be.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Who has the document read.
@@ -129,7 +142,11 @@ impl Overrides {
     pub(crate) fn and(&self, others: &Self) -> Self {
         let assignments = self.assignments.iter().chain(&others.assignments).cloned().collect();
         let is_program = self.caller == Caller::Program || others.caller == Caller::Program;
-        Self { assignments, caller: if is_program { Caller::Program } else { Caller::CommandLine } }
+        let limits = match Limits::DEFAULT {
+            default if self.limits == default => others.limits,
+            _ => self.limits,
+        };
+        Self { assignments, caller: if is_program { Caller::Program } else { Caller::CommandLine }, limits }
     }
 
     /// Whether there are none.

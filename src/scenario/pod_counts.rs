@@ -1,11 +1,9 @@
 //! How many pods an object or a kubectl line asks for, and how many can be played.
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use super::limits::Limits;
+use crate::diagnostics::{Diagnostics, Location};
 use crate::kubectl::{Command, Written};
 use crate::model::Object;
-
-/// The most pods that are played. Kubernetes is tested with 150,000.
-pub(super) const PODS_MAX: u64 = 500_000;
 
 /// How many pods an object wants.
 pub(super) fn pods_wanted(object: &Object, node_count: u64) -> u64 {
@@ -29,17 +27,21 @@ pub(super) fn pods_wanted(object: &Object, node_count: u64) -> u64 {
 }
 
 /// Checks that a kubectl line does not make more pods than can be played.
-pub(super) fn check_line(command: &Command, objects: &[Written], place: &Location, diagnostics: &mut Diagnostics) {
+pub(super) fn check_line(
+    command: &Command,
+    objects: &[Written],
+    place: &Location,
+    limits: Limits,
+    diagnostics: &mut Diagnostics,
+) {
     let count = match command {
         Command::Scale(arguments) => arguments.replicas.max(0).unsigned_abs().into(),
         Command::Patch(arguments) => replicas_in(&arguments.patch),
         Command::Apply(_) => objects.iter().map(|written| pods_wanted(&written.object, 0)).sum(),
         _ => 0,
     };
-    if count > PODS_MAX {
-        let help = format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000");
-        let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {count} pods"));
-        diagnostics.push(diagnostic.at(place.clone(), "").help(help));
+    if let Some(refusal) = limits.refusal(count) {
+        diagnostics.push(refusal.at(place.clone(), ""));
     }
 }
 

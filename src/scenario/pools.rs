@@ -7,9 +7,6 @@ use crate::component::{NodeRegistration, PoolPlan};
 use crate::diagnostics::Location;
 use crate::model::{ManifestObject, Node, Object};
 
-/// The most nodes that are played.
-pub(super) const NODES_MAX: u64 = 50_000;
-
 /// Nodes that are made from one template: `<pool>-0`, `<pool>-1`, …
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::at::{At, bad_value};
 use super::document::{Node, Value};
 use super::inventory::Inventory;
-use super::pod_counts::PODS_MAX;
-use super::pools::NODES_MAX;
+use super::limits::Limits;
 use super::resolved::ResolvedScenario;
 use super::schema::Spec;
 use super::targets::unknown;
@@ -75,7 +74,7 @@ pub(super) fn check_workload_autoscalers(
             );
         }
         check_follower(at, autoscaler, scenario, diagnostics);
-        check_workload_autoscaler(at, autoscaler, diagnostics);
+        check_workload_autoscaler(at, autoscaler, scenario.limits, diagnostics);
     }
 }
 
@@ -130,7 +129,12 @@ fn check_follower(
     }
 }
 
-fn check_workload_autoscaler(at: At<'_>, autoscaler: &HorizontalPodAutoscalerSpec, diagnostics: &mut Diagnostics) {
+fn check_workload_autoscaler(
+    at: At<'_>,
+    autoscaler: &HorizontalPodAutoscalerSpec,
+    limits: Limits,
+    diagnostics: &mut Diagnostics,
+) {
     let place = |field: &str| at.field(field).location();
     let (min, max) = (autoscaler.min_replicas.unwrap_or(1), autoscaler.max_replicas);
     if min < 1 {
@@ -142,10 +146,8 @@ fn check_workload_autoscaler(at: At<'_>, autoscaler: &HorizontalPodAutoscalerSpe
         let help = "the workload is kept between both";
         diagnostics.push(bad_value(message, place("maxReplicas"), "less than the fewest", help));
     }
-    if let Some(max) = max.filter(|max| *max > PODS_MAX as i32) {
-        let help = format!("at most {} can be played; Kubernetes itself is made for 150000", PODS_MAX);
-        let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {max} pods"));
-        diagnostics.push(diagnostic.at(place("maxReplicas"), "").help(help));
+    if let Some(refusal) = max.and_then(|max| limits.refusal(max.max(0).unsigned_abs().into())) {
+        diagnostics.push(refusal.at(place("maxReplicas"), ""));
     }
     if autoscaler.target_utilization == Some(0) {
         let help = "write a percentage of what a pod requests, such as `60`";
@@ -214,9 +216,9 @@ pub(super) fn check_autoscaler(
             let help = "the pool is kept between both";
             diagnostics.push(bad_value(message, place("min"), "more than the most", help));
         }
-        if u64::from(pool.max) > NODES_MAX {
+        if u64::from(pool.max) > scenario.limits.nodes() {
             let message = format!("a pool of {} nodes", pool.max);
-            let help = format!("at most {NODES_MAX} can be played; Kubernetes itself is made for 5000");
+            let help = scenario.limits.of_nodes_in_words();
             let diagnostic = Diagnostic::error("scenario::too_many", message);
             diagnostics.push(diagnostic.at(place("max"), "").help(help));
         }

@@ -23,7 +23,7 @@ use super::kube_scheduler;
 use super::node_labels;
 use super::overrides::Overrides;
 use super::owners;
-use super::pools::{NODES_MAX, NodePool};
+use super::pools::NodePool;
 use super::resolved::ResolvedScenario;
 use super::resolver::{Resolver, with_place};
 use super::revisions;
@@ -65,6 +65,7 @@ pub(super) fn resolve(
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
         caller: overrides.caller(),
+        limits: overrides.limits(),
         input: Input::default(),
         assumed: Vec::new(),
     };
@@ -143,14 +144,14 @@ impl Resolver<'_> {
         });
         let counts: Vec<(At<'_>, u32)> = pools.chain(added).map(|(at, count)| (at.field("count"), count)).collect();
         let total: u64 = counts.iter().map(|(_, count)| u64::from(*count)).sum();
-        if total <= NODES_MAX {
+        if total <= self.limits.nodes() {
             return true;
         }
         let most = counts.iter().max_by_key(|(_, count)| *count).map_or(at.field("cluster"), |(at, _)| *at);
         self.diagnostics.push(
             Diagnostic::error("scenario::too_many", format!("the cluster would have {total} nodes"))
                 .at(most.location(), "most of them come from here")
-                .help(format!("at most {NODES_MAX} can be played; Kubernetes itself is made for 5000")),
+                .help(self.limits.of_nodes_in_words()),
         );
         false
     }
@@ -370,6 +371,7 @@ impl Resolver<'_> {
             assumed,
             input,
             allow_partial: spec.cluster.allow_partial,
+            limits: self.limits,
             warnings: Diagnostics::new(),
             sources: Sources::new(),
             files: BTreeMap::new(),

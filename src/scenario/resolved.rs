@@ -8,6 +8,7 @@ use super::actions::TimelineAction;
 use super::assumption::Assumption;
 use super::expect::Expectation;
 use super::input::Input;
+use super::limits::Limits;
 use super::pools::NodePool;
 use super::schema::Bootstrap;
 use crate::chaos::ChaosPlan;
@@ -63,6 +64,8 @@ pub struct ResolvedScenario {
     pub input: Input,
     /// Whether its author goes on with a cluster of which a part is missing.
     pub allow_partial: bool,
+    /// How large its reader takes a cluster.
+    pub limits: Limits,
     /// What may not mean what its author thinks.
     pub warnings: Diagnostics,
     /// The texts that the warnings are about.

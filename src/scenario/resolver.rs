@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::assumption::Assumption;
 use super::files::Kept;
 use super::input::Input;
+use super::limits::Limits;
 use super::overrides::Caller;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Location, Source, Sources};
@@ -18,6 +19,7 @@ pub(super) struct Resolver<'a> {
     pub(super) folder: &'a Folder,
     pub(super) kept: Option<&'a Kept>,
     pub(super) caller: Caller,
+    pub(super) limits: Limits,
     pub(super) diagnostics: Diagnostics,
     pub(super) sources: Sources,
     /// What was read of manifests and dumps.

@@ -63,7 +63,7 @@ fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
 }
 
 /// Replicas beyond these are never come to: no run has as many pods. The real controller makes room for all and dies of it.
-const SLOTS_MAX: i32 = 500_000;
+const SLOTS_MAX: i32 = 5_000_000;
 
 /// Arranges the set's pods by ordinal.
 fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {

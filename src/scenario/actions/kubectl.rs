@@ -102,7 +102,8 @@ impl Timeline<'_, '_, '_> {
             };
         }
         kubectl::hand_over(&mut command, &mut objects);
-        pod_counts::check_line(&command, &objects, &typed.place(), &mut self.resolver.diagnostics);
+        let limits = self.resolver.limits;
+        pod_counts::check_line(&command, &objects, &typed.place(), limits, &mut self.resolver.diagnostics);
         let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
         Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
     }

@@ -231,9 +231,6 @@ pub(crate) fn forecast(
         if let Some(share) = forecasting.precision {
             options = options.precision(share);
         }
-        if let Some(share) = playing.indifference {
-            options = options.indifference(share);
-        }
         let (outcome, written) = match &writing.out {
             Some(out) => {
                 let (outcome, written) = forecast.work_out_to(out, &options, &writing.options())?;

@@ -188,11 +188,16 @@ def sweep(
         PlaceError: `out` is taken.
         KeyboardInterrupt: Ctrl-C.
     """
-    reading = _inputs.reading(set, None, allow_partial)
-    playing = _playing(False, threads, shard, precision, indifference, resume, allow_undone)
-    with told(progress) as tell:
-        writing = _inputs.writing(out, force)
-        return Study(_kubesquall.study(_inputs.source(study, files), reading, writing, playing, progress=tell))
+    playing = SimpleNamespace(
+        tunes=False,
+        allow_undone=allow_undone,
+        threads=threads,
+        shard=shard,
+        precision=precision,
+        indifference=indifference,
+        resume=resume,
+    )
+    return _study(study, files, _inputs.reading(set, None, allow_partial), _inputs.writing(out, force), playing, progress)
 
 
 def tune(
@@ -214,31 +219,29 @@ def tune(
 
     The study has to have prices. Arguments and exceptions are those of `sweep`.
     """
-    reading = _inputs.reading(set, None, allow_partial)
-    playing = _playing(True, threads, None, precision, indifference, resume, allow_undone)
-    with told(progress) as tell:
-        writing = _inputs.writing(out, force)
-        return Study(_kubesquall.study(_inputs.source(study, files), reading, writing, playing, progress=tell))
-
-
-def _playing(
-    tunes: bool,
-    threads: int | None,
-    shard: str | None,
-    precision: float | None,
-    indifference: float | None,
-    resume: bool,
-    allow_undone: bool,
-) -> SimpleNamespace:
-    return SimpleNamespace(
-        tunes=tunes,
+    playing = SimpleNamespace(
+        tunes=True,
         allow_undone=allow_undone,
         threads=threads,
-        shard=shard,
+        shard=None,
         precision=precision,
         indifference=indifference,
         resume=resume,
     )
+    return _study(study, files, _inputs.reading(set, None, allow_partial), _inputs.writing(out, force), playing, progress)
+
+
+def _study(
+    study: Document,
+    files: Files | None,
+    reading: SimpleNamespace,
+    writing: SimpleNamespace,
+    playing: SimpleNamespace,
+    progress: Progress,
+) -> Study:
+    source = _inputs.source(study, files)
+    with told(progress) as tell:
+        return Study(_kubesquall.study(source, reading, writing, playing, progress=tell))
 
 
 def merge(parts: Iterable[Path], *, out: Path | None = None, force: bool = False) -> Study:
@@ -499,4 +502,3 @@ def import_outage(
         allow_partial=allow_partial,
     )
     return Imported(*_kubesquall.import_outage(_inputs.paths(evidence), _inputs.paths(cluster), outage))
-

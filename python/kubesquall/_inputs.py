@@ -9,6 +9,8 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, Union
 
+from ._errors import InputError
+
 Path = Union[str, "os.PathLike[str]"]
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 """A file, a text or a dict. A ``str`` that has a line break or begins with ``{`` is a text, any other is the path of a file."""
@@ -78,8 +80,14 @@ def named_text(given: Document | None, name: str) -> tuple[str, str] | None:
         return (name, json.dumps(given, indent=2))
     if isinstance(given, str) and is_text(given):
         return (name, given)
-    with open(given, encoding="utf-8") as file:
-        return (os.fspath(given), file.read())
+    path = os.fspath(given)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return (path, file.read())
+    except OSError as error:
+        raise InputError(f"`{path}` cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"`{path}` cannot be read: it is not UTF-8 from byte {error.start} on") from error
 
 
 def reading(set: Settings, seed: int | None, allow_partial: bool) -> SimpleNamespace:

@@ -24,8 +24,8 @@ mod _kubesquall {
     use crate::tables::Table;
     #[pymodule_export]
     use crate::verbs::{
-        check, forecast, import_cluster, import_faults, import_latencies, import_outage, merge, plan, run, schedule,
-        study,
+        check, check_study, forecast, import_cluster, import_faults, import_latencies, import_outage, merge, plan, run,
+        schedule, study,
     };
 
     /// The version of kubesquall.

@@ -63,7 +63,7 @@ fn score(py: Python<'_>, hook: &Py<PyAny>, pod: &PluginPod<'_>, node: &PluginNod
 type Pairs<T> = Vec<(&'static str, T)>;
 
 /// A pod that waits for a node, or is on one.
-#[pyclass(frozen, skip_from_py_object, module = "kubesquall")]
+#[pyclass(frozen, module = "kubesquall")]
 #[derive(Clone)]
 pub(crate) struct Pod {
     #[pyo3(get)]

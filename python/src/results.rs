@@ -20,6 +20,7 @@ pub(crate) struct Results {
     warnings: String,
 }
 
+#[expect(clippy::large_enum_variant, reason = "each is alone, behind an Arc")]
 pub(crate) enum Of {
     Run(Outcome),
     Study(StudyOutcome),
@@ -178,7 +179,7 @@ impl Results {
         Ok(self.study()?.note().map(str::to_owned))
     }
 
-    /// What each variant of a study gave of a metric: the mean, the ends of its interval, and how many runs there are.
+    /// What each variant of a study gave of a metric: the mean, and the ends of its interval.
     fn metric(&self, name: &str) -> PyResult<Option<Vec<(f64, f64, f64)>>> {
         let intervals = self.study()?.metric(name);
         Ok(intervals.map(|all| all.iter().map(|of| (of.mean, of.low, of.high)).collect()))

@@ -128,6 +128,30 @@ pub(crate) fn study(
     })
 }
 
+/// Refuses a study that is to be played elsewhere, part by part, if it cannot be used, or if what comes of it could not be written or would
+/// recommend nothing.
+#[pyfunction]
+#[pyo3(signature = (source, reading, writing, *, tunes))]
+pub(crate) fn check_study(
+    py: Python<'_>,
+    source: Source,
+    reading: Reading,
+    writing: Writing,
+    tunes: bool,
+) -> PyResult<()> {
+    work(py, None, move |_| {
+        let study: Study = source.read(&reading.options())?;
+        let options = SweepOptions::new().write(writing.options());
+        match (&writing.out, tunes) {
+            (Some(out), true) => study.check_tune_to(out, &options)?,
+            (Some(out), false) => study.check_sweep_to(out, &options)?,
+            (None, true) => study.check_tunable(&options)?,
+            (None, false) => {}
+        }
+        Ok(())
+    })
+}
+
 /// Puts the parts of a study together.
 #[pyfunction]
 #[pyo3(signature = (parts, writing))]
@@ -230,9 +254,6 @@ pub(crate) fn forecast(
         }
         if let Some(share) = forecasting.precision {
             options = options.precision(share);
-        }
-        if let Some(share) = playing.indifference {
-            options = options.indifference(share);
         }
         let (outcome, written) = match &writing.out {
             Some(out) => {

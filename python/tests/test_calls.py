@@ -45,6 +45,11 @@ def test_everything_that_is_wrong_is_said_with_its_place(tmp_path: Path) -> None
 def test_errors_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(kubesquall.InputError, match="nothing.yaml"):
         kubesquall.run(tmp_path / "nothing.yaml")
+    with pytest.raises(kubesquall.InputError, match="`rates.yaml` cannot be read: No such file"):
+        kubesquall.forecast(scenario(timeline=[]), rates="rates.yaml")
+    (tmp_path / "table.csv").write_bytes(b"node,failed\xff\n")
+    with pytest.raises(kubesquall.InputError, match="not UTF-8 from byte 11 on"):
+        kubesquall.import_faults(tmp_path / "table.csv")
     with pytest.raises(kubesquall.ResultsError, match="summary.json"):
         kubesquall.open(tmp_path)
     (tmp_path / "mine").mkdir()

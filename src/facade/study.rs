@@ -232,8 +232,12 @@ impl Study {
         self.answer_to(Question::Tune, dir.as_ref(), options)
     }
 
-    /// Refuses studies that cannot recommend anything.
-    pub(crate) fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
+    /// Refuses a study, before anything is played, that cannot recommend anything.
+    ///
+    /// # Errors
+    ///
+    /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
+    pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check()?;
         let (message, advice) = if self.study.prices.is_empty() {
             (
@@ -256,13 +260,37 @@ impl Study {
         Err(Error::argument(message, advice))
     }
 
-    fn answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
+    /// Refuses what [`sweep_to`](Study::sweep_to) refuses before it plays anything: for who has the parts played elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If the options contradict one another, or the directory cannot be replaced.
+    pub fn check_sweep_to(&self, dir: impl AsRef<Path>, options: &SweepOptions<'_>) -> Result<(), Error> {
+        self.check_answer_to(Question::Sweep, dir.as_ref(), options)
+    }
+
+    /// Refuses what [`tune_to`](Study::tune_to) refuses before it plays anything.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_tunable`](Study::check_tunable), or if the directory cannot be replaced.
+    pub fn check_tune_to(&self, dir: impl AsRef<Path>, options: &SweepOptions<'_>) -> Result<(), Error> {
+        self.check_tunable(options)?;
+        self.check_answer_to(Question::Tune, dir.as_ref(), options)
+    }
+
+    fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check()?;
-        let (study, overwrite, part) = (&self.study, options.write.overwrite(), options.part());
-        place::check(place, &options.write, Of::Study(&study.name, part), self.inputs())?;
+        place::check(place, &options.write, Of::Study(&self.study.name, options.part()), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
-            place::spare_recommendation(place, overwrite, "`sweep`")?;
+            place::spare_recommendation(place, options.write.overwrite(), "`sweep`")?;
         }
+        Ok(())
+    }
+
+    fn answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
+        self.check_answer_to(question, place, options)?;
+        let (study, part) = (&self.study, options.part());
         if options.write.is_forced() {
             Journal::<RunRow>::discard(place)?;
         }

@@ -170,6 +170,25 @@ fn whoever_made_a_part_of_the_program_is_named_with_the_licence() {
     assert!(texts.len() > 50 && different.len() == texts.len(), "{} of {}", different.len(), texts.len());
 }
 
+/// A wheel is made of other crates than the program.
+#[test]
+fn a_wheel_takes_the_licences_of_what_it_is_made_of_along() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (is_done, said) = dist(&["wheel", "x86_64-unknown-linux-gnu", dir.path().to_str().expect("text")]);
+    assert!(is_done, "{said}");
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for own in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        assert_eq!(read(own), fs::read_to_string(root().join(own)).expect("a licence"));
+    }
+    let text = read("THIRD-PARTY.txt");
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_once(' ')).map(|(name, _)| name).collect();
+    assert!(["pyo3", "arrow-array", "zstd-sys"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(!names.contains(&"clap") && !text.contains("\nkubesquall 0."), "{names:?}");
+    assert!(text.contains("PyO3 Project and Contributors") && text.contains("Leon Sorokin"));
+    let project = fs::read_to_string(root().join("python/pyproject.toml")).expect("the package of Python");
+    assert!(project.contains("\nlicense-files = [\"LICENSE-*\", \"THIRD-PARTY.txt\"]\n"));
+}
+
 /// Whatever the sources take in is in the package that is published.
 #[test]
 fn the_package_holds_what_it_is_built_from() {

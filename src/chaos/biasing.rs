@@ -92,7 +92,9 @@ impl Exposure {
     #[must_use]
     pub fn log_likelihood(&self, factors: &[f64; CIRCUMSTANCES]) -> f64 {
         let each = factors.iter().zip(self.failures.iter().zip(&self.hazard));
-        each.fold(0.0, |sum, (factor, (failures, hazard))| sum + failures * libm::log(*factor) - (factor - 1.0) * hazard)
+        each.fold(0.0, |sum, (factor, (failures, hazard))| {
+            sum + failures * libm::log(*factor) - (factor - 1.0) * hazard
+        })
     }
 }
 
@@ -186,10 +188,8 @@ impl Biased {
                 // It fails at this very instant, by what was drawn before.
                 continue;
             }
-            let before = std::mem::replace(
-                &mut pending.circumstance,
-                circumstance(count, pending.age.of(time_to_failure)),
-            );
+            let before =
+                std::mem::replace(&mut pending.circumstance, circumstance(count, pending.age.of(time_to_failure)));
             let factor = self.factors[pending.circumstance];
             if factor == self.factors[before] {
                 continue;

@@ -96,9 +96,7 @@ impl Distribution {
                 }
             }
             // The `shape`-th power of a rest is gamma distributed, with shape `1 / shape`.
-            Self::Weibull { shape, scale } => {
-                gamma_sides(1.0 / shape, libm::pow(x / scale.as_nanos() as f64, *shape))
-            }
+            Self::Weibull { shape, scale } => gamma_sides(1.0 / shape, libm::pow(x / scale.as_nanos() as f64, *shape)),
             Self::Lognormal { median, p99 } if median == p99 => {
                 let share = (x / median.as_nanos() as f64).min(1.0);
                 (share, 1.0 - share)

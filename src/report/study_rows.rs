@@ -97,9 +97,12 @@ impl Row for RareEventRow {
                 |row| row.plain_runs,
             ),
             Column::truth("told", "whether the runs with weight are enough to say it", |row| row.is_told),
-            Column::real("difference", "", "by how much the probability is higher than the baseline's", |row| {
-                row.difference[0]
-            }),
+            Column::real(
+                "difference",
+                "",
+                "by how much the probability is higher than the baseline's, if both are told",
+                |row| row.difference[0],
+            ),
             Column::real("difference_low", "", "the lower end of its confidence interval", |row| row.difference[1]),
             Column::real("difference_high", "", "the upper end", |row| row.difference[2]),
         ],

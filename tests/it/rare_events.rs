@@ -44,7 +44,9 @@ const EVENT: &str = "  rareEvents: {metric: pods_ready_min, below: 2, pilot: 100
 
 fn results(dir: &Path) -> Vec<String> {
     let read = |name| fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    ["runs.csv", "variants.csv", "rare-events.csv", "summary.json", "charts/cost-curve.svg", "report.html"].map(read).to_vec()
+    ["runs.csv", "variants.csv", "rare-events.csv", "summary.json", "charts/cost-curve.svg", "report.html"]
+        .map(read)
+        .to_vec()
 }
 
 fn summary(dir: &Path) -> Value {
@@ -66,7 +68,8 @@ fn parts_threads_and_what_is_resumed_give_the_same_bytes() {
     kubesquall(&["merge", "-q", &place("second"), &place("first"), "--out", &place("merged")]).assert().success();
     assert!(results(&dir.path().join("merged")) == whole, "parts change a byte");
     // A journal of which some runs of the pilot and of the study are left.
-    let mut child = kubesquall(&["sweep", study, "-q", "--jobs", "1", "--out", &place("killed")]).spawn().expect("it starts");
+    let mut child =
+        kubesquall(&["sweep", study, "-q", "--jobs", "1", "--out", &place("killed")]).spawn().expect("it starts");
     let journal = dir.path().join("killed.journal.tmp");
     while child.try_wait().expect("its state").is_none()
         && fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) < 350
@@ -109,8 +112,11 @@ fn terminal_tables_and_summary_say_the_same() {
     let runs = fs::read_to_string(dir.path().join("asked/runs.csv")).expect("runs");
     let mut lines = runs.lines();
     assert!(lines.next().is_some_and(|header| header.ends_with(",cost,weight")));
-    let weights: Vec<f64> = lines.map(|row| row.rsplit(',').next().expect("a cell").parse().expect("a number")).collect();
-    assert!(weights.iter().all(|weight| *weight > 0.0 && *weight <= 10.0) && weights.iter().any(|weight| *weight < 1e-2));
+    let weights: Vec<f64> =
+        lines.map(|row| row.rsplit(',').next().expect("a cell").parse().expect("a number")).collect();
+    assert!(
+        weights.iter().all(|weight| *weight > 0.0 && *weight <= 10.0) && weights.iter().any(|weight| *weight < 1e-2)
+    );
     let variants = fs::read_to_string(dir.path().join("asked/variants.csv")).expect("variants");
     let ready = variants.lines().find(|row| row.starts_with("0,20m,nodes_ready_end,")).expect("a row");
     let cells: Vec<&str> = ready.split(',').collect();
@@ -134,8 +140,14 @@ fn what_cannot_be_looked_for_is_refused() {
     check("  rareEvents: {metric: pods_ready_min, above: .nan}\n", "threshold");
     check("  rareEvents: {metric: pods_ready_min, below: 2, pilot: 3}\n", "it has from 50 to 1000000");
     check("  rareEvents: {metric: cost, above: 2}\n", "nothing has a price");
-    check("  rareEvents: {metric: pods_ready_min, below: 2, factors: {zone-powr: {calm: 5}}}\n", "the nearest is `zone-power`");
-    check("  rareEvents: {metric: pods_ready_min, below: 2, factors: {zone-power: {calm: -5}}}\n", "-5 cannot be the factor");
+    check(
+        "  rareEvents: {metric: pods_ready_min, below: 2, factors: {zone-powr: {calm: 5}}}\n",
+        "the nearest is `zone-power`",
+    );
+    check(
+        "  rareEvents: {metric: pods_ready_min, below: 2, factors: {zone-power: {calm: -5}}}\n",
+        "-5 cannot be the factor",
+    );
     check(&format!("  seeds: antithetic\n{EVENT}"), "mirrored runs cannot have weights");
     let plain = &study(dir.path(), "plain", "");
     assert!(refusal(&["sweep", plain, "--rare", "pods_ready_min"]).contains("METRIC>THRESHOLD"));

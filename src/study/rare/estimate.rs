@@ -38,7 +38,7 @@ pub struct RareEstimate {
     pub plain_runs: Option<f64>,
     /// Whether runs with weight are enough to say it. If not, the upper end is what holds however the event comes about.
     pub is_told: bool,
-    /// By how much the probability is higher than the baseline's, run by run.
+    /// By how much the probability is higher than the baseline's, run by run; unknown of the baseline, and unless both are told.
     pub difference: Interval,
 }
 
@@ -51,12 +51,16 @@ pub struct RareEstimate {
 /// control variables, Management Science 27 (1981).
 fn controlled(weighted: &[(u32, f64, f64)]) -> Series {
     let n = weighted.len() as f64;
-    let mean = |of: &dyn Fn(f64, f64) -> f64| weighted.iter().map(|(_, weight, value)| of(*weight, *value)).sum::<f64>() / n;
+    let mean =
+        |of: &dyn Fn(f64, f64) -> f64| weighted.iter().map(|(_, weight, value)| of(*weight, *value)).sum::<f64>() / n;
     let (mean_weight, mean_product) = (mean(&|weight, _| weight), mean(&|weight, value| weight * value));
     let covariance = mean(&|weight, value| (weight - mean_weight) * (weight * value - mean_product));
     let variance = mean(&|weight, _| (weight - mean_weight) * (weight - mean_weight));
     let slope = if weighted.len() > 2 && variance > 0.0 { covariance / variance } else { 0.0 };
-    weighted.iter().map(|&(replication, weight, value)| (replication, weight * value - slope * (weight - 1.0))).collect()
+    weighted
+        .iter()
+        .map(|&(replication, weight, value)| (replication, weight * value - slope * (weight - 1.0)))
+        .collect()
 }
 
 impl Results {
@@ -86,7 +90,17 @@ impl Results {
     pub fn rare_estimates(&self) -> Option<Vec<RareEstimate>> {
         let sampling = self.rare.as_ref()?;
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.chances(sampling, variant)).collect();
-        Some((0..columns.len()).map(|variant| self.rare_estimate(sampling, &columns, variant)).collect())
+        let mut estimates: Vec<RareEstimate> =
+            (0..columns.len()).map(|variant| self.rare_estimate(sampling, &columns, variant)).collect();
+        let estimate = self.estimate().with_unseen(&columns, self.is_chancy);
+        let is_told: Vec<bool> = estimates.iter().map(|of| of.is_told).collect();
+        for of in estimates.iter_mut().filter(|of| of.variant != self.baseline) {
+            // Of what is not told nothing can be told apart.
+            if is_told[of.variant] && is_told[self.baseline] && self.compares(of.variant, self.baseline) {
+                of.difference = estimate.between(&columns, of.variant, self.baseline);
+            }
+        }
+        Some(estimates)
     }
 
     /// Observations of which the mean is the probability.
@@ -103,10 +117,9 @@ impl Results {
         let hits: Vec<f64> =
             self.hits(&sampling.event, variant).into_iter().map(|(_, weight)| weight).filter(|of| *of > 0.0).collect();
         let (n, effective_runs) = (columns[variant].len(), effective(&hits));
-        let is_told = |hits: usize, effective: f64| hits > HITS_MAX && effective >= EFFECTIVE_MIN;
         let estimate = self.estimate();
         let seen = estimate.with_unseen(&columns[variant..=variant], self.is_chancy).mean(&columns[variant]);
-        let told = is_told(hits.len(), effective_runs);
+        let told = hits.len() > HITS_MAX && effective_runs >= EFFECTIVE_MIN;
         let probability = match told {
             true => Interval { high: seen.high.min(1.0), ..seen },
             // A share of the runs as they were drawn, each of which weighs so much at most.
@@ -120,11 +133,6 @@ impl Results {
         let sample = estimate.sample(&columns[variant]);
         let error = sample.deviation() * sample.deviation() / n.max(1) as f64;
         let plain = probability.mean * (1.0 - probability.mean) / error;
-        let baseline = self.hits(&sampling.event, self.baseline);
-        let difference = match variant == self.baseline || baseline.is_empty() || !self.compares(variant, self.baseline) {
-            true => Interval::unknown(),
-            false => estimate.with_unseen(columns, self.is_chancy).between(columns, variant, self.baseline),
-        };
         RareEstimate {
             variant,
             n,
@@ -134,7 +142,7 @@ impl Results {
             effective_runs,
             plain_runs: (told && plain.is_finite()).then_some(plain),
             is_told: told,
-            difference,
+            difference: Interval::unknown(),
         }
     }
 

@@ -206,7 +206,7 @@ mod tests {
     fn events_are_read_as_they_are_written() {
         let check = |text: &str, expected: Result<&str, &str>| match (text.parse::<RareEvent>(), expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found.to_string(), expected),
-            (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+            (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{found}"),
             (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
         };
         check("unready_replica_s>5000", Ok("unready_replica_s>5000"));

@@ -102,7 +102,8 @@ fn balanced(plan: &ChaosPlan, probes: &[RunRow], length: SimDuration) -> Biasing
     let of_timeline = plan.faults.iter().map(|(_, fault)| fault.length.map_or(length_s, SimDuration::as_secs_f64));
     let repair_s = of_timeline.fold(repair_s, f64::max).clamp(1.0_f64.min(length_s), length_s);
     let random = plan.processes.iter().filter(|process| is_random(process)).count().max(1) as f64;
-    let factor = |wanted: f64, expected: f64| if expected > 0.0 { (wanted / expected).clamp(1.0, FACTOR_MAX) } else { 1.0 };
+    let factor =
+        |wanted: f64, expected: f64| if expected > 0.0 { (wanted / expected).clamp(1.0, FACTOR_MAX) } else { 1.0 };
     let of = |expected: f64| {
         let mut found = [1.0; CIRCUMSTANCES];
         let under_way = factor(1.0 / random, expected * repair_s / length_s);

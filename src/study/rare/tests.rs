@@ -107,7 +107,11 @@ fn both_away(a: f64, b: f64, end: f64) -> f64 {
         term *= rate * end / f64::from(step);
         let [up, one, both] = state;
         // From none away at 2a to one; from one at b to none, at a to both, where it stays.
-        state = [up * (1.0 - 2.0 * a / rate) + one * b / rate, up * 2.0 * a / rate + one * (rate - a - b) / rate, both + one * a / rate];
+        state = [
+            up * (1.0 - 2.0 * a / rate) + one * b / rate,
+            up * 2.0 * a / rate + one * (rate - a - b) / rate,
+            both + one * a / rate,
+        ];
     }
     found
 }
@@ -194,7 +198,9 @@ fn what_ends_joins_and_is_scheduled_has_true_weights_too() {
 
 #[test]
 fn drawn_as_they_come_failures_give_the_same_run_to_the_last_event() {
-    for family in ["weibull: {shape: 0.6, mean: 9d}", "gamma: {shape: 0.5, mean: 9d}", "lognormal: {mean: 9d, sigma: 1}"] {
+    for family in
+        ["weibull: {shape: 0.6, mean: 9d}", "gamma: {shape: 0.5, mean: 9d}", "lognormal: {mean: 9d, sigma: 1}"]
+    {
         let bed = Bed::of(3, "20d", family, "lognormal: {median: 4h, p99: 20h}");
         let observers = || Observers::new(Detail::Summary, Vec::new(), SimDuration::ZERO);
         for seed in 0..20 {

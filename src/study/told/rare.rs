@@ -45,21 +45,15 @@ impl Teller<'_> {
                 chance_alone(of.probability.high)
             );
         }
-        let often = format!(
-            "{} ({} to {})",
-            years(of.per_year.mean),
-            years(of.per_year.high),
-            years(of.per_year.low)
-        );
+        let often = format!("{} ({} to {})", years(of.per_year.mean), years(of.per_year.high), years(of.per_year.low));
         let plain = of.plain_runs.map_or_else(String::new, |plain| {
             format!("; without weights as narrow an interval takes about {} runs", many(plain))
         });
         let against = match of.difference {
             against if !against.is_known() => String::new(),
-            against if against.has_zero() => format!(
-                "; against the baseline {}, which does not tell the two apart",
-                chance(against)
-            ),
+            against if against.has_zero() => {
+                format!("; against the baseline {}, which does not tell the two apart", chance(against))
+            }
             against => format!("; against the baseline {}", chance(against)),
         };
         format!(
@@ -88,14 +82,19 @@ fn many(count: f64) -> String {
 
 /// How failures were drawn.
 fn drawn(sampling: &Sampling) -> String {
-    let Some(pilot) = sampling.pilot else { return "failures were drawn by the factors that the study gives".to_owned() };
+    let Some(pilot) = sampling.pilot else {
+        return "failures were drawn by the factors that the study gives".to_owned();
+    };
     let runs = counted(pilot.runs as usize, "run", "runs");
     match pilot.hits {
         0 => format!(
             "a pilot of {runs} never came so far: name a threshold that is nearer, give the pilot more runs, or say by `factors` what to \
              draw more often"
         ),
-        hits => format!("how failures are drawn was chosen by a pilot of {runs}; {hits} of its last {} had the event", pilot.of),
+        hits => format!(
+            "how failures are drawn was chosen by a pilot of {runs}; {hits} of its last {} had the event",
+            pilot.of
+        ),
     }
 }
 
@@ -131,7 +130,10 @@ mod tests {
         let found = rare(80, 1e-5);
         let remark = Teller::alone(&found).rare_event().expect("a rare event");
         assert_eq!(remark.tone, Tone::Neutral);
-        assert!(remark.details[0].contains("in 4.00e-6 [") && remark.details[0].contains("once in 684 years ("), "{remark:?}");
+        assert!(
+            remark.details[0].contains("in 4.00e-6 [") && remark.details[0].contains("once in 684 years ("),
+            "{remark:?}"
+        );
         assert!(remark.details[1].contains("x=1: "), "{remark:?}");
         let verdict = Teller::alone(&found).verdict(None, None);
         assert!(verdict[0].text.starts_with("How often") && verdict.iter().all(|of| !of.text.contains("Lowest cost")));

@@ -238,7 +238,8 @@ pub use rest::{ChangeKind, ClientRequest, ClusterReader, Method, ObjectChange};
 pub use state::PodPhase;
 #[doc(inline)]
 pub use study::{
-    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide, RunRow, Shard,
+    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
+    RunRow, Shard,
 };
 #[doc(inline)]
 pub use units::{SimDuration, SimTime};

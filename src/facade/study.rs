@@ -252,7 +252,9 @@ impl Study {
         let (message, advice) = if self.study.rare.is_some() {
             (
                 "runs of a study of a rare event have weights, and nothing is recommended by these",
-                Advice::from("`sweep` says how often the event comes under each variant; for a recommendation leave out `rareEvents`"),
+                Advice::from(
+                    "`sweep` says how often the event comes under each variant; for a recommendation leave out `rareEvents`",
+                ),
             )
         } else if self.study.prices.is_empty() {
             (

@@ -107,7 +107,11 @@ impl Results {
     /// How a variant, or the cheapest one, stands against the others.
     pub(super) fn comparison_of(&self, variant: Option<usize>) -> Option<Comparison> {
         // What is seldom drawn weighs most, so that an interval of what runs cost as a rule is wide: nothing is named the cheapest by it.
-        if self.is_weighted() || self.prices.is_empty() || !self.lengths_s.is_empty() || self.runs.iter().any(Vec::is_empty) {
+        if self.is_weighted()
+            || self.prices.is_empty()
+            || !self.lengths_s.is_empty()
+            || self.runs.iter().any(Vec::is_empty)
+        {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();

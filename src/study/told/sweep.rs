@@ -148,7 +148,10 @@ impl Teller<'_> {
         let mirrored = if results.is_antithetic { ", each second run mirroring the one before it" } else { "" };
         let weights = if results.is_weighted() { ", failures drawn more often than they come" } else { "" };
         let each = grouped(each);
-        Remark::new(Tone::Neutral, format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}{weights}"))
+        Remark::new(
+            Tone::Neutral,
+            format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}{weights}"),
+        )
     }
 
     /// What the intervals do not say: which variants hardly vary, and whose costs are carried by a few runs.

@@ -25,7 +25,7 @@ struct Bed {
 }
 
 /// What hardly ever fails: the last of the processes.
-const WITNESS: &str = "  - {name: witness, kind: ImagePullFailure, images: [none], timeToFailure: {exponential: {mean: 1000000d}}, \
+const WITNESS: &str = "  - {name: witness, kind: ImagePullFailure, images: [none], timeToFailure: {exponential: {mean: 200000d}}, \
                        timeToRepair: {constant: 1s}}\n";
 
 impl Bed {

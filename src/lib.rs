@@ -237,6 +237,9 @@ pub use rest::{ChangeKind, ClientRequest, ClusterReader, Method, ObjectChange};
 #[doc(inline)]
 pub use state::PodPhase;
 #[doc(inline)]
-pub use study::{Interval, InvalidShard, Patches, Progress, RunRow, Shard};
+pub use study::{
+    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
+    RunRow, Shard,
+};
 #[doc(inline)]
 pub use units::{SimDuration, SimTime};

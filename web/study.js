@@ -9,6 +9,12 @@ import { begin, listenToTheme, painted } from "./shell.js";
 import { readStudy, showCosts, showMetrics, showRecoveries, showTradeOff } from "./variants.js";
 import { showChoices } from "./choices.js";
 
+/** A probability, however small. @param {number} value */
+function chance(value) {
+  if (value === 0) return "0";
+  return value >= 0.01 ? value.toFixed(3) : value.toExponential(2);
+}
+
 /** @param {import("./variants.js").Study} study */
 function showTiles({ summary, data, baseline, best, label, measured }) {
   const { recommendation, confirmation, tuning } = summary;
@@ -26,7 +32,14 @@ function showTiles({ summary, data, baseline, best, label, measured }) {
   const today = spread(measured(baseline, data.decisive)?.interval ?? none);
   tiles.push({ label: data.decisive === "cost" ? "the baseline costs" : "unready replica-s of the baseline", value: today.replace(/ \[.*/, ""), note: `${today.replace(/^\S+ /, "")} ${label(baseline)}` });
   const front = (summary.front ?? []).length;
-  tiles.push({ label: "not told to be beaten", value: String(front), note: `of ${data.total} variants` });
+  const rare = summary.rare_events?.[baseline];
+  if (rare) {
+    const { event } = summary.study.rare;
+    const what = `${event.metric} ${event.side === "above" ? "above" : "below"} ${event.threshold}`;
+    tiles.push({ label: "a run of the baseline has it", value: rare.is_told ? chance(rare.probability.mean) : "not told", note: `${what}: ${rare.is_told ? `${chance(rare.probability.low)} to ${chance(rare.probability.high)}` : `at most ${chance(rare.probability.high)}`}`, isBad: !rare.is_told });
+  } else {
+    tiles.push({ label: "not told to be beaten", value: String(front), note: `of ${data.total} variants` });
+  }
   fillTiles(byId("figures"), tiles);
 }
 
@@ -35,11 +48,12 @@ const LEAST_SAVING = 0.01;
 
 /** What was asked, to be typed again. @param {any} summary */
 export function commandOf(summary) {
-  const { shard, allows_undone: allowsUndone, precision, indifference, file } = summary.study;
+  const { shard, allows_undone: allowsUndone, precision, indifference, file, rare } = summary.study;
   const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", argument(file ?? "STUDY.yaml")];
   if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
   if (precision) parts.push("--precision", String(precision.goal));
   if ((indifference ?? LEAST_SAVING) !== LEAST_SAVING) parts.push("--indifference", String(indifference));
+  if (rare?.is_asked) parts.push("--rare", argument(`${rare.event.metric}${rare.event.side === "above" ? ">" : "<"}${rare.event.threshold}`));
   if (allowsUndone) parts.push("--allow-undone");
   return [...parts, "--out", "again"].join(" ");
 }

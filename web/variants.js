@@ -199,6 +199,10 @@ function curvesOf(recoveries) {
 export function showRecoveries(study) {
   const body = byId("recoveries-body");
   const curves = curvesOf(study.data.recoveries);
+  if (study.summary.study.rare) {
+    fill(body, el("p", { class: "muted" }, "Runs have weights, as failures were drawn more often than they come: the share of runs with a gap is not that of all runs."));
+    return;
+  }
   if (curves.length === 0) {
     fill(body, el("p", { class: "muted" }, "No variant has a run yet."));
     return;

@@ -161,6 +161,7 @@ def sweep(
     shard: str | None = None,
     precision: float | None = None,
     indifference: float | None = None,
+    rare: str | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
@@ -178,6 +179,8 @@ def sweep(
         shard: One part of it, such as ``"2/4"``; `merge` puts the parts together.
         precision: Adds replications until the interval of each variant's cost is at most this share of it wide, such as 0.05.
         indifference: Calls nothing cheaper that saves a smaller share than this of what the baseline costs; none for what the study says.
+        rare: Says how often a run has a figure beyond a threshold, such as ``"unready_replica_s>5000"``, however rare that is: failures are
+            drawn more often than they come, and runs carry weights; none for what the study says.
         allow_undone: Whether a variant may win that leaves more undone than the baseline.
         allow_partial: Whether to go on without objects that cannot be read or would be refused.
         progress: Whether to show how far it has got, with tqdm; or a function that is told.
@@ -195,6 +198,7 @@ def sweep(
         shard=shard,
         precision=precision,
         indifference=indifference,
+        rare=rare,
         resume=resume,
     )
     return _study(study, files, _inputs.reading(set, None, allow_partial), _inputs.writing(out, force), playing, progress)
@@ -226,6 +230,7 @@ def tune(
         shard=None,
         precision=precision,
         indifference=indifference,
+        rare=None,
         resume=resume,
     )
     return _study(study, files, _inputs.reading(set, None, allow_partial), _inputs.writing(out, force), playing, progress)

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use kubesquall::{
     Cluster, ClusterImport, ClusterOptions, Document, Error, FaultImport, Forecast, ForecastInputs, ForecastOptions,
-    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, Scenario, Shard, SimTime,
-    SolveOptions, Study, StudyOutcome, SweepOptions,
+    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent, Scenario, Shard,
+    SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -88,6 +88,7 @@ pub(crate) struct Playing {
     shard: Option<String>,
     precision: Option<f64>,
     indifference: Option<f64>,
+    rare: Option<String>,
     resume: bool,
 }
 
@@ -104,7 +105,10 @@ pub(crate) fn study(
 ) -> PyResult<Results> {
     work(py, progress.as_ref(), move |watch| {
         let study: Study = source.read(&reading.options())?;
-        let study = study.allow_undone(playing.allow_undone);
+        let mut study = study.allow_undone(playing.allow_undone);
+        if let Some(event) = &playing.rare {
+            study = study.rare_event(event.parse::<RareEvent>().map_err(Error::from)?)?;
+        }
         let mut options = SweepOptions::new().write(writing.options()).resume(playing.resume).progress(watch);
         if let Some(count) = playing.threads {
             options = options.threads(count);

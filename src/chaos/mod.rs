@@ -7,6 +7,7 @@
 mod parameters;
 #[macro_use]
 mod registry;
+mod biasing;
 mod causes;
 mod document;
 mod fault;
@@ -32,6 +33,7 @@ use crate::component::{
 };
 use crate::state::{Change, Changed, MachineChange, NodeId, Store};
 use crate::units::{SimTime, counted};
+pub use biasing::{Age, Biasing, CIRCUMSTANCES, Exposure, circumstance};
 pub use document::{PROCESS_FIELDS, STRUCT_BY_KIND};
 pub use fault::{Check, Course, Target};
 use faults::Damage;
@@ -108,6 +110,8 @@ pub struct Chaos {
     /// What those have hit that have begun.
     outcomes: Vec<Option<Arc<FaultOutcome>>>,
     processes: Vec<FaultProcess>,
+    /// With which hazards failures are drawn, if not with those that they have.
+    biasing: Option<Arc<Biasing>>,
 }
 
 impl Chaos {
@@ -116,7 +120,36 @@ impl Chaos {
     pub fn new(plan: Arc<ChaosPlan>) -> Self {
         let begun = vec![None; plan.faults.len()];
         let outcomes = vec![None; plan.faults.len()];
-        Self { damage: Damage::none(Arc::clone(&plan)), plan, begun, outcomes, processes: Vec::new() }
+        let damage = Damage::none(Arc::clone(&plan));
+        Self { damage, plan, begun, outcomes, processes: Vec::new(), biasing: None }
+    }
+
+    /// Draws failures with other hazards than they have. To be said before it starts.
+    ///
+    /// # Panics
+    /// If there are factors for other than the processes of the plan.
+    pub fn bias(&mut self, biasing: Arc<Biasing>) {
+        assert_eq!(biasing.factors.len(), self.plan.processes.len(), "each process has factors");
+        self.biasing = Some(biasing);
+    }
+
+    /// What each process went through until now, if failures are drawn with other hazards than they have; else nothing.
+    #[must_use]
+    pub fn exposures(&self, now: SimTime) -> Vec<Exposure> {
+        self.processes.iter().zip(&self.plan.processes).map(|(process, spec)| process.exposure(spec, now)).collect()
+    }
+
+    /// Tells biased processes how many faults are under way: those of the timeline, and failures that last.
+    fn count_under_way(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if self.biasing.is_none() {
+            return;
+        }
+        let of_timeline = self.begun.iter().flatten().count();
+        let count = self.processes.iter().map(FaultProcess::under_way).sum::<usize>() + of_timeline;
+        let plan = Arc::clone(&self.plan);
+        for (index, (process, spec)) in self.processes.iter_mut().zip(&plan.processes).enumerate() {
+            process.set_under_way(count, index as u32, spec, ctx);
+        }
     }
 
     /// A fault that the scenario did not know of joins those of the timeline; its place among them.
@@ -301,7 +334,8 @@ impl Component for Chaos {
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         for (index, spec) in plan.processes.iter().enumerate() {
-            let process = FaultProcess::begin(index as u32, spec, ctx);
+            let factors = self.biasing.as_ref().map(|biasing| biasing.factors[index]);
+            let process = FaultProcess::begin(index as u32, spec, factors, ctx);
             self.processes.push(process);
         }
     }
@@ -331,6 +365,7 @@ impl Component for Chaos {
                 self.processes[process as usize].repaired(process, instance, spec, &mut self.damage, ctx);
             }
         }
+        self.count_under_way(ctx);
     }
 
     fn answered(&mut self, (): (), _answer: &Answer, _ctx: &mut Ctx<'_, Self>) {}

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::biasing::{Age, Biased, CIRCUMSTANCES, Exposure};
 use super::fault::Begun;
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
@@ -10,6 +11,7 @@ use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::model::domain_of;
 use crate::state::NodeId;
+use crate::units::SimTime;
 
 /// One node's or domain's process.
 #[derive(Clone, Debug)]
@@ -32,15 +34,8 @@ pub struct FaultProcess {
     instances: Vec<Instance>,
     /// Where an instance of that name is.
     by_name: FxHashMap<String, usize>,
-}
-
-/// Since when an instance has worked.
-#[derive(Copy, Clone, Debug)]
-enum Age {
-    /// Since now: it has just been started or repaired.
-    New,
-    /// Since some moment in the past.
-    Grown,
+    /// With which hazards its failures are drawn, if not with those that they have.
+    biased: Option<Box<Biased>>,
 }
 
 /// The instance a node belongs to; none if it has no value of the domain's label.
@@ -57,8 +52,16 @@ fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) ->
 impl FaultProcess {
     /// Draws each instance's first failure. All work at t=0, and have so for some time: as a machine is met at a random moment
     /// of its life, its first wait is what is left then of a time to failure.
-    pub(super) fn begin(process: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) -> Self {
-        let mut this = Self::default();
+    pub(super) fn begin(
+        process: u32,
+        spec: &FaultProcessSpec,
+        factors: Option<[f64; CIRCUMSTANCES]>,
+        ctx: &mut Ctx<'_, Chaos>,
+    ) -> Self {
+        // What has no chance in it comes when it comes.
+        let factors = factors.filter(|_| !spec.time_to_failure.is_constant());
+        let biased = factors.map(|factors| Box::new(Biased::new(factors)));
+        let mut this = Self { biased, ..Self::default() };
         for node in target::select(&spec.fault.nodes, &format!("process/{}", spec.name), ctx) {
             this.add(process, node, spec, Age::Grown, ctx);
         }
@@ -102,11 +105,41 @@ impl FaultProcess {
 
     fn next_failure(&mut self, process: u32, index: u32, spec: &FaultProcessSpec, age: Age, ctx: &mut Ctx<'_, Chaos>) {
         let stream = &mut self.instances[index as usize].stream;
+        if let Some(biased) = &mut self.biased {
+            biased.arm((process, index), &spec.time_to_failure, age, stream, ctx);
+            return;
+        }
         let wait = match age {
             Age::New => spec.time_to_failure.sample(stream),
             Age::Grown => spec.time_to_failure.sample_rest(stream),
         };
         ctx.arm_in(wait, Timer::Fails(process, index));
+    }
+
+    /// How many failures are under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.instances.iter().filter(|instance| instance.failure.is_some()).count()
+    }
+
+    /// From now on so many faults are under way in the cluster.
+    pub(super) fn set_under_way(
+        &mut self,
+        count: usize,
+        process: u32,
+        spec: &FaultProcessSpec,
+        ctx: &mut Ctx<'_, Chaos>,
+    ) {
+        let Some(biased) = &mut self.biased else { return };
+        let instances = &self.instances;
+        let redraws = |place: usize, ctx: &Ctx<'_, Chaos>| {
+            ctx.streams.stream(&format!("failure-biasing/{}", spec.name), &instances[place].name)
+        };
+        biased.under_way(count, process, &spec.time_to_failure, &redraws, ctx);
+    }
+
+    /// What its instances went through until now; nothing if its failures are drawn as they come.
+    pub(super) fn exposure(&self, spec: &FaultProcessSpec, now: SimTime) -> Exposure {
+        self.biased.as_ref().map_or_else(Exposure::default, |biased| biased.exposure(&spec.time_to_failure, now))
     }
 
     /// Names what a failure draws.
@@ -129,6 +162,9 @@ impl FaultProcess {
         damage: &mut Damage,
         ctx: &mut Ctx<'_, Chaos>,
     ) {
+        if let Some(biased) = &mut self.biased {
+            biased.fails(index);
+        }
         let name = self.event_name(index, spec);
         let instance = &mut self.instances[index as usize];
         let nodes: Vec<NodeId> =

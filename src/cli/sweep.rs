@@ -17,7 +17,7 @@ use super::{Ending, Output};
 use crate::facade::{Study, SweepOptions, ruled_out};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
-use crate::study::{InvalidShard, Progress, Results, Shard, Teller, spread};
+use crate::study::{InvalidShard, Progress, RareEvent, Results, Shard, Teller, spread};
 use crate::units::counted;
 
 /// Play every variant of a study many times
@@ -51,6 +51,10 @@ pub(super) struct SweepArgs {
     /// [default: the study's `indifference`, or 1%]
     #[arg(long, value_name = "SHARE", value_parser = least_saving, allow_hyphen_values = true)]
     indifference: Option<f64>,
+    /// Say how often a run has a figure beyond a threshold, such as 'unready_replica_s>5000' or 'nodes_ready_min<3', however rare that
+    /// is, whatever the study says: failures are drawn more often than they come, and runs carry weights
+    #[arg(long, value_name = "METRIC>THRESHOLD")]
+    rare: Option<RareEvent>,
     /// Let a variant win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not end, pods
     /// lost for good, failed Jobs
     #[arg(long)]
@@ -90,7 +94,11 @@ impl SweepArgs {
     pub(super) fn load(&self) -> Result<Study, Failure> {
         let path = documents::find(&self.study, DocumentKind::Study)?;
         let study = Study::load_with(path, &self.reading.options())?;
-        Ok(study.allow_undone(self.allow_undone))
+        let study = study.allow_undone(self.allow_undone);
+        Ok(match &self.rare {
+            Some(event) => study.rare_event(event.clone())?,
+            None => study,
+        })
     }
 
     /// The directory of the results.
@@ -167,9 +175,9 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
         Output::Text => {
             let results = &outcome.results;
             let mut text = table(results);
-            if let Some(remark) =
-                Teller::below_table(results).recommendation().filter(|_| results.shard == Shard::WHOLE)
-            {
+            let teller = Teller::below_table(results);
+            let answer = teller.rare_event().or_else(|| teller.recommendation());
+            if let Some(remark) = answer.filter(|_| results.shard == Shard::WHOLE) {
                 let _ = write!(text, "\n{}", remarks::lines(&remark));
             }
             ui.out(&text)?;

@@ -7,6 +7,7 @@
 mod clock;
 mod distribution;
 mod fit;
+mod hazard;
 mod queue;
 mod random;
 mod residual;

@@ -12,7 +12,7 @@ use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::study::{self, Journal, Progress, Results, RunRow, Runner, Shard, Silent, confirm};
+use crate::study::{self, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm};
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -164,6 +164,20 @@ impl Study {
         self
     }
 
+    /// The study that looks for a rare event, whatever its document says: failures are drawn more often than they come, and runs carry
+    /// weights.
+    ///
+    /// # Errors
+    ///
+    /// If nothing in the scenario fails by chance, its variants differ in what does, runs mirror each other, the event is one of cost and
+    /// nothing has a price, or factors are of processes that there are not.
+    pub fn rare_event(mut self, event: RareEvent) -> Result<Self, Error> {
+        self.study.check_rare(&event).map_err(|(message, help)| Error::argument(message, help))?;
+        self.study.rare = Some(event);
+        self.study.is_rare_asked = true;
+        Ok(self)
+    }
+
     /// `metadata.name`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -239,7 +253,14 @@ impl Study {
     /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
     pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check()?;
-        let (message, advice) = if self.study.prices.is_empty() {
+        let (message, advice) = if self.study.rare.is_some() {
+            (
+                "runs of a study of a rare event have weights, and nothing is recommended by these",
+                Advice::from(
+                    "`sweep` says how often the event comes under each variant; for a recommendation leave out `rareEvents`",
+                ),
+            )
+        } else if self.study.prices.is_empty() {
             (
                 "nothing in the study has a price, so nothing can be cheapest",
                 Advice::from(
@@ -294,7 +315,7 @@ impl Study {
         if options.write.is_forced() {
             Journal::<RunRow>::discard(place)?;
         }
-        let journal = Journal::open(place, study.fingerprint, part, options.is_resumed)?;
+        let journal = Journal::open(place, study.fingerprint(), part, options.is_resumed)?;
         let note = if options.is_resumed { take_over(place, study, part, &journal)? } else { None };
         let outcome = StudyOutcome { note, ..self.answer(question, &journal, options)? };
         outcome.write_into(place, &options.write)?;
@@ -344,6 +365,7 @@ impl Study {
         let (study, shard) = (&self.study, options.part());
         let progress = options.progress.unwrap_or(&Silent);
         let mut runner = Runner::new(study, journal);
+        let rare = threads.install(|| runner.choose_sampling(progress))?;
         let precision = match options.precision {
             None => {
                 threads.install(|| runner.play_all(shard, progress))?;
@@ -356,7 +378,7 @@ impl Study {
         let mut rows = journal.rows()?;
         rows.retain(|row| row.replication < replications);
         let indifference = options.indifference.unwrap_or(study.indifference);
-        Ok(Results { precision, indifference, ..Results::new(study, shard, replications, looks, rows) })
+        Ok(Results { precision, indifference, rare, ..Results::new(study, shard, replications, looks, rows) })
     }
 
     #[cfg(feature = "cli")]
@@ -371,7 +393,7 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
     if !place.join("summary.json").exists() {
         return Ok(None);
     }
-    let is_ours = |of: &Results| of.fingerprint == format!("{:016x}", study.fingerprint) && of.shard == shard;
+    let is_ours = |of: &Results| of.fingerprint == format!("{:016x}", study.fingerprint()) && of.shard == shard;
     let found = crate::inspect::summary(place).ok().and_then(|summary| study_files::read(place, &summary).ok());
     let Some(results) = found.filter(is_ours) else {
         let place = place.display();

@@ -16,7 +16,9 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
     chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
     chart.is_on_front = (0..results.variants.len()).map(|variant| front.contains(&variant)).collect();
-    chart.recoveries = results.of_metric("longest_gap_s").iter().map(|of| of.sample.sorted().to_vec()).collect();
+    // Of runs with weights a share is not that of all runs.
+    let recoveries = |of: &Statistic| if results.is_weighted() { Vec::new() } else { of.sample.sorted().to_vec() };
+    chart.recoveries = results.of_metric("longest_gap_s").iter().map(recoveries).collect();
     chart.undone = ruled_out(results);
     chart.axes = results.axes.join(", ");
     chart.best = results.comparison().map(|comparison| comparison.best);

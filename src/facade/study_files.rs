@@ -46,6 +46,7 @@ impl StudyOutcome {
             "runs.csv" | "variants.csv" => true,
             "workloads.csv" => !self.results.tuned.is_empty(),
             "tuning.csv" => self.tuning.is_some(),
+            "rare-events.csv" => self.results.is_weighted(),
             _ => false,
         }
     }
@@ -62,6 +63,7 @@ impl StudyOutcome {
             _ if !self.has(file) => None,
             "runs.csv" => Some(written(&|out| results.write_runs(out))),
             "workloads.csv" => Some(written(&|out| results.write_workloads(out))),
+            "rare-events.csv" => results.rare_events_csv().map(String::into_bytes),
             "variants.csv" => Some(results.variants_csv().into_bytes()),
             _ => self.tuning.as_ref().map(|tuning| tuning.csv().into_bytes()),
         }
@@ -76,6 +78,9 @@ impl StudyOutcome {
             out.write_with("workloads.csv", |file| results.write_workloads(file))?;
         }
         out.write("variants.csv", results.variants_csv().as_bytes())?;
+        if let Some(text) = results.rare_events_csv() {
+            out.write("rare-events.csv", text.as_bytes())?;
+        }
         out.write("summary.json", self.summary_json().as_bytes())?;
         if let (Some(tuning), Some(patches)) = (&self.tuning, &self.patches) {
             out.write("patch.sh", patches.shell.as_bytes())?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::study::{self, Confirmation, Interval, Patches, Results, RunRow, Tuning};
+use crate::study::{self, Confirmation, Interval, Patches, RareEstimate, Results, RunRow, Tuning};
 
 /// A study that has been played.
 #[derive(Clone, Debug)]
@@ -62,7 +62,13 @@ impl StudyOutcome {
         &self.results.runs
     }
 
-    /// The variant that costs least, as far as the runs tell; none of a part.
+    /// How often the rare event comes that the study looks for, by variant; none if it does not look for any.
+    #[must_use]
+    pub fn rare_events(&self) -> Option<Vec<RareEstimate>> {
+        self.results.rare_estimates()
+    }
+
+    /// The variant that costs least, as far as the runs tell; none of a part, and where runs have weights.
     #[must_use]
     pub fn best(&self) -> Option<usize> {
         self.results.comparison().map(|comparison| comparison.best)

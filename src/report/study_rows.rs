@@ -15,6 +15,7 @@ pub fn tables_of_studies() -> Vec<TableInfo> {
         TableInfo::of::<WorkloadRunRow>(),
         TableInfo::of::<MetricRow>(),
         TableInfo::of::<TuningRow>(),
+        TableInfo::of::<RareEventRow>(),
     ]
 }
 
@@ -26,6 +27,8 @@ pub(crate) struct RunRow {
     pub(crate) replication: u32,
     pub(crate) seed: u64,
     pub(crate) metrics: Vec<f64>,
+    /// One number, or none where runs have no weights.
+    pub(crate) weight: Vec<f64>,
 }
 
 impl Row for RunRow {
@@ -40,6 +43,68 @@ impl Row for RunRow {
             Column::reals("<metric>", "a column for each metric of a run, `replica_h`, `node_h` and `cost`", |row| {
                 &row.metrics
             }),
+            Column::reals(
+                "<weight>",
+                "of a study of a rare event, a column `weight`: how much likelier the run is in truth than it was to be drawn",
+                |row| &row.weight,
+            ),
+        ],
+    };
+}
+
+/// A row of `rare-events.csv`.
+#[derive(Clone, Debug)]
+pub(crate) struct RareEventRow {
+    pub(crate) variant: usize,
+    pub(crate) values: Vec<String>,
+    pub(crate) event: String,
+    pub(crate) n: usize,
+    pub(crate) hits: usize,
+    /// Mean, low and high.
+    pub(crate) probability: [f64; 3],
+    /// The same of how often it comes in a year.
+    pub(crate) per_year: [f64; 3],
+    pub(crate) effective_runs: f64,
+    pub(crate) plain_runs: f64,
+    pub(crate) is_told: bool,
+    /// The same of the difference of the probability to the baseline's.
+    pub(crate) difference: [f64; 3],
+}
+
+impl Row for RareEventRow {
+    const TABLE: Table<Self> = Table {
+        file: "rare-events.csv",
+        holds: "of a study of a rare event, a row for each variant",
+        columns: &[
+            Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::text("event", "what is rare: the metric, `>` or `<`, and the threshold", |row| &row.event),
+            Column::number("n", "runs", "all of them", |row| row.n as i64),
+            Column::number("hits", "runs", "those that had the event, as failures were drawn", |row| row.hits as i64),
+            Column::real("probability", "", "the probability that a run has it", |row| row.probability[0]),
+            Column::real("low", "", "the lower end of its confidence interval", |row| row.probability[1]),
+            Column::real("high", "", "the upper end", |row| row.probability[2]),
+            Column::real("per_year", "", "how often it comes in a year of such runs", |row| row.per_year[0]),
+            Column::real("per_year_low", "", "the lower end of its confidence interval", |row| row.per_year[1]),
+            Column::real("per_year_high", "", "the upper end; nothing if it is not known", |row| row.per_year[2]),
+            Column::real("effective_runs", "runs", "as many of equal weight would tell as much", |row| {
+                row.effective_runs
+            }),
+            Column::real(
+                "plain_runs",
+                "runs",
+                "so many, failures coming as they do, would have an interval as narrow; nothing if that is not told",
+                |row| row.plain_runs,
+            ),
+            Column::truth("told", "whether the runs with weight are enough to say it", |row| row.is_told),
+            Column::real(
+                "difference",
+                "",
+                "by how much the probability is higher than the baseline's, if both are told",
+                |row| row.difference[0],
+            ),
+            Column::real("difference_low", "", "the lower end of its confidence interval", |row| row.difference[1]),
+            Column::real("difference_high", "", "the upper end", |row| row.difference[2]),
         ],
     };
 }

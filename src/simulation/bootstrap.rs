@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
+use crate::chaos::Biasing;
 use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Snapshot, Start};
 use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
@@ -155,7 +156,16 @@ impl Prepared {
     /// Begins a run at t=0 with that chance.
     #[must_use]
     pub fn start_with(&self, streams: Streams, observers: Observers) -> Simulation {
-        self.start_on(Arc::clone(&self.inputs), streams, observers)
+        self.start_on(Arc::clone(&self.inputs), streams, observers, None)
+    }
+
+    /// Begins a run at t=0 with that chance, in which failures are drawn with other hazards than they have.
+    ///
+    /// # Panics
+    /// If there are factors for other than the processes of the scenario.
+    #[must_use]
+    pub fn start_biased(&self, streams: Streams, biasing: Arc<Biasing>, observers: Observers) -> Simulation {
+        self.start_on(Arc::clone(&self.inputs), streams, observers, Some(biasing))
     }
 
     /// Begins a run at t=0 in which other things happen than the scenario says.
@@ -165,11 +175,20 @@ impl Prepared {
         let pools = Arc::clone(&self.inputs.pools);
         let (controllers, epoch_unix_nanos) = (Arc::clone(&self.inputs.controllers), self.inputs.epoch_unix_nanos);
         let inputs = Inputs { chaos, pools, kubectl, procedures, requests, controllers, epoch_unix_nanos, timeline };
-        self.start_on(Arc::new(inputs), Streams::new(seed), observers)
+        self.start_on(Arc::new(inputs), Streams::new(seed), observers, None)
     }
 
-    fn start_on(&self, inputs: Arc<Inputs>, streams: Streams, observers: Observers) -> Simulation {
-        let components = Components::new(&self.config, &inputs);
+    fn start_on(
+        &self,
+        inputs: Arc<Inputs>,
+        streams: Streams,
+        observers: Observers,
+        biasing: Option<Arc<Biasing>>,
+    ) -> Simulation {
+        let mut components = Components::new(&self.config, &inputs);
+        if let Some(biasing) = biasing {
+            components.chaos.component.bias(biasing);
+        }
         let mut kernel = Kernel::new(
             self.store.clone(),
             self.api.clone(),

@@ -38,7 +38,7 @@ pub use refusals::Refusal;
 pub use settling::Storm;
 
 use crate::arena::Symbol;
-use crate::chaos::{self, ChaosPlan};
+use crate::chaos::{self, ChaosPlan, Exposure};
 use crate::component::{Config, Message, PoolPlan, Snapshot, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
@@ -161,6 +161,12 @@ impl Simulation {
         let snapshot = Snapshot { store, config, now: *now };
         let mut what_if = crate::scheduler::Scheduler::what_if(snapshot);
         fit_on_one_more(pods, &named, is_lost, snapshot, what_if.as_mut())
+    }
+
+    /// What each random process went through until now, if failures are drawn with other hazards than they have; else nothing.
+    #[must_use]
+    pub fn exposures(&self) -> Vec<Exposure> {
+        self.components.chaos.component.exposures(self.kernel.now)
     }
 
     /// Events played so far.

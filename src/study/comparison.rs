@@ -98,7 +98,7 @@ impl Results {
         Contest { order, alike, confidence }
     }
 
-    /// Which variant costs least; none if nothing has a price, nothing was played, or runs last differently long.
+    /// Which variant costs least; none if nothing has a price, nothing was played, runs last differently long, or have weights.
     #[must_use]
     pub fn comparison(&self) -> Option<Comparison> {
         self.comparison_of(None)
@@ -106,7 +106,12 @@ impl Results {
 
     /// How a variant, or the cheapest one, stands against the others.
     pub(super) fn comparison_of(&self, variant: Option<usize>) -> Option<Comparison> {
-        if self.prices.is_empty() || !self.lengths_s.is_empty() || self.runs.iter().any(Vec::is_empty) {
+        // What is seldom drawn weighs most, so that an interval of what runs cost as a rule is wide: nothing is named the cheapest by it.
+        if self.is_weighted()
+            || self.prices.is_empty()
+            || !self.lengths_s.is_empty()
+            || self.runs.iter().any(Vec::is_empty)
+        {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
@@ -138,10 +143,11 @@ impl Results {
     }
 
     /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one. Those that
-    /// are ruled out neither beat nor count; none is on the front where runs last differently long.
+    /// are ruled out neither beat nor count; none is on the front where runs last differently long, or have
+    /// weights.
     #[must_use]
     pub fn front(&self) -> Vec<usize> {
-        if !self.lengths_s.is_empty() {
+        if !self.lengths_s.is_empty() || self.is_weighted() {
             return Vec::new();
         }
         let index = |metric: &str| metrics::position(metric).unwrap_or(0);

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::grid::{Axis, Variant};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
+use super::rare::{self, RareEvent, RareEvents};
 use super::setting::Vary;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
@@ -51,8 +52,12 @@ pub struct Study {
     pub warnings: Diagnostics,
     /// The texts that warnings speak of.
     pub sources: Sources,
-    /// Equal for studies whose runs would give equal results; prices and the number of runs do not enter.
-    pub fingerprint: u64,
+    /// Equal for studies whose runs would give equal results if failures come as often as they do.
+    pub(super) fingerprint: u64,
+    /// What it looks for that is rare.
+    pub rare: Option<RareEvent>,
+    /// Whether that was asked for besides the document.
+    pub(crate) is_rare_asked: bool,
 }
 
 impl Study {
@@ -71,6 +76,24 @@ impl Study {
     pub(super) fn lengths_s(&self) -> Vec<f64> {
         let lengths = self.variants.iter().map(|variant| variant.base.duration.as_secs_f64());
         if self.varies_length() { lengths.collect() } else { Vec::new() }
+    }
+
+    /// Equal for studies whose runs would give equal results; prices and the number of runs do not enter, unless runs are chosen by what
+    /// they cost.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let Some(rare) = &self.rare else { return self.fingerprint };
+        let prices = if rare.is_of_cost() { &self.prices[..] } else { &[] };
+        crate::arena::stable_hash(format!("{:016x} {rare:?} {prices:?}", self.fingerprint).as_bytes())
+    }
+
+    /// Says why the event cannot be looked for in this study, and what to do.
+    ///
+    /// # Errors
+    ///
+    /// That.
+    pub(crate) fn check_rare(&self, event: &RareEvent) -> Result<(), (String, String)> {
+        rare::check(event, &self.variants, self.is_antithetic, !self.prices.is_empty())
     }
 
     /// Whether failures come at random times in any variant.
@@ -126,6 +149,9 @@ struct Spec {
     /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change; 1 % if nothing is said.
     #[serde(default)]
     indifference: Option<Share>,
+    /// An event that is too rare to be waited for: failures are drawn more often than they come, and runs carry weights.
+    #[serde(default)]
+    rare_events: Option<RareEvents>,
 }
 
 /// What a study looks like, for editors.
@@ -150,7 +176,7 @@ enum Seeds {
 }
 
 /// What can have a price, in the words of the document, and the metric it prices.
-const PRICED: [(&str, &str); 10] = [
+pub(super) const PRICED: [(&str, &str); 10] = [
     ("unreadyReplicaSeconds", "unready_replica_s"),
     ("lostTrafficSeconds", "lost_traffic_s"),
     ("evictions", "evictions"),
@@ -226,6 +252,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
+    let event = spec.rare_events.as_ref().and_then(|events| events.read(&mut problem));
     let scenario_path = Path::new(&spec.scenario);
     if !folder.is_file(scenario_path) {
         let message = format!("there is no scenario `{}`", folder.join(scenario_path).display());
@@ -239,9 +266,15 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         return Err(problems.refuse());
     }
     let grid = variants::resolve(axes, &baseline, (folder, scenario_path), &mut problems, overrides);
+    let is_antithetic = spec.seeds == Seeds::Antithetic;
+    if let (Some(event), Some(grid)) = (&event, &grid)
+        && let Err((message, help)) = rare::check(event, &grid.variants, is_antithetic, !prices.is_empty())
+    {
+        let diagnostic = Diagnostic::error("study::rare_event", message).help(help);
+        problems.push(diagnostic.at(place("spec.rareEvents"), ""));
+    }
     let (warnings, sources) = problems.end()?;
     let grid = grid.expect("there are errors where there is none");
-    let is_antithetic = spec.seeds == Seeds::Antithetic;
     // Neither prices nor the number of replications change what a run gives.
     let columns = (metric_names(), WORKLOAD_METRICS);
     let of_study = format!("{is_antithetic} {columns:?} {}", env!("CARGO_PKG_VERSION"));
@@ -262,6 +295,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         varies_detection: detection(&spec).is_some(),
         warnings,
         sources,
+        rare: event,
+        is_rare_asked: false,
     })
 }
 

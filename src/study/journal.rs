@@ -372,7 +372,9 @@ mod tests {
     use super::*;
 
     fn row(replication: u32) -> RunRow {
-        RunRow { variant: 0, replication, metrics: [0.1 + 0.2, f64::from(replication)].into(), workloads: [1.5].into() }
+        let metrics = [0.1 + 0.2, f64::from(replication)].into();
+        let (weight, exposures) = (1.0, Box::default());
+        RunRow { variant: 0, replication, metrics, workloads: [1.5].into(), weight, exposures }
     }
 
     fn open(place: &Path, fingerprint: u64, resume: bool) -> Result<Journal, JournalError> {

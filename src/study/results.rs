@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::document::Study;
 use super::estimate::{Estimate, Series};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
+use super::rare::Sampling;
 use super::run::RunRow;
 use super::shard::Shard;
 use super::statistics::Interval;
@@ -67,6 +68,9 @@ pub struct Results {
     /// How long a run of each variant lasts, in seconds, where they differ; else empty. Sums over different lengths do not compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths_s: Vec<f64>,
+    /// What the study looks for that is rare, and how its runs are drawn; none if failures come as often as they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rare: Option<Sampling>,
     /// The runs of each variant, by replication.
     #[serde(skip)]
     pub runs: Vec<Vec<RunRow>>,
@@ -111,7 +115,7 @@ impl Results {
             study: study.name.clone(),
             file: study.file.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            fingerprint: format!("{:016x}", study.fingerprint),
+            fingerprint: format!("{:016x}", study.fingerprint()),
             shard,
             axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
             levels: study.axes.iter().map(|axis| axis.labels.clone()).collect(),
@@ -129,6 +133,7 @@ impl Results {
             indifference: study.indifference,
             varies_detection: study.varies_detection,
             lengths_s: study.lengths_s(),
+            rare: None,
             runs: Vec::new(),
         };
         // A journal may also hold runs of what was recommended, and costs at earlier prices.
@@ -178,13 +183,13 @@ impl Results {
 
     /// Observations of a metric, by replication.
     pub(super) fn observations(&self, variant: usize, metric: usize) -> Series {
-        self.runs[variant].iter().map(|run| (run.replication, run.metrics[metric])).collect()
+        self.series(variant, |run| run.metrics[metric])
     }
 
     /// Observations of a metric of a tuned workload, by replication.
     pub(super) fn of_workload(&self, variant: usize, workload: usize, metric: usize) -> Series {
         let at = workload * WORKLOAD_METRICS.len() + metric;
-        self.runs[variant].iter().map(|run| (run.replication, run.workloads[at])).collect()
+        self.series(variant, |run| run.workloads[at])
     }
 
     /// The total cost, by replication.
@@ -299,7 +304,14 @@ pub(super) mod tests {
         let run = |variant: usize, replication: usize, cost: f64| {
             let mut metrics = vec![0.0; cost_at + 1];
             metrics[cost_at] = cost;
-            RunRow { variant, replication: replication as u32, metrics: metrics.into(), workloads: Box::default() }
+            RunRow {
+                variant,
+                replication: replication as u32,
+                metrics: metrics.into(),
+                workloads: Box::default(),
+                weight: 1.0,
+                exposures: Box::default(),
+            }
         };
         let mut runs = Vec::new();
         for replication in 0..costs[0].len() {
@@ -326,6 +338,7 @@ pub(super) mod tests {
             indifference: indifference(),
             varies_detection: false,
             lengths_s: Vec::new(),
+            rare: None,
             prices: vec![("evictions".into(), 1.0)],
             runs: Vec::new(),
         };

@@ -18,6 +18,21 @@ pub struct RunRow {
     /// `workloads.csv` from `cost` on.
     #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
     pub workloads: Box<[f64]>,
+    /// How much likelier the run is in truth than it was to be drawn: 1 unless a study looks for a rare event.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub weight: f64,
+    /// What its random processes went through, if it is to tell how failures are to be drawn.
+    #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
+    pub(super) exposures: Box<[f64]>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_one(weight: &f64) -> bool {
+    *weight == 1.0
 }
 
 impl RunRow {
@@ -49,6 +64,8 @@ mod tests {
             replication: 0,
             metrics: vec![1.0; metric_names().len()].into(),
             workloads: vec![2.0; 2 * WORKLOAD_METRICS.len()].into(),
+            weight: 1.0,
+            exposures: Box::default(),
         };
         row.price(&[("evictions", 3.0), ("preemptions", 0.5), ("node_h", 10.0)]);
         assert_eq!(row.metrics.last(), Some(&13.5));

@@ -9,6 +9,7 @@ use super::grid::Variant;
 use super::journal::{Journal, JournalError};
 use super::metrics::{self, WORKLOAD_METRICS, metric_names};
 use super::progress::{Part, Progress};
+use super::rare::{self, Mixture, PilotRound, Sampling};
 use super::results::{Precision, Results, decisive, seed_of};
 use super::run::RunRow;
 use super::shard::Shard;
@@ -58,6 +59,8 @@ pub struct Runner<'a> {
     keeps: bool,
     /// A variant behind those of the study, and the number that its runs have in the journal.
     extra: Option<(usize, usize)>,
+    /// How failures are drawn, if not as often as they come.
+    sampling: Option<Sampling>,
 }
 
 impl<'a> Runner<'a> {
@@ -70,7 +73,54 @@ impl<'a> Runner<'a> {
             slots: study.variants.iter().map(|_| Mutex::default()).collect(),
             keeps: false,
             extra: None,
+            sampling: None,
         }
+    }
+
+    /// Chooses how failures are drawn, if the study looks for a rare event: by a pilot, unless it says so itself. To be done before runs
+    /// are played.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written or read.
+    pub fn choose_sampling(&mut self, progress: &dyn Progress) -> Result<Option<Sampling>, JournalError> {
+        if let Some(event) = &self.study.rare {
+            self.sampling = Some(rare::choose(event, self.study, |round| self.play_pilot(round, progress))?);
+        }
+        Ok(self.sampling.clone())
+    }
+
+    /// Plays a round of the pilot, in which every variant has as many runs; gives them in their order.
+    fn play_pilot(&self, round: &PilotRound, progress: &dyn Progress) -> Result<Vec<RunRow>, JournalError> {
+        let variants = self.study.variants.len();
+        // Runs of a variant stand together.
+        let variant_of = |run: u32| (u64::from(run) * variants as u64 / u64::from(round.runs)) as usize;
+        let number = variants + 1 + round.index as usize;
+        let first = rare::PILOT_FIRST;
+        let open: Vec<u32> = (0..round.runs).filter(|run| !self.journal.has(number, first + run)).collect();
+        for run in &open {
+            self.slot(variant_of(*run)).open += 1;
+        }
+        let done = u64::from(round.runs) - open.len() as u64;
+        let part = Part::begin(progress, round.runs.into(), done, "the pilot");
+        parallel::try_each(&open, |&run| {
+            part.heed();
+            let variant = variant_of(run);
+            let settled = self.settled(variant);
+            let seed = format!("{} pilot {} {run}", self.study.first_seed, round.index);
+            let streams = Streams::new(crate::arena::stable_hash(seed.as_bytes()));
+            let row = self.play_drawn(&settled, streams, Some(&round.mixture), &part);
+            self.journal.add(RunRow { variant: number, replication: first + run, ..row })?;
+            self.release(variant);
+            part.advance();
+            Ok(())
+        })?;
+        drop(part);
+        let mut rows = self.journal.rows()?;
+        rows.retain(|row| row.variant == number && row.replication >= first && row.replication - first < round.runs);
+        rows.sort_by_key(|row| row.replication);
+        rows.iter_mut().for_each(|row| row.price(&self.study.prices));
+        Ok(rows)
     }
 
     /// The number that runs of a variant have in the journal.
@@ -143,17 +193,31 @@ impl<'a> Runner<'a> {
 
     fn play_one(&self, variant: usize, settled: &Settled, replication: u32, part: &Part<'_>) -> RunRow {
         let study = self.study;
-        let observers = Observers::new(Detail::Summary, settled.objectives.clone(), SimDuration::ZERO);
         let streams = Streams::new(seed_of(study.first_seed, study.is_antithetic, replication));
         let is_mirror = study.is_antithetic && replication % 2 == 1;
         let streams = if is_mirror { streams.mirrored() } else { streams };
-        let mut run = settled.prepared.start_with(streams, observers);
+        let mixture = self.sampling.as_ref().map(|sampling| &sampling.mixture);
+        let row = self.play_drawn(settled, streams, mixture, part);
+        // Only the pilot learns from them.
+        RunRow { variant: self.number(variant), replication, exposures: Box::default(), ..row }
+    }
+
+    /// Plays a run with that chance, failures drawn in one of these ways.
+    fn play_drawn(&self, settled: &Settled, streams: Streams, mixture: Option<&Mixture>, part: &Part<'_>) -> RunRow {
+        let study = self.study;
+        let observers = Observers::new(Detail::Summary, settled.objectives.clone(), SimDuration::ZERO);
+        let mut run = match mixture {
+            None => settled.prepared.start_with(streams, observers),
+            Some(mixture) => settled.prepared.start_biased(streams, mixture.way(&streams), observers),
+        };
         // Piece by piece, as a long one is to be stopped, too.
         for piece in 1..PIECES {
             run.run_until(SimTime::ZERO + (settled.end.saturating_since(SimTime::ZERO) / PIECES) * piece);
             part.heed();
         }
         run.run_until(settled.end);
+        let exposures = run.exposures();
+        let weight = mixture.map_or(1.0, |mixture| mixture.weight(&exposures));
         let finished = run.finish();
         let summary = finished.observers.finish(settled.end, &finished.store, finished.events).summary;
         // One after the other from 0, as a sum of nothing is -0.
@@ -167,7 +231,8 @@ impl<'a> Runner<'a> {
         let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([0.0]).collect();
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
         let workloads = of_workloads(study, &summary.workloads).into();
-        let mut row = RunRow { variant: self.number(variant), replication, metrics, workloads };
+        let exposures = if mixture.is_some() { rare::flat(&exposures) } else { Box::default() };
+        let mut row = RunRow { variant: 0, replication: 0, metrics, workloads, weight, exposures };
         row.price(&study.prices);
         row
     }
@@ -191,13 +256,16 @@ impl<'a> Runner<'a> {
             self.play_grid(Shard::WHOLE, replications, &part)?;
             look += 1;
             let rows = self.journal.rows()?;
-            let results = Results::new(
-                self.study,
-                Shard::WHOLE,
-                replications,
-                look,
-                rows.into_iter().filter(|row| row.replication < replications).collect(),
-            );
+            let rows = rows.into_iter().filter(|row| row.replication < replications).collect();
+            let results = Results::new(self.study, Shard::WHOLE, replications, look, rows);
+            let results = Results { rare: self.sampling.clone(), ..results };
+            if let Some(width) = results.rare_width() {
+                if width <= goal || replications == self.study.replications {
+                    return Ok(Precision::new(goal, width, 0.0, replications, look));
+                }
+                replications = (replications + (replications / 4) * 2).min(self.study.replications);
+                continue;
+            }
             let columns: Vec<Series> =
                 (0..self.study.variants.len()).map(|variant| results.observations(variant, metric)).collect();
             let estimate = results.estimate().with_unseen(&columns, results.is_chancy);

@@ -13,7 +13,7 @@ use super::told::Teller;
 use super::tuning::Tuning;
 use super::undone::reason;
 use crate::observe::{Cells, Row};
-use crate::report::{self, MetricRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table};
+use crate::report::{self, MetricRow, RareEventRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,8 +98,32 @@ impl Results {
             replication: run.replication,
             seed: self.seed(run.replication),
             metrics: run.metrics.to_vec(),
+            weight: if self.is_weighted() { vec![run.weight] } else { Vec::new() },
         });
-        write_named_table::<report::RunRow>(out, &[&self.axis_names(), &metric_names()], rows)
+        let weight: &[&str] = if self.is_weighted() { &["weight"] } else { &[] };
+        write_named_table::<report::RunRow>(out, &[&self.axis_names(), &metric_names(), weight], rows)
+    }
+
+    /// `rare-events.csv`; none of a study that does not look for any.
+    #[must_use]
+    pub fn rare_events_csv(&self) -> Option<String> {
+        let event = self.rare.as_ref()?.event.to_string();
+        let numbers = |of: Interval| [of.mean, of.low, of.high];
+        let rows = self.rare_estimates()?.into_iter().map(|of| RareEventRow {
+            variant: of.variant,
+            values: self.variants[of.variant].clone(),
+            event: event.clone(),
+            n: of.n,
+            hits: of.hits,
+            probability: numbers(of.probability),
+            per_year: numbers(of.per_year),
+            effective_runs: of.effective_runs,
+            plain_runs: of.plain_runs.unwrap_or(f64::NAN),
+            is_told: of.is_told,
+            difference: numbers(of.difference),
+        });
+        let text = named_table_text::<RareEventRow>(&[&self.axis_names()], rows);
+        Some(String::from_utf8(text).expect("cells are text"))
     }
 
     /// Writes `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
@@ -131,6 +155,9 @@ impl Results {
         if !self.tuned.is_empty() {
             rows.insert(WorkloadRunRow::TABLE.file, runs * self.tuned.len());
         }
+        if self.is_weighted() {
+            rows.insert(RareEventRow::TABLE.file, self.variants.len());
+        }
         if let Some(tuning) = tuning {
             rows.insert(TuningRow::TABLE.file, tuning.row_count());
         }
@@ -153,8 +180,9 @@ impl Results {
     /// What is wrong with them.
     pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
         let (axes, metrics) = (self.axes.len(), metric_names().len());
-        let mut rows = read_rows::<report::RunRow>(runs, axes, metrics).ok_or("its runs.csv is broken")?;
-        let of_workloads = read_rows::<WorkloadRunRow>(workloads, axes, WORKLOAD_METRICS.len());
+        let mut rows =
+            read_rows::<report::RunRow>(runs, axes, metrics, self.is_weighted()).ok_or("its runs.csv is broken")?;
+        let of_workloads = read_rows::<WorkloadRunRow>(workloads, axes, WORKLOAD_METRICS.len(), false);
         let mut of_workloads = of_workloads.ok_or("its workloads.csv is broken")?.into_iter();
         for row in &mut rows {
             let mut workloads = Vec::with_capacity(self.tuned.len() * WORKLOAD_METRICS.len());
@@ -182,7 +210,10 @@ impl Results {
         let reasons: Vec<String> = (0..self.variants.len()).map(reason).collect();
         let rows = self.statistics().flat_map(|of| {
             let (values, reason) = (&self.variants[of.variant], &reasons[of.variant]);
-            let row = move |statistic: Statistic| metric_row(of.variant, values, &statistic, reason, self.confidence());
+            let row = move |statistic: Statistic| {
+                let row = metric_row(of.variant, values, &statistic, reason, self.confidence());
+                if self.is_weighted() { without_order(row) } else { row }
+            };
             of.metrics.into_iter().map(row)
         });
         let text = named_table_text::<MetricRow>(&[&self.axis_names()], rows);
@@ -216,6 +247,9 @@ impl Results {
             "confidence": self.confidence(),
             "rows": self.row_counts(tuning),
         });
+        if let Some(estimates) = self.rare_estimates() {
+            summary["rare_events"] = serde_json::to_value(estimates).expect("plain data");
+        }
         if let Some(tuning) = tuning {
             summary["tuning"] = serde_json::to_value(tuning).expect("plain data");
             summary["confirmation"] = serde_json::to_value(confirmation).expect("plain data");
@@ -257,8 +291,14 @@ fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, c
     }
 }
 
-/// The runs of a table in which each has a row, a column for each axis, and one for each metric at the end.
-fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize) -> Option<Vec<RunRow>> {
+/// Of runs with weights neither how much they vary nor which of them lie below another says what all runs do.
+fn without_order(row: MetricRow) -> MetricRow {
+    let unknown = [f64::NAN; 3];
+    MetricRow { deviation: f64::NAN, p50: unknown, p90: unknown, p99: unknown, ..row }
+}
+
+/// The runs of a table in which each has a row, a column for each axis, and one for each metric at the end, or before the weight.
+fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize, is_weighted: bool) -> Option<Vec<RunRow>> {
     let columns = R::TABLE.columns;
     let place = |name: &str| {
         let place = columns.iter().position(|column| column.info.name == name)?;
@@ -270,10 +310,13 @@ fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize) -> Option<Vec<RunR
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.ok()?;
-        let values: Option<Box<[f64]>> = record.iter().skip(head).map(|cell| cell.parse().ok()).collect();
-        let values = values.filter(|values| values.len() == metrics)?;
+        let values: Option<Vec<f64>> = record.iter().skip(head).map(|cell| cell.parse().ok()).collect();
+        let mut values = values.filter(|values| values.len() == metrics + usize::from(is_weighted))?;
+        let weight = values.get(metrics).copied().unwrap_or(1.0);
+        values.truncate(metrics);
         let (variant, replication) = (record.get(variant)?.parse().ok()?, record.get(replication)?.parse().ok()?);
-        rows.push(RunRow { variant, replication, metrics: values, workloads: Box::default() });
+        let (metrics, exposures) = (values.into(), Box::default());
+        rows.push(RunRow { variant, replication, metrics, workloads: Box::default(), weight, exposures });
     }
     Some(rows)
 }

@@ -45,6 +45,7 @@ mod random_oddities;
 mod random_scenario;
 mod random_trouble;
 mod random_workloads;
+mod rare_events;
 mod recordings;
 mod regressions;
 mod scheduler;

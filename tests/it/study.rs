@@ -192,7 +192,7 @@ spec:
 
 /// Plays a study in this process.
 fn play(dir: &Path, study: &Study) -> Results {
-    let journal = Journal::open(&dir.join("played"), study.fingerprint, Shard::WHOLE, false).expect("a journal");
+    let journal = Journal::open(&dir.join("played"), study.fingerprint(), Shard::WHOLE, false).expect("a journal");
     Runner::new(study, &journal).play_all(Shard::WHOLE, &Silent).expect("played");
     let rows = journal.rows().expect("read");
     journal.close().expect("closed");

@@ -419,6 +419,9 @@ fn heap_label(chart: &StudyChart, heap: &[usize]) -> String {
 /// How long the longest gap of a run was, by variant.
 fn recovery(chart: &StudyChart) -> Option<String> {
     let shown = shown(chart);
+    if chart.recoveries.iter().all(Vec::is_empty) && !chart.costs.is_empty() {
+        return None;
+    }
     let longest = shown.iter().flat_map(|variant| &chart.recoveries[*variant]).copied().fold(0.0, f64::max);
     let curves = distinct(chart, &shown);
     style::canvas((1100, 440), &chart.caption, |area| {

@@ -121,6 +121,7 @@ fn data(dir: &Path, summary: &Value) -> Result<Data, TableError> {
     let shown = shown(&means, &named);
     let has_all = shown.len() == variants.len();
     let is_tuned = !summary["tuning"].is_null();
+    let is_weighted = !study["rare"].is_null();
     let text = |name: &str| if is_tuned { tables::read_text(&dir.join(name)) } else { Ok(String::new()) };
     Ok(Data {
         decisive,
@@ -128,7 +129,8 @@ fn data(dir: &Path, summary: &Value) -> Result<Data, TableError> {
         metrics: metrics(dir, axes, &shown, variants.len(), decisive)?,
         meanings: FIGURES.iter().map(|of| json!({"name": of.name, "unit": of.unit, "meaning": of.meaning})).collect(),
         levels: if has_all { Vec::new() } else { levels(study, &variants, &means) },
-        recoveries: recoveries(dir, axes, &curves(&shown, &named))?,
+        // Of runs with weights a share is not that of all runs.
+        recoveries: if is_weighted { Vec::new() } else { recoveries(dir, axes, &curves(&shown, &named))? },
         tuning: if is_tuned { Some(tuning(dir)?) } else { None },
         patch_sh: text("patch.sh")?,
         patch_yaml: text("patch.yaml")?,

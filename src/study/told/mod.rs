@@ -1,5 +1,6 @@
 //! What a study or a plan has found, in words: the terminal prints them, `summary.json` has them as its verdict, the page shows them.
 
+mod rare;
 mod sweep;
 mod tune;
 mod undone;
@@ -47,6 +48,9 @@ impl<'a> Teller<'a> {
             verdict.push(Remark::new(Tone::Bad, text).with("`kubesquall merge` puts the parts together"));
         } else if let Some(tuning) = tuning {
             verdict.extend(self.tuning(tuning, confirmation));
+        } else if self.results.is_weighted() {
+            verdict.extend(self.rare_event());
+            verdict.extend(self.weighted());
         } else {
             verdict.extend(self.unpriced());
             verdict.extend(self.recommendation());

@@ -34,6 +34,12 @@ impl Teller<'_> {
         if shown.iter().any(|interval| interval.widened && !interval.is_known()) {
             notes.push("? is not known: no run of any variant shows how bad it can be".to_owned());
         }
+        if results.is_weighted() {
+            notes.push(
+                "runs have weights: means are those of all runs as they truly come; how runs vary, and quantiles, are left out".to_owned(),
+            );
+            return notes;
+        }
         let for_p99 = observations_for_quantile(0.99, results.confidence());
         // The terminal shows no quantiles.
         if !self.is_below_table && (results.replications as usize) < for_p99 {
@@ -140,8 +146,12 @@ impl Teller<'_> {
         let (first, last) = (results.seed(0), results.seed(each - 1));
         let seeds = if first == last { format!("seed {first}") } else { format!("seeds {first} to {last}") };
         let mirrored = if results.is_antithetic { ", each second run mirroring the one before it" } else { "" };
+        let weights = if results.is_weighted() { ", failures drawn more often than they come" } else { "" };
         let each = grouped(each);
-        Remark::new(Tone::Neutral, format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}"))
+        Remark::new(
+            Tone::Neutral,
+            format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}{weights}"),
+        )
     }
 
     /// What the intervals do not say: which variants hardly vary, and whose costs are carried by a few runs.
@@ -149,7 +159,8 @@ impl Teller<'_> {
         let results = self.results;
         let decisive = results.of_metric(results.decisive());
         let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
-        for (variant, of) in decisive.iter().enumerate() {
+        let counted_alike = if results.is_weighted() { 0 } else { decisive.len() };
+        for (variant, of) in decisive.iter().enumerate().take(counted_alike) {
             let seldom = if results.is_chancy { of.sample.noticed_exceptions() } else { of.sample.exceptions() };
             if let Some(seen) = seldom {
                 rare.push((variant, seen));

@@ -117,7 +117,6 @@ function showPlays(plan, box, at, name) {
     left > 0 ? el("p", { class: "muted" }, `${plays.length} of its ${all} plays are listed here; `, el("code", {}, "cases.csv"), ` has the other ${left}.`) : "",
     listing("Plays", [
       { name: "lost", cell: (play) => [named(play.lost), play.alike > 1 ? el("span", { class: "muted" }, ` stands for ${play.alike} alike`) : ""], by: (play) => play.lost },
-      { name: "placement", title: "the draw of where pods go; plan --placement plays it alone", right: true, cell: (play) => String(play.placement), by: (play) => play.placement },
       { name: "survived", cell: (play) => (play.survived ? "yes" : el("span", { class: "tone-bad" }, `no: ${counted(play.shortfalls, "shortfall")}`)), by: (play) => Number(play.survived) },
       { name: "first shortfall", cell: (play) => (play.kind === "" ? "" : [el("span", { class: "strong" }, `${play.kind} `), named(play.object), el("div", { class: "muted" }, named(play.why))]), by: (play) => play.object },
       { name: "beyond help", title: "pods that no number of nodes helps: hanging, lost for good, refused, or waiting for the end of the case", right: true, cell: (play) => String(beyondHelp(play)), by: beyondHelp },
@@ -126,6 +125,7 @@ function showPlays(plan, box, at, name) {
       { name: "free CPU", title: "the least that was left", right: true, cell: (play) => String(play.free_cpu_milli / 1000), by: (play) => play.free_cpu_milli },
       { name: "free GiB", title: "of memory at that instant", right: true, cell: (play) => (play.free_memory / GIB).toFixed(1), by: (play) => play.free_memory },
       { name: "free places", title: "for pods at that instant", right: true, cell: (play) => String(play.free_pods), by: (play) => play.free_pods },
+      { name: "placement", title: "the draw of where pods go; plan --placement plays it alone", right: true, cell: (play) => String(play.placement), by: (play) => play.placement },
     ], plays, { limit: 40 }));
   box.scrollIntoView({ block: "nearest" });
 }

@@ -99,7 +99,11 @@ impl fmt::Debug for SolveOptions<'_> {
         let Self { threads, is_exhaustive, headroom, blast_radius, placements, progress } = self;
         let mut debug = formatter.debug_struct("SolveOptions");
         debug.field("threads", threads).field("is_exhaustive", is_exhaustive).field("headroom", headroom);
-        debug.field("blast_radius", blast_radius).field("placements", placements).field("progress", &progress.is_some()).finish()
+        debug
+            .field("blast_radius", blast_radius)
+            .field("placements", placements)
+            .field("progress", &progress.is_some())
+            .finish()
     }
 }
 
@@ -175,7 +179,8 @@ impl Plan {
             return Err(Error::argument(message, "take fewer, or one whose number is smaller"));
         }
         if plan.placements.needed().is_none() {
-            let message = format!("{count} placements cannot show what the plan asks for, even if all of them are survived");
+            let message =
+                format!("{count} placements cannot show what the plan asks for, even if all of them are survived");
             return Err(Error::argument(message, format!("take at least {}", plan.placements.fewest())));
         }
         Ok(plan)

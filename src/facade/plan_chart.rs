@@ -80,7 +80,8 @@ pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<Sur
             let parts: Vec<String> =
                 answer.counts.split('+').zip(&pools).map(|(count, pool)| format!("{count} of {pool}")).collect();
             let placed = summary.answer.as_ref().and_then(|answer| answer.placements).filter(|of| of.played > 1);
-            let placed = placed.map_or_else(String::new, |of| format!(" in {} of {} placements", of.survived, of.played));
+            let placed =
+                placed.map_or_else(String::new, |of| format!(" in {} of {} placements", of.survived, of.played));
             format!("{}: {} survive{placed}{exception}", summary.plan, parts.join(" and "))
         }
         None => format!("{}: nothing that was tried survives", summary.plan),

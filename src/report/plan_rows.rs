@@ -50,9 +50,12 @@ impl Row for CandidateRow {
                  that were tried in several",
                 |row| row.share_at_least,
             ),
-            Column::maybe_number("failed_placement", "", "the first that is not survived: `--placement` plays it alone", |row| {
-                row.failed_placement
-            }),
+            Column::maybe_number(
+                "failed_placement",
+                "",
+                "the first that is not survived: `--placement` plays it alone",
+                |row| row.failed_placement,
+            ),
         ],
     };
 }

@@ -176,9 +176,19 @@ mod tests {
     #[test]
     fn of_very_many_plays_those_of_the_answer_stay_whole_and_the_others_are_counted() {
         let row = |nodes: u32, case: &str, survived: bool, stuck: u32| {
-            vec![json!([nodes]), json!(case), json!(survived), json!(stuck), json!(0), json!(1), json!(0), json!(stuck % 2)]
+            vec![
+                json!([nodes]),
+                json!(case),
+                json!(survived),
+                json!(stuck),
+                json!(0),
+                json!(1),
+                json!(0),
+                json!(stuck % 2),
+            ]
         };
-        let columns = vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused", "placement"];
+        let columns =
+            vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused", "placement"];
         // What fails is tried before what survives.
         let failing =
             (0..40).map(|_| row(3, "zone", false, 0)).chain([row(3, "zone", true, 5), row(3, "node", false, 0)]);

@@ -64,7 +64,8 @@ pub(super) fn bounds(plan: &Plan, settled: &Store, judge: Judge, mixes: &[Vec<u3
     let known = answer.and_then(|answer| mixes.iter().position(|mix| mix == answer));
     let tried = &mixes[..known.map_or(mixes.len(), |at| at + 1)];
     let bound = |mix: &Vec<u32>| Bound { counts: mix.clone(), price_micros: plan.price(mix) };
-    let is_open = |mix: &&Vec<u32>| cluster.stands(plan, mix, &|nodes| !is_too_little(&cluster.sure, &cluster.gives, nodes));
+    let is_open =
+        |mix: &&Vec<u32>| cluster.stands(plan, mix, &|nodes| !is_too_little(&cluster.sure, &cluster.gives, nodes));
     let lower = tried.iter().position(|mix| is_open(&mix));
     let is_packed = |mix: &&Vec<u32>| {
         let is_looked_at = cluster.losses(plan, mix).iter().all(Option::is_some);

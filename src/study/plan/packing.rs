@@ -45,17 +45,18 @@ pub(super) fn is_too_little(pods: &[Pods], gives: &[Vec<i64>], nodes: &[u64]) ->
     let sum = |resource: usize| -> i128 {
         gives.iter().zip(nodes).map(|(of, count)| i128::from(of[resource].max(0)) * i128::from(*count)).sum()
     };
-    let wanted = |resource: usize| -> i128 {
-        pods.iter().map(|of| i128::from(of.need[resource]) * i128::from(of.count)).sum()
-    };
+    let wanted =
+        |resource: usize| -> i128 { pods.iter().map(|of| i128::from(of.need[resource]) * i128::from(of.count)).sum() };
     if (0..resources).any(|resource| sum(resource) < wanted(resource)) {
         return true;
     }
     pods.iter().any(|size| {
         let large: u64 = pods.iter().filter(|other| other.dominate(size)).map(|other| other.count).sum();
-        let places = gives.iter().zip(nodes).enumerate().map(|(kind, (of, count))| {
-            u128::from(size.fit(kind, of)) * u128::from(*count)
-        });
+        let places = gives
+            .iter()
+            .zip(nodes)
+            .enumerate()
+            .map(|(kind, (of, count))| u128::from(size.fit(kind, of)) * u128::from(*count));
         places.sum::<u128>() < u128::from(large)
     })
 }
@@ -196,8 +197,7 @@ mod tests {
         let mut draw = |below: u64| (stream.unit() * below as f64) as u64;
         let (mut possible, mut open) = (0, 0);
         for _ in 0..400 {
-            let gives: Vec<Vec<i64>> =
-                (0..2).map(|_| vec![4 + draw(8) as i64, 4 + draw(8) as i64]).collect();
+            let gives: Vec<Vec<i64>> = (0..2).map(|_| vec![4 + draw(8) as i64, 4 + draw(8) as i64]).collect();
             let nodes = [draw(3), draw(3)];
             let sizes: Vec<Pods> = (0..3)
                 .map(|_| Pods {
@@ -208,9 +208,8 @@ mod tests {
                 .collect();
             let single = |of: &Pods| vec![(of.need.clone(), of.allowed.clone()); of.count as usize];
             let all: Vec<_> = sizes.iter().flat_map(single).collect();
-            let mut free: Vec<(usize, Vec<i64>)> = (0..2)
-                .flat_map(|kind| vec![(kind, gives[kind].clone()); nodes[kind] as usize])
-                .collect();
+            let mut free: Vec<(usize, Vec<i64>)> =
+                (0..2).flat_map(|kind| vec![(kind, gives[kind].clone()); nodes[kind] as usize]).collect();
             let stands = can_stand(&all, &mut free);
             let (none, some) = (is_too_little(&sizes, &gives, &nodes), is_packed(&sizes, &gives, &nodes));
             assert!(!(none && stands), "{sizes:?} on {nodes:?} of {gives:?} can stand");

@@ -355,11 +355,7 @@ impl<'a> Search<'a> {
 }
 
 /// Plays the loss of each set of nodes.
-fn play_losses(
-    sets: &[LostSet],
-    play: impl Fn(&LostSet) -> PlayRecord + Sync,
-    depth: Thoroughness,
-) -> PlayedCase {
+fn play_losses(sets: &[LostSet], play: impl Fn(&LostSet) -> PlayRecord + Sync, depth: Thoroughness) -> PlayedCase {
     if depth == Thoroughness::AllCases {
         return PlayedCase::whole(parallel::map(sets, play));
     }

@@ -341,7 +341,8 @@ fn beware(text: String) -> Remark {
 
 /// What falls short in a case, and below it why.
 fn failure(failure: &Failure) -> String {
-    let Failure { case, lost, shortfall, others, stuck: hanging, placement, failed_placements, placements, .. } = failure;
+    let Failure { case, lost, shortfall, others, stuck: hanging, placement, failed_placements, placements, .. } =
+        failure;
     let more = if *others > 0 { format!(" (and {})", counted(*others, "more", "more")) } else { String::new() };
     let what = match shortfall.kind {
         ShortfallKind::Pending => "stays Pending",

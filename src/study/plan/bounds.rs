@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::amount::Amount;
 use super::capacity::counted_pods;
-use super::case::CaseKind;
+use super::case::Takes;
 use super::definition::Plan;
 use super::judge::Judge;
 use super::packing::{Pods, is_packed, is_too_little};
@@ -72,7 +72,7 @@ pub(super) fn bounds(plan: &Plan, settled: &Store, judge: Judge, mixes: &[Vec<u3
         is_looked_at && cluster.stands(plan, mix, &|nodes| is_packed(&cluster.all, &cluster.left, nodes))
     };
     let repacked = lower.and_then(|lower| tried[lower..].iter().find(|mix| is_packed(mix)));
-    let is_left_out = |case: &&super::Case| matches!(case.kind, CaseKind::Scenario(_));
+    let is_left_out = |case: &&super::Case| matches!(case.kind.takes(), Takes::Unknown);
     Bounds {
         lower: lower.map(|lower| bound(&tried[lower])),
         repacked: repacked.map(bound),
@@ -146,8 +146,8 @@ impl Cluster {
     /// Of each case, what is lost in each of its plays, by kind of nodes; none if that is too many to look at.
     fn losses(&self, plan: &Plan, mix: &[u32]) -> Vec<Option<Vec<Vec<u64>>>> {
         let nodes = self.nodes(mix);
-        let of = |case: &super::Case| match &case.kind {
-            CaseKind::Zone => {
+        let of = |case: &super::Case| match case.kind.takes() {
+            Takes::Zone => {
                 let mut zones: Vec<Symbol> = self.kinds.iter().filter_map(|kind| kind.zone).collect();
                 zones.sort_unstable();
                 zones.dedup();
@@ -157,12 +157,12 @@ impl Cluster {
                 };
                 Some(zones.iter().map(lost).collect())
             }
-            CaseKind::Nodes(count) => match u64::from(*count) {
+            Takes::Nodes(count) => match u64::from(count) {
                 // There are not so many: all are lost.
                 count if count > nodes.iter().sum() => Some(vec![nodes.clone()]),
                 count => sets(&nodes, count, &|_| true),
             },
-            CaseKind::RollingUpgrade(spec) => {
+            Takes::OfPools(spec) => {
                 let pools = (0..mix.len()).map(|pool| {
                     let (_, unavailable) = spec.at_a_time(mix[pool] as usize);
                     let lost = (unavailable as u64).min(u64::from(mix[pool]));
@@ -170,7 +170,7 @@ impl Cluster {
                 });
                 pools.collect::<Option<Vec<_>>>().map(|sets| sets.concat())
             }
-            CaseKind::Scenario(_) => Some(Vec::new()),
+            Takes::Unknown => Some(Vec::new()),
         };
         plan.cases.iter().map(of).collect()
     }

@@ -45,6 +45,9 @@ struct Kind {
     numbers: Vec<u32>,
 }
 
+/// What makes nodes alike: the pool, the zone, what they give, what is left of it, and which pods may stand there.
+type Looks = (Option<usize>, Option<Symbol>, Vec<i64>, Vec<i64>, Vec<bool>);
+
 /// The cluster with the most nodes, as packing looks at it.
 struct Cluster {
     kinds: Vec<Kind>,
@@ -95,8 +98,7 @@ impl Cluster {
         let mut cluster =
             Self { kinds: Vec::new(), gives: Vec::new(), left: Vec::new(), sure: Vec::new(), all: Vec::new() };
         let mut first: Vec<NodeId> = Vec::new();
-        let mut known: FxHashMap<(Option<usize>, Option<Symbol>, Vec<i64>, Vec<i64>, Vec<bool>), usize> =
-            FxHashMap::default();
+        let mut known: FxHashMap<Looks, usize> = FxHashMap::default();
         for (id, node) in store.nodes() {
             let name = store.node_name(id);
             let allowed: Vec<bool> = sure.iter().chain(&all).map(|(pod, _)| is_allowed(pod, id, store)).collect();

@@ -24,7 +24,7 @@ const GIB = 2 ** 30;
  * @property {(tried: number, name: string) => Cell} cellOf What came of a case, by all of its plays
  */
 
-/** @typedef {{plays: number, failed_plays: number, beyond_help: number}} Cell */
+/** @typedef {{plays: number, failed_plays: number, beyond_help: number, placements: number, failed_placements: number}} Cell */
 
 /** @param {any} summary @param {any} data @returns {PlanModel} */
 function readPlan(summary, data) {
@@ -44,7 +44,7 @@ function readPlan(summary, data) {
     tried,
     answer: tried.findIndex((of) => of.verdict === "survives"),
     playsOf: (at, name) => plays.get(JSON.stringify([tried[at]["<pool>"], name])) ?? [],
-    cellOf: (at, name) => cells.get(JSON.stringify([tried[at]["<pool>"], name])) ?? { plays: 0, failed_plays: 0, beyond_help: 0 },
+    cellOf: (at, name) => cells.get(JSON.stringify([tried[at]["<pool>"], name])) ?? { plays: 0, failed_plays: 0, beyond_help: 0, placements: 0, failed_placements: 0 },
   };
 }
 
@@ -61,11 +61,12 @@ function beyondHelp(play) {
 export function cellTextOf(plan, at, name) {
   const of = plan.tried[at];
   if (of.verdict === "ruled out") return { text: "ruled out", state: "none" };
-  const { plays, failed_plays: failed, beyond_help: pods } = plan.cellOf(at, name);
+  const { plays, failed_plays: failed, beyond_help: pods, placements, failed_placements: unlucky } = plan.cellOf(at, name);
   if (plays === 0) return { text: "-", state: "none" };
   if (failed === 0) {
     return pods === 0 ? { text: "survives", state: "survived" } : { text: `survives but for ${pods}`, state: "but" };
   }
+  if (of.placements > 1) return { text: `fails in ${unlucky} of ${placements}`, state: "failed" };
   // A count that does not do is left at its first play that fails: the last case that has plays.
   const last = plan.cases.filter((other) => plan.cellOf(at, other).plays > 0).pop();
   if (of.cut_short && name === last) return { text: "fails, stopped at the first", state: "failed" };
@@ -112,6 +113,7 @@ function showPlays(plan, box, at, name) {
   const left = all - plays.length;
   box.hidden = false;
   fill(box, el("h3", {}, `${countsText(plan, at)} of ${plan.pools.join(" + ")}, `, named(name), `: ${cellTextOf(plan, at, name).text}`),
+    plan.tried[at].placements > 1 ? el("p", { class: "muted" }, `Of ${plan.tried[at].placements} placements these counts survive ${plan.tried[at].survived_placements}.`) : "",
     left > 0 ? el("p", { class: "muted" }, `${plays.length} of its ${all} plays are listed here; `, el("code", {}, "cases.csv"), ` has the other ${left}.`) : "",
     listing("Plays", [
       { name: "lost", cell: (play) => [named(play.lost), play.alike > 1 ? el("span", { class: "muted" }, ` stands for ${play.alike} alike`) : ""], by: (play) => play.lost },
@@ -123,6 +125,7 @@ function showPlays(plan, box, at, name) {
       { name: "free CPU", title: "the least that was left", right: true, cell: (play) => String(play.free_cpu_milli / 1000), by: (play) => play.free_cpu_milli },
       { name: "free GiB", title: "of memory at that instant", right: true, cell: (play) => (play.free_memory / GIB).toFixed(1), by: (play) => play.free_memory },
       { name: "free places", title: "for pods at that instant", right: true, cell: (play) => String(play.free_pods), by: (play) => play.free_pods },
+      { name: "placement", title: "the draw of where pods go; plan --placement plays it alone", right: true, cell: (play) => String(play.placement), by: (play) => play.placement },
     ], plays, { limit: 40 }));
   box.scrollIntoView({ block: "nearest" });
 }
@@ -191,6 +194,11 @@ function showPlanTiles({ summary, pools, cases, answer, tried, cellOf }) {
   const now = summary.pools.map((/** @type {any} */ pool) => pool.now);
   const tiles = pools.map((name, at) => ({ label: `nodes of ${name}`, value: String(found.counts[name]), note: `the scenario has ${now[at]}` }));
   if (pools.length > 1) tiles.push({ label: "price", value: String(found.price), note: `${answer} before it, cheaper or as cheap with no more nodes` });
+  const { played, survived, shareAtLeast } = found.placements;
+  if (played > 1) tiles.push({ label: "placements survived", value: `${survived} of ${played}`, note: `at least ${Math.floor(1000 * shareAtLeast + 1e-6) / 10} % of all, at a confidence of 95 %` });
+  const { lower, repacked } = summary.bounds;
+  const told = (/** @type {any} */ bound) => `${pools.map((name) => bound.counts[name]).join(" + ")}${pools.length > 1 ? ` at ${bound.price}` : ""}`;
+  if (lower) tiles.push({ label: "lower bound", value: told(lower), note: `by what pods ask for${repacked ? `; packed anew, ${told(repacked)} would do` : ""}` });
   if (found.tightest) {
     const least = roomRows(found.tightest).reduce((a, b) => (b.free / b.all < a.free / a.all ? b : a));
     tiles.push({ label: `least ${least.name} left`, value: `${((100 * least.free) / least.all).toFixed(0)} %`, note: `${least.text}, ${found.tightest.case}, ${found.tightest.lost}` });
@@ -202,6 +210,9 @@ function showPlanTiles({ summary, pools, cases, answer, tried, cellOf }) {
 /** What was asked, to be typed again. @param {any} summary @param {any} data */
 export function planCommandOf(summary, data) {
   const parts = ["kubesquall", "plan", argument(summary.file ?? "PLAN.yaml"), "--seed", String(summary.seed)];
+  const { first, count } = summary.placements;
+  if (count === 1) parts.push("--placement", String(first));
+  else parts.push("--placements", String(count));
   for (const { workload } of summary.headroom) parts.push("--headroom", argument(workload));
   if (data.blasts) {
     const label = cellsOf(data.blasts, "kind").find((kind) => !["node", "pair", "zone"].includes(kind));
@@ -222,7 +233,9 @@ async function start() {
   fill(byId("again-body"),
     el("p", {}, "The same plan, of the same scenario and manifests, gives the same bytes", ...(summary.file ? [":"] : ["; ", el("code", {}, "PLAN.yaml"), " stands for the file that names itself ", named(summary.plan), ":"])),
     copyable("The command", planCommandOf(summary, data)),
-    el("p", { class: "muted" }, "Each case was played once: another seed decides ties between nodes otherwise, and may answer otherwise."));
+    el("p", { class: "muted" }, summary.placements.count > 1
+      ? ["Each placement draws anew to which of equal nodes pods go, and what follows; ", el("code", {}, "--placement N"), " plays one alone."]
+      : "Each case was played once: another placement decides ties between nodes otherwise, and may answer otherwise."));
   globalThis.kubesquall = { plan, cell: (/** @type {number} */ at, /** @type {string} */ name) => cellTextOf(plan, at, name) };
 }
 

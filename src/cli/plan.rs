@@ -14,6 +14,7 @@ use super::{Ending, Output};
 use crate::facade::{Plan, SolveOptions};
 use crate::scenario::DocumentKind;
 use crate::study::Progress;
+use crate::study::plan::PLACEMENTS_MAX;
 
 /// Find the fewest nodes that survive the failures a plan names
 ///
@@ -29,6 +30,12 @@ pub(super) struct PlanArgs {
     /// What chance is drawn from, in place of the seeds of the plan's scenarios
     #[arg(long, value_name = "N", value_parser = super::run::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
+    /// In how many draws of where pods go each count has to survive, in place of what the plan says [default: 30]
+    #[arg(long, value_name = "N", value_parser = placements, allow_hyphen_values = true)]
+    placements: Option<std::num::NonZeroU32>,
+    /// Only this draw, by its number from 0 on, such as one that an earlier answer names
+    #[arg(long, value_name = "N", conflicts_with = "placements", value_parser = placement, allow_hyphen_values = true)]
+    placement: Option<u32>,
     /// The directory of the results [default: reports/<plan name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -84,11 +91,31 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     Ok(if results.answer.is_some() { Ending::Done } else { Ending::NotAsExpected })
 }
 
+fn placements(text: &str) -> Result<std::num::NonZeroU32, String> {
+    let count: Option<std::num::NonZeroU32> = text.parse().ok();
+    count
+        .filter(|count| count.get() <= PLACEMENTS_MAX)
+        .ok_or_else(|| format!("a number of placements is a whole number from 1 to {PLACEMENTS_MAX}"))
+}
+
+fn placement(text: &str) -> Result<u32, String> {
+    let number: Option<u32> = text.parse().ok();
+    number
+        .filter(|number| *number < PLACEMENTS_MAX)
+        .ok_or_else(|| format!("the number of a placement is a whole number from 0 to {}", PLACEMENTS_MAX - 1))
+}
+
 fn options<'a>(arguments: &PlanArgs, progress: &'a dyn Progress) -> SolveOptions<'a> {
     let options = SolveOptions::new().exhaustive(arguments.exhaustive).progress(progress);
     let mut options = arguments.headroom.iter().fold(options, SolveOptions::headroom);
     if let Some(jobs) = arguments.jobs {
         options = options.threads(jobs);
+    }
+    if let Some(count) = arguments.placements {
+        options = options.placements(count);
+    }
+    if let Some(number) = arguments.placement {
+        options = options.placement(number);
     }
     if let Some(label) = &arguments.blast_radius {
         options = options.blast_radius(label);

@@ -8,7 +8,7 @@ use super::paint::Paint;
 use super::remarks;
 use crate::diagnostics::Style;
 use crate::study::Remark;
-use crate::study::plan::{Blast, Candidate, PlanResults, Verdict};
+use crate::study::plan::{Blast, Candidate, PlacedCase, PlanResults, Verdict};
 
 /// Counts shown in the table.
 const ROWS_MAX: usize = 12;
@@ -42,7 +42,8 @@ fn table(results: &PlanResults) -> String {
     let pools = results.pools.iter().map(|pool| pool.name.as_str().to_uppercase());
     let cases = results.cases.iter().map(|case| case.to_uppercase());
     let prices = (results.pools.len() > 1).then(|| "PRICE".to_owned());
-    table.set_header(pools.chain(prices).chain(["CALM".to_owned()]).chain(cases));
+    let placements = (results.placements.count > 1).then(|| "PLACEMENTS".to_owned());
+    table.set_header(pools.chain(prices).chain(["CALM".to_owned()]).chain(cases).chain(placements.clone()));
     let skipped = results.candidates.len().saturating_sub(ROWS_MAX);
     let mut notes = String::new();
     for candidate in &results.candidates[skipped..] {
@@ -58,7 +59,13 @@ fn table(results: &PlanResults) -> String {
                 .map(|case| verdict(candidate, case))
                 .collect(),
         };
-        table.add_row(counts.chain(prices).chain(verdicts));
+        let width = results.cases.len() + 1;
+        let verdicts = verdicts.into_iter().chain(std::iter::repeat(String::new())).take(width);
+        let survived = placements.as_ref().map(|_| match (candidate.survived(), candidate.placements().len()) {
+            (_, 0) => String::new(),
+            (survived, played) => format!("{survived} of {played}"),
+        });
+        table.add_row(counts.chain(prices).chain(verdicts).chain(survived));
     }
     for column in table.column_iter_mut().take(results.pools.len()) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -88,18 +95,20 @@ fn blast_table(blasts: &[Blast]) -> String {
     table.trim_fmt()
 }
 
+/// What became of a case: by its plays if one placement was played, else by placements.
 fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
+    let by_placement = candidate.of_case(case);
+    let failed_placements = by_placement.iter().filter(|of| !of.is_survived).count();
     let of_case = || candidate.plays().iter().filter(|play| play.case == case);
-    let plays = of_case().count();
-    let failed = of_case().filter(|play| !play.outcome.is_survived()).count();
-    match (plays, failed) {
-        (0, _) => "-".to_owned(),
+    match (&by_placement[..], failed_placements) {
+        ([], _) => "-".to_owned(),
         (_, 0) => match of_case().map(|play| play.outcome.beyond_help()).max().unwrap_or(0) {
             0 => "survives".to_owned(),
             pods => format!("survives but for {pods}"),
         },
+        _ if candidate.placements().len() > 1 => format!("fails in {failed_placements} of {}", by_placement.len()),
         _ if candidate.is_cut_short(case) => "fails, stopped at the first".to_owned(),
-        (1, _) => "fails".to_owned(),
-        (plays, failed) => format!("fails {failed} of {plays}"),
+        ([PlacedCase { plays: 1, .. }], _) => "fails".to_owned(),
+        ([PlacedCase { plays, failed, .. }, ..], _) => format!("fails {failed} of {plays}"),
     }
 }

@@ -27,6 +27,7 @@ use crate::scenario::{DocumentKind, read_text, recognize};
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "a program holds a few of them, and moves them seldom")]
 pub enum Document {
     /// A scenario.
     Scenario(Scenario),

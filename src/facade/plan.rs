@@ -1,7 +1,7 @@
 //! A plan, ready to be worked out, and its answer.
 
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::diagnostics::Diagnostics;
 use crate::observe::Row as _;
 use crate::parallel::Threads;
 use crate::report::{BlastRow, OutputDir};
-use crate::study::plan::{self, Blast, PlanResults, Symmetry};
+use crate::study::plan::{self, Blast, PLACEMENTS_MAX, Placements, PlanResults, Symmetry};
 use crate::study::{Progress, Silent};
 
 /// A plan, read and checked, with its scenarios: which counts of nodes survive given failures.
@@ -32,6 +32,7 @@ pub struct SolveOptions<'a> {
     is_exhaustive: bool,
     headroom: Vec<String>,
     blast_radius: Option<String>,
+    placements: Option<(u32, u32)>,
     progress: Option<&'a dyn Progress>,
 }
 
@@ -71,6 +72,20 @@ impl<'a> SolveOptions<'a> {
         self
     }
 
+    /// In so many placements, draws of where pods go and of what follows, in place of as many as the plan says.
+    #[must_use]
+    pub fn placements(mut self, count: NonZeroU32) -> Self {
+        self.placements = Some((0, count.get()));
+        self
+    }
+
+    /// In this placement alone, by its number from 0 on: what other placements say is not asked.
+    #[must_use]
+    pub fn placement(mut self, number: u32) -> Self {
+        self.placements = Some((number, 1));
+        self
+    }
+
     /// Says how far it has got.
     #[must_use]
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
@@ -81,10 +96,14 @@ impl<'a> SolveOptions<'a> {
 
 impl fmt::Debug for SolveOptions<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { threads, is_exhaustive, headroom, blast_radius, progress } = self;
+        let Self { threads, is_exhaustive, headroom, blast_radius, placements, progress } = self;
         let mut debug = formatter.debug_struct("SolveOptions");
         debug.field("threads", threads).field("is_exhaustive", is_exhaustive).field("headroom", headroom);
-        debug.field("blast_radius", blast_radius).field("progress", &progress.is_some()).finish()
+        debug
+            .field("blast_radius", blast_radius)
+            .field("placements", placements)
+            .field("progress", &progress.is_some())
+            .finish()
     }
 }
 
@@ -123,7 +142,7 @@ impl Plan {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn solve(&self, options: &SolveOptions<'_>) -> Result<PlanOutcome, Error> {
-        let plan = &self.plan;
+        let plan = &self.asked(options)?;
         self.check_questions(options)?;
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let symmetry = if options.is_exhaustive { Symmetry::Ignored } else { Symmetry::Used };
@@ -143,6 +162,28 @@ impl Plan {
         };
         let (results, blasts) = Error::unless_stopped(|| Ok(threads.install(work)))?;
         Ok(PlanOutcome { results, blasts, inputs: self.inputs().map(Path::to_owned).collect() })
+    }
+
+    /// The plan in the placements that are asked for.
+    fn asked(&self, options: &SolveOptions<'_>) -> Result<plan::Plan, Error> {
+        let mut plan = self.plan.clone();
+        let Some((first, count)) = options.placements else { return Ok(plan) };
+        let asked = plan.placements;
+        // One placement alone shows no share: it is survived or not.
+        plan.placements = match options.placements {
+            Some((first, 1)) => Placements { first, count: 1, probability: None, confidence: None },
+            _ => Placements { first, count, ..asked },
+        };
+        if !(1..=PLACEMENTS_MAX).contains(&count) || first >= PLACEMENTS_MAX {
+            let message = format!("a plan is played in 1 to {PLACEMENTS_MAX} placements");
+            return Err(Error::argument(message, "take fewer, or one whose number is smaller"));
+        }
+        if plan.placements.needed().is_none() {
+            let message =
+                format!("{count} placements cannot show what the plan asks for, even if all of them are survived");
+            return Err(Error::argument(message, format!("take at least {}", plan.placements.fewest())));
+        }
+        Ok(plan)
     }
 
     /// Whether what is asked besides the plan can be answered; before the search, which may be long.

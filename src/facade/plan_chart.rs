@@ -1,5 +1,7 @@
 //! The chart of a plan, from its files: `plan` draws it, and `report` draws it again.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,6 +16,25 @@ struct Summary {
     pools: Vec<Pool>,
     survive: Vec<String>,
     seed: u64,
+    placements: Option<Asked>,
+    answer: Option<Answer>,
+}
+
+/// In how many placements counts were to be tried.
+#[derive(Deserialize)]
+struct Asked {
+    count: u32,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    placements: Option<Survived>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Survived {
+    played: u32,
+    survived: u32,
 }
 
 #[derive(Deserialize)]
@@ -27,13 +48,17 @@ struct Tried {
     verdict: String,
     /// Whether the case that is not survived was left at its first such play.
     is_cut_short: bool,
+    /// In how many placements they were played.
+    placements: usize,
 }
 
 /// How many plays of a case there were with some counts, and how many of them were not survived.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Plays {
     all: usize,
     failed: usize,
+    /// Whether something was not survived, by placement.
+    placements: BTreeMap<String, bool>,
     /// Pods that no number of nodes helps: most of all plays.
     beyond_help: u64,
 }
@@ -54,13 +79,19 @@ pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<Sur
             let exception = exception(of_answer.map(|(_, plays)| plays.beyond_help).max().unwrap_or(0));
             let parts: Vec<String> =
                 answer.counts.split('+').zip(&pools).map(|(count, pool)| format!("{count} of {pool}")).collect();
-            format!("{}: {} survive{exception}", summary.plan, parts.join(" and "))
+            let placed = summary.answer.as_ref().and_then(|answer| answer.placements).filter(|of| of.played > 1);
+            let placed =
+                placed.map_or_else(String::new, |of| format!(" in {} of {} placements", of.survived, of.played));
+            format!("{}: {} survive{placed}{exception}", summary.plan, parts.join(" and "))
         }
         None => format!("{}: nothing that was tried survives", summary.plan),
     };
     Some(SurvivalChart {
         title,
-        caption: format!("{} · seed {}", summary.plan, summary.seed),
+        caption: match summary.placements.map_or(1, |of| of.count) {
+            1 => format!("{} · seed {}", summary.plan, summary.seed),
+            count => format!("{} · up to {count} placements from seed {} on", summary.plan, summary.seed),
+        },
         counted: format!("nodes of {}", pools.join(" + ")),
         columns: shown.iter().map(|tried| tried.counts.clone()).collect(),
         cells: rows.iter().map(row).collect(),
@@ -73,11 +104,15 @@ fn cell(tried: &Tried, case: &str, plays: &FxHashMap<(String, String), Plays>) -
     if tried.verdict == "ruled out" {
         return SurvivalCell::RuledOut;
     }
-    match plays.get(&(tried.counts.clone(), case.to_owned())).copied().unwrap_or_default() {
-        Plays { all: 0, .. } => SurvivalCell::NotPlayed,
-        Plays { failed: 0, beyond_help, .. } => SurvivalCell::Survived { beyond_help },
-        _ if tried.is_cut_short => SurvivalCell::Stopped,
-        Plays { all, failed, .. } => SurvivalCell::Failed { failed, plays: all },
+    match plays.get(&(tried.counts.clone(), case.to_owned())) {
+        None => SurvivalCell::NotPlayed,
+        Some(Plays { failed: 0, beyond_help, .. }) => SurvivalCell::Survived { beyond_help: *beyond_help },
+        Some(Plays { placements, .. }) if tried.placements > 1 => {
+            let failed = placements.values().filter(|has_failed| **has_failed).count();
+            SurvivalCell::FailedPlacements { failed, placements: placements.len() }
+        }
+        Some(_) if tried.is_cut_short => SurvivalCell::Stopped,
+        Some(Plays { all, failed, .. }) => SurvivalCell::Failed { failed: *failed, plays: *all },
     }
 }
 
@@ -86,12 +121,14 @@ fn read_tried(csv: &[u8], pools: usize) -> Option<Vec<Tried>> {
     // Behind the pools, which may be called anything.
     let headers = reader.headers().ok()?.clone();
     let at = |name: &str| headers.iter().skip(pools).position(|column| column == name).map(|at| at + pools);
-    let (verdict, cut_short) = (at("verdict")?, at("cut_short"));
+    let (verdict, cut_short, placements) = (at("verdict")?, at("cut_short"), at("placements"));
     let mut tried = Vec::new();
     for record in reader.records() {
         let record = record.ok()?;
         let is_cut_short = cut_short.and_then(|at| record.get(at)) == Some("true");
-        tried.push(Tried { counts: counts_of(&record, pools), verdict: record.get(verdict)?.to_owned(), is_cut_short });
+        let placements = placements.and_then(|at| record.get(at)?.parse().ok()).unwrap_or(1);
+        let (counts, verdict) = (counts_of(&record, pools), record.get(verdict)?.to_owned());
+        tried.push(Tried { counts, verdict, is_cut_short, placements });
     }
     Some(tried)
 }
@@ -102,12 +139,16 @@ fn read_plays(csv: &[u8], pools: usize) -> Option<FxHashMap<(String, String), Pl
     let at = |column: &str, reader: &mut csv::Reader<&[u8]>| reader.headers().ok()?.iter().position(|of| of == column);
     let (case, survived) = (at("case", &mut reader)?, at("survived", &mut reader)?);
     let beyond_help = Outcome::BEYOND_HELP.map(|column| at(column, &mut reader));
+    let placement = at("placement", &mut reader);
     let mut plays: FxHashMap<(String, String), Plays> = FxHashMap::default();
     for record in reader.records() {
         let record = record.ok()?;
         let of = plays.entry((counts_of(&record, pools), record.get(case)?.to_owned())).or_default();
         of.all += 1;
-        of.failed += usize::from(record.get(survived)? != "true");
+        let has_failed = record.get(survived)? != "true";
+        of.failed += usize::from(has_failed);
+        let placement = placement.and_then(|at| record.get(at)).unwrap_or_default();
+        *of.placements.entry(placement.to_owned()).or_default() |= has_failed;
         let pods = |column: &Option<usize>| record.get((*column)?)?.parse::<u64>().ok();
         of.beyond_help = of.beyond_help.max(beyond_help.iter().filter_map(pods).sum());
     }

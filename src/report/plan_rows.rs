@@ -20,6 +20,10 @@ pub(crate) struct CandidateRow {
     pub(crate) failed_plays: usize,
     pub(crate) why: String,
     pub(crate) is_cut_short: bool,
+    pub(crate) placements: usize,
+    pub(crate) survived_placements: usize,
+    pub(crate) share_at_least: f64,
+    pub(crate) failed_placement: Option<i64>,
 }
 
 impl Row for CandidateRow {
@@ -35,6 +39,23 @@ impl Row for CandidateRow {
             Column::number("failed_plays", "plays", "those that are not survived", |row| row.failed_plays as i64),
             Column::text("why", "the first reason against it", |row| &row.why),
             Column::truth("cut_short", "whether plays were left out after one that failed", |row| row.is_cut_short),
+            Column::number("placements", "placements", "in how many they were played", |row| row.placements as i64),
+            Column::number("survived_placements", "placements", "those of which every play is survived", |row| {
+                row.survived_placements as i64
+            }),
+            Column::real(
+                "share_at_least",
+                "",
+                "in at least that share of all placements they survive: the lower end of Clopper and Pearson, 95 % for all mixes together \
+                 that were tried in several",
+                |row| row.share_at_least,
+            ),
+            Column::maybe_number(
+                "failed_placement",
+                "",
+                "the first that is not survived: `--placement` plays it alone",
+                |row| row.failed_placement,
+            ),
         ],
     };
 }
@@ -62,6 +83,8 @@ pub(crate) struct PlayRow {
     pub(crate) lost_for_good: u64,
     pub(crate) free_pods: i64,
     pub(crate) refused: u64,
+    pub(crate) placement: u32,
+    pub(crate) seed: u64,
 }
 
 impl Row for PlayRow {
@@ -104,6 +127,8 @@ impl Row for PlayRow {
                 "of each workload the most that the API server refused at a time",
                 |row| row.refused,
             ),
+            Column::number("placement", "", "the number of the placement", |row| row.placement.into()),
+            Column::unsigned("seed", "", "the seed of what follows after t=0", |row| row.seed),
         ],
     };
 }

@@ -31,7 +31,7 @@ use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, Tai
 use crate::units::{Quantity, SimDuration, SimTime};
 use crate::verify::Violation;
 
-/// The seed of everything that is drawn before t=0.
+/// The seed of everything that is drawn before t=0, unless another placement is asked for.
 const BOOTSTRAP_SEED: u64 = 0x6b75_6265_7371_756c;
 
 /// A cluster ready for t=0; runs with different seeds are forked from it.
@@ -54,8 +54,16 @@ impl Prepared {
     /// Loads the scenario's objects and brings the cluster to its state at t=0.
     #[must_use]
     pub fn new(scenario: &ResolvedScenario) -> Self {
-        let mut prepared = Self::load(scenario, Gaps::Filled);
-        let _ = prepared.settle(|_| {});
+        Self::placed(scenario, 0)
+    }
+
+    /// The same with another draw of what chance decides before t=0, such as which of several equal nodes a pod goes to. The draw of
+    /// number 0 is that of [`Self::new`].
+    #[must_use]
+    pub fn placed(scenario: &ResolvedScenario, placement: u32) -> Self {
+        let seed = BOOTSTRAP_SEED ^ u64::from(placement);
+        let mut prepared = Self::load(scenario, Gaps::Filled, seed);
+        let _ = prepared.settle(seed, |_| {});
         prepared
     }
 
@@ -65,21 +73,21 @@ impl Prepared {
     ///
     /// The first thing that does not hold.
     pub fn verified(scenario: &ResolvedScenario) -> Result<Self, Violation> {
-        let mut prepared = Self::load(scenario, Gaps::Filled);
-        prepared.settle(Simulation::verify)?;
+        let mut prepared = Self::load(scenario, Gaps::Filled, BOOTSTRAP_SEED);
+        prepared.settle(BOOTSTRAP_SEED, Simulation::verify)?;
         Ok(prepared)
     }
 
     /// Loads the scenario's objects and leaves them as they are.
     #[must_use]
     pub fn unsettled(scenario: &ResolvedScenario) -> Self {
-        Self::load(scenario, Gaps::Left)
+        Self::load(scenario, Gaps::Left, BOOTSTRAP_SEED)
     }
 
-    fn load(scenario: &ResolvedScenario, gaps: Gaps) -> Self {
+    fn load(scenario: &ResolvedScenario, gaps: Gaps, seed: u64) -> Self {
         let config = Arc::new(scenario.config.clone());
         let inputs = Arc::new(inputs_of(scenario));
-        let streams = Streams::new(BOOTSTRAP_SEED);
+        let streams = Streams::new(seed);
         let mut api = ApiServer::new();
         api.set_epoch(scenario.epoch_unix_nanos);
         let mut store = Store::default();
@@ -116,8 +124,8 @@ impl Prepared {
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
-    fn settle(&mut self, watch: fn(&mut Simulation)) -> Result<(), Violation> {
-        let (streams, begin) = (Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
+    fn settle(&mut self, seed: u64, watch: fn(&mut Simulation)) -> Result<(), Violation> {
+        let (streams, begin) = (Streams::new(seed), SimTime::ZERO - SETTLE_FOR);
         let config = Arc::new(unhurried(&self.config));
         // Workloads have long had the size that their load at t=0 asks for.
         let workload_autoscalers = self.inputs.procedures.workload_autoscalers.clone();

@@ -337,6 +337,25 @@ pub(super) fn unseen_share(seen: usize, n: usize, confidence: f64) -> f64 {
     low - k / n
 }
 
+/// At least which share of a population is what was seen `seen` times in `n`: the lower end of the exact one-sided interval.
+///
+/// # Source
+///
+/// Clopper and Pearson, as above.
+pub(super) fn share_at_least(seen: usize, n: usize, confidence: f64) -> f64 {
+    if seen == 0 {
+        return 0.0;
+    }
+    // The share at which so many of them are as rare as the tail says.
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        let is_rare = incomplete_beta(seen as f64, (n - seen + 1) as f64, middle) < 1.0 - confidence;
+        if is_rare { low = middle } else { high = middle }
+    }
+    low
+}
+
 /// Observations from which on an interval of a quantile has an upper end: with fewer, all may lie below it.
 pub(super) fn observations_for_quantile(share: f64, confidence: f64) -> usize {
     (libm::log((1.0 - confidence) / 2.0) / libm::log(share)).ceil() as usize
@@ -478,6 +497,20 @@ mod tests {
         assert!((one - 0.044_459).abs() < 1e-5, "{one}");
         assert_eq!(share((0..100).map(f64::from).collect()), 0.0);
         assert_eq!(share(Vec::new()), 0.0);
+    }
+
+    #[test]
+    fn a_share_is_at_least_what_makes_as_many_as_rare_as_the_tail() {
+        let close = |seen: usize, n: usize, expected: f64| {
+            let found = share_at_least(seen, n, 0.95);
+            assert!((found - expected).abs() < 1e-6, "{seen} of {n}: {found}");
+        };
+        // All of them: 0.05^(1/n). The others: one-sided ends of Clopper and Pearson by the quantiles of the beta distribution.
+        close(30, 30, 0.05_f64.powf(1.0 / 30.0));
+        close(1, 1, 0.05);
+        close(0, 30, 0.0);
+        close(1, 10, 1.0 - 0.95_f64.powf(0.1));
+        close(9, 10, 0.605_837);
     }
 
     #[test]

@@ -269,12 +269,21 @@ fn a_mix_whose_play_stopped_at_the_first_failure_says_so() {
     let ended =
         kubesquall(&["plan", &plan.display().to_string(), "--out", &out.display().to_string()]).assert().success();
     let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
-    assert!(said.starts_with("four: 2 of a and 3 of b survive node\n"), "{said}");
+    assert!(said.starts_with("four: 2 of a and 3 of b survive node in 30 of 30 placements\n"), "{said}");
     let proof = "at a price of 5; none of the 6 mixes before it, cheaper or as cheap with no more nodes, survives";
     assert!(said.contains(proof), "{said}");
     assert!(said.contains("fails, stopped at the first"), "{said}");
     let tried = fs::read_to_string(out.join("plan.csv")).expect("a table");
-    assert!(tried.lines().any(|line| line.starts_with("2,2,4,4,fails,2,1,") && line.ends_with(",true")), "{tried}");
+    assert!(
+        tried.lines().any(|line| line.starts_with("3,1,4,4,fails,2,1,") && line.ends_with(",true,1,0,0,0")),
+        "{tried}"
+    );
+    // One node less than the answer was played in every placement.
+    assert!(
+        tried.lines().any(|line| line.starts_with("2,2,4,4,fails,") && line.ends_with(",true,30,0,0,0")),
+        "{tried}"
+    );
+    assert!(said.contains("2 of a and 2 of b do not in any of 30 placements:"), "{said}");
     let chart = fs::read_to_string(out.join("charts/survival-matrix.svg")).expect("a chart");
     assert!(chart.contains("fails, stopped at the first") && !chart.contains("none survived"));
 }
@@ -306,7 +315,9 @@ fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_m
     let ended = kubesquall(&["plan", path, "--out", place]).assert().success();
     let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
     assert!(
-        said.starts_with("four: 3 of worker survive node, but for up to 1 pod that no number of nodes helps\n"),
+        said.starts_with(
+            "four: 3 of worker survive node in 30 of 30 placements, but for up to 1 pod that no number of nodes helps\n"
+        ),
         "{said}"
     );
     assert!(said.contains("survives but for 1"), "{said}");
@@ -320,10 +331,13 @@ fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_m
     assert_eq!(answer["tightest"]["pods"], 8);
     let cases = fs::read_to_string(out.join("cases.csv")).expect("a table");
     assert!(
-        cases.lines().next().is_some_and(|header| header.ends_with("why,lost_for_good,free_pods,refused")),
+        cases
+            .lines()
+            .next()
+            .is_some_and(|header| header.ends_with("why,lost_for_good,free_pods,refused,placement,seed")),
         "{cases}"
     );
-    assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(2) == Some("1")), "{cases}");
+    assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(4) == Some("1")), "{cases}");
 }
 
 /// What a plan says, with its summary and its table of cases; the exit status is not looked at.
@@ -416,8 +430,10 @@ fn a_plan_is_played_with_another_seed_if_one_is_given() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let plan = plan(dir.path(), "[node, four.yaml]", 4);
     let (said, summary, _) = told(dir.path(), &plan, &["--seed", "7"]);
-    assert!(said.contains("each once, with seed 7: "), "{said}");
+    assert!(said.contains("played in up to 30 placements, with seeds 7 to 36: "), "{said}");
     assert_eq!(summary["seed"], 7);
+    let (said, ..) = told(dir.path(), &plan, &["--seed", "7", "--placements", "1"]);
+    assert!(said.contains("each once, with seed 7: "), "{said}");
     let refused = kubesquall(&["plan", &plan.display().to_string(), "--seed", "-1"]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(said.contains("a seed is a whole number from 0 to"), "{said}");
@@ -496,4 +512,116 @@ fn headroom_of_a_workload_that_an_autoscaler_scales_is_not_asked() {
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(said.contains("HorizontalPodAutoscaler"), "{said}");
+}
+
+/// Two pods of three CPUs and four of 0.7 on nodes of two CPUs, and dearer ones of four.
+fn tight(dir: &Path, more: &str) -> PathBuf {
+    let pool = |name: &str, cpu: u32| {
+        format!(
+            "    - {{name: {name}, count: 2, zones: [a, b], template: {{status: {{allocatable: {{cpu: \"{cpu}\", memory: 8Gi, pods: \"110\"}}}}}}}}\n"
+        )
+    };
+    let (pools, heavy, light) =
+        (pool("small", 2) + &pool("large", 4), deployment("heavy", 2, "3", ""), deployment("light", 4, "700m", ""));
+    let scenario = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: tight}}\nspec:\n  duration: 20m\n  cluster:\n    \
+         nodePools:\n{pools}---\n{heavy}\n---\n{light}\n"
+    );
+    fs::write(dir.join("tight.yaml"), scenario).expect("a scenario");
+    let plan = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Plan\nmetadata: {{name: tight}}\nspec:\n  scenario: tight.yaml\n  pools:\n  \
+         - {{name: small, min: 0, max: 6, price: 1}}\n  - {{name: large, min: 0, max: 5, price: 2.1}}\n  survive: [node]\n{more}"
+    );
+    let path = dir.join("plan.yaml");
+    fs::write(&path, plan).expect("a plan");
+    path
+}
+
+#[test]
+fn an_answer_holds_in_every_placement_and_not_in_a_lucky_one_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = tight(dir.path(), "");
+    let counts = |summary: &serde_json::Value| {
+        let of = |pool: &str| summary["answer"]["counts"][pool].as_u64().expect("a count");
+        (of("small"), of("large"))
+    };
+    // The first placement from seed 7 on survives with a cheaper mix.
+    let (said, summary, _) = told(dir.path(), &plan, &["--seed", "7", "--placements", "1"]);
+    assert_eq!(counts(&summary), (1, 3), "{said}");
+    assert!(said.contains(" survive node in the one placement that was played, number 0\n"), "{said}");
+
+    let (said, summary, cases) = told(dir.path(), &plan, &["--seed", "7"]);
+    assert_eq!(counts(&summary), (2, 3), "{said}");
+    assert!(said.starts_with("tight: 2 of small and 3 of large survive node in 30 of 30 placements\n"), "{said}");
+    let answer = &summary["answer"]["placements"];
+    assert_eq!((&answer["played"], &answer["survived"]), (&30.into(), &30.into()));
+    // Two mixes were tried so: 0.025^(1/30).
+    let least = answer["shareAtLeast"].as_f64().expect("a share");
+    assert!((least - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-9, "{least}");
+    assert!(said.contains("so in at least 88.4 % of all placements"), "{said}");
+
+    let cheaper = &summary["binding"][0];
+    assert_eq!((&cheaper["counts"]["small"], &cheaper["counts"]["large"]), (&1.into(), &3.into()), "{said}");
+    let survived = cheaper["placements"]["survived"].as_u64().expect("a number");
+    assert!((1..30).contains(&survived), "{cheaper}");
+    assert!(said.contains(&format!("1 of small and 3 of large do in {survived} of 30 placements only:")), "{said}");
+    let rows = |placement: u64, survived: &str| {
+        let is_so = |row: &&str| row.starts_with("1,3,node,") && row.contains(survived);
+        let number = |row: &&str| row.rsplit(',').nth(1) == Some(&placement.to_string());
+        cases.lines().filter(is_so).filter(number).count()
+    };
+    // What fails is played alone by its number, and fails there, too.
+    let fails = cheaper["placements"]["failsIn"]["placement"].as_u64().expect("a number");
+    assert_eq!(cheaper["placements"]["failsIn"]["seed"], fails + 7);
+    assert!(rows(fails, ",false,") == 1 && rows(0, ",false,") == 0, "{cases}");
+    let (said, alone, again) =
+        told(dir.path(), &plan, &["--seed", "7", "--placement", &fails.to_string(), "--jobs", "1"]);
+    assert!(said.contains(&format!("in the one placement that was played, number {fails}")), "{said}");
+    assert_eq!(counts(&alone), (2, 3), "{said}");
+    let failed = cases.lines().find(|row| {
+        row.starts_with("1,3,node,") && row.contains(",false,") && row.rsplit(',').nth(1) == Some(&fails.to_string())
+    });
+    assert!(again.lines().any(|row| Some(row) == failed), "{again}");
+}
+
+#[test]
+fn a_share_of_the_placements_is_enough_if_the_plan_says_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let of_cheaper = |summary: &serde_json::Value| summary["answer"]["counts"]["small"] == 1;
+    let (said, summary, _) = told(dir.path(), &tight(dir.path(), "  probability: 10%\n"), &[]);
+    assert!(of_cheaper(&summary), "{said}");
+    let placements = &summary["answer"]["placements"];
+    let survived = placements["survived"].as_u64().expect("a number");
+    assert!((3..30).contains(&survived), "{placements}");
+    assert_eq!(summary["placements"]["needed"], 3);
+    assert!(said.contains(&format!("survive node in {survived} of 30 placements\n")), "{said}");
+    assert!(said.contains("; asked was 10 % of those that are played"), "{said}");
+    // With confidence, 30 of 30 show 90 %, and fewer do not.
+    let plan = tight(dir.path(), "  probability: 90%\n  confidence: 95%\n");
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    assert!(!of_cheaper(&summary) && summary["placements"]["needed"] == 30, "{said}");
+    let refused = kubesquall(&["plan", &plan.display().to_string(), "--placements", "20"]).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("20 placements cannot show") && said.contains("at least 29"), "{said}");
+}
+
+#[test]
+fn bounds_stand_beside_the_answer() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (said, summary, _) = told(dir.path(), &tight(dir.path(), "  placements: 4\n"), &[]);
+    // Without a node of four, two others of four hold the heavy pods and three light ones, and a small one the fourth; two CPUs
+    // less than that are too few by size, and one node of four alone has no place for two heavy pods.
+    for bound in ["lower", "repacked"] {
+        let counts = &summary["bounds"][bound]["counts"];
+        assert_eq!((&counts["small"], &counts["large"]), (&1.into(), &3.into()), "{bound}: {said}");
+    }
+    assert!(
+        said.contains("nothing before 1 of small and 3 of large at 7.3 can survive, wherever pods are put"),
+        "{said}"
+    );
+    assert!(said.contains("1 of small and 3 of large at 7.3 would do: 13.7 % more"), "{said}");
+    // Where the answer is the bound, nothing can do with less.
+    let plan = plan(dir.path(), "[node]", 9);
+    let (said, ..) = told(dir.path(), &plan, &["--placements", "2"]);
+    assert!(said.contains("Lower bound: by what pods ask for, no placement survives with less"), "{said}");
 }

@@ -38,6 +38,13 @@ pub enum SurvivalCell {
         /// Of how many.
         plays: usize,
     },
+    /// Some placements were not survived.
+    FailedPlacements {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        placements: usize,
+    },
     /// The first that is not survived was the last that was played.
     Stopped,
     /// Not played, as too little is left in any case.
@@ -67,6 +74,7 @@ impl SurvivalCell {
             Self::Survived { beyond_help: 0 } => pale(GOOD, 0.55),
             Self::Survived { .. } => pale(GOOD, 0.25),
             Self::Failed { failed, plays } => pale(BAD, if failed == plays { 0.75 } else { 0.45 }),
+            Self::FailedPlacements { failed, placements } => pale(BAD, if failed == placements { 0.7 } else { 0.4 }),
             Self::Stopped => pale(BAD, 0.6),
             Self::RuledOut => pale(DIM, 0.45),
             Self::NotPlayed => UNPLAYED,
@@ -78,6 +86,7 @@ impl SurvivalCell {
             Self::Survived { beyond_help } if beyond_help > 0 => format!("but {beyond_help}"),
             Self::Survived { .. } | Self::Stopped | Self::RuledOut | Self::NotPlayed => String::new(),
             Self::Failed { failed, plays } => format!("{failed}/{plays}"),
+            Self::FailedPlacements { failed, placements } => format!("{failed}/{placements}"),
         }
     }
 }
@@ -130,11 +139,13 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
 }
 
 /// Every color, and what it means.
-const LEGEND: [(SurvivalCell, &str); 7] = [
+const LEGEND: [(SurvivalCell, &str); 9] = [
     (SurvivalCell::Survived { beyond_help: 0 }, "survived"),
     (SurvivalCell::Survived { beyond_help: 1 }, "survived but for so many pods that no node helps"),
     (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
     (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
+    (SurvivalCell::FailedPlacements { failed: 1, placements: 2 }, "fails in some placements"),
+    (SurvivalCell::FailedPlacements { failed: 1, placements: 1 }, "fails in all placements"),
     (SurvivalCell::Stopped, "fails, stopped at the first"),
     (SurvivalCell::RuledOut, "ruled out: less left than is asked for"),
     (SurvivalCell::NotPlayed, "not played"),

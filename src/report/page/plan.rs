@@ -1,5 +1,6 @@
 //! The page of a plan: the fewest nodes that survive, what binds them, and what is worst to lose.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use askama::Template;
@@ -26,6 +27,8 @@ struct Page<'a> {
     shell: Shell<'a>,
     version: &'a str,
     seed: String,
+    /// In how many placements counts were to be tried.
+    placements: u64,
     tried: usize,
     plays: usize,
     /// Plays that the page has each of.
@@ -66,6 +69,7 @@ pub fn draw_plan_page(dir: &Path, summary: &Value) -> Result<String, TableError>
     let page = Page {
         version: summary["version"].as_str().unwrap_or_default(),
         seed: summary["seed"].to_string(),
+        placements: summary["placements"]["count"].as_u64().unwrap_or(1),
         tried: data.tried.rows.len(),
         plays: total,
         listed: data.plays.rows.len(),
@@ -90,10 +94,11 @@ fn place(table: &Plain, column: &str) -> usize {
 fn cells(plays: &Plain) -> Plain {
     /// Pods that no number of nodes helps.
     const BEYOND_HELP: [&str; 4] = ["stuck", "lost_for_good", "waited_beyond_help", "refused"];
-    let [case, survived] = ["case", "survived"].map(|name| place(plays, name));
+    let [case, survived, placement] = ["case", "survived", "placement"].map(|name| place(plays, name));
     let beyond_help = BEYOND_HELP.map(|name| place(plays, name));
     let mut places: FxHashMap<(String, &str), usize> = FxHashMap::default();
     let mut found: Vec<(&Value, &Value, [u64; 3])> = Vec::new();
+    let mut placed: FxHashMap<usize, BTreeMap<u64, bool>> = FxHashMap::default();
     for row in &plays.rows {
         let key = (row[0].to_string(), row[case].as_str().unwrap_or_default());
         let at = *places.entry(key).or_insert(found.len());
@@ -105,12 +110,17 @@ fn cells(plays: &Plain) -> Plain {
         *count += 1;
         *failed += u64::from(row[survived] == false);
         *most = (*most).max(pods as u64);
+        let has_failed = placed.entry(at).or_default().entry(row[placement].as_u64().unwrap_or(0)).or_default();
+        *has_failed |= row[survived] == false;
     }
-    let row = |(counts, case, figures): (&Value, &Value, [u64; 3])| {
-        [counts.clone(), case.clone()].into_iter().chain(figures.map(Value::from)).collect()
+    let row = |(at, (counts, case, figures)): (usize, (&Value, &Value, [u64; 3]))| {
+        let placed = &placed[&at];
+        let by_placement = [placed.len(), placed.values().filter(|has_failed| **has_failed).count()];
+        let figures = figures.map(Value::from).into_iter().chain(by_placement.map(Value::from));
+        [counts.clone(), case.clone()].into_iter().chain(figures).collect()
     };
-    let columns = vec!["<pool>", "case", "plays", "failed_plays", "beyond_help"];
-    Plain { columns, rows: found.into_iter().map(row).collect() }
+    let columns = vec!["<pool>", "case", "plays", "failed_plays", "beyond_help", "placements", "failed_placements"];
+    Plain { columns, rows: found.into_iter().enumerate().map(row).collect() }
 }
 
 /// Leaves so many plays if they are more: all of the answer, and of each case with other counts the first that are not survived, as many
@@ -148,10 +158,12 @@ mod tests {
         let write = |name: &str, text: String| fs::write(dir.path().join(name), text).expect("written");
         write(
             "plan.csv",
-            "verdict,nodes,price,verdict,plays,failed_plays,why,cut_short\n3,3,3,survives,1,0,,false\n".into(),
+            "verdict,nodes,price,verdict,plays,failed_plays,why,cut_short,placements,survived_placements,share_at_least,failed_placement\n\
+             3,3,3,survives,1,0,,false,1,1,0.05,\n"
+                .into(),
         );
         let header: Vec<&str> = TableInfo::of::<PlayRow>().columns.iter().skip(1).map(|of| of.name).collect();
-        let play = format!("3,calm,{HOSTILE},0,1,true,0,0,0,0.000,1,1,0,0.000,0,,,,0,1,0");
+        let play = format!("3,calm,{HOSTILE},0,1,true,0,0,0,0.000,1,1,0,0.000,0,,,,0,1,0,0,1");
         write("cases.csv", format!("verdict,{}\n{play}\n", header.join(",")));
         let summary = json!({"plan": HOSTILE, "pools": [{"name": "verdict"}], "seed": 1, "survive": []});
         let page = draw_plan_page(dir.path(), &summary).expect("a page");
@@ -164,9 +176,19 @@ mod tests {
     #[test]
     fn of_very_many_plays_those_of_the_answer_stay_whole_and_the_others_are_counted() {
         let row = |nodes: u32, case: &str, survived: bool, stuck: u32| {
-            vec![json!([nodes]), json!(case), json!(survived), json!(stuck), json!(0), json!(1), json!(0)]
+            vec![
+                json!([nodes]),
+                json!(case),
+                json!(survived),
+                json!(stuck),
+                json!(0),
+                json!(1),
+                json!(0),
+                json!(stuck % 2),
+            ]
         };
-        let columns = vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused"];
+        let columns =
+            vec!["<pool>", "case", "survived", "stuck", "lost_for_good", "waited_beyond_help", "refused", "placement"];
         // What fails is tried before what survives.
         let failing =
             (0..40).map(|_| row(3, "zone", false, 0)).chain([row(3, "zone", true, 5), row(3, "node", false, 0)]);
@@ -180,10 +202,10 @@ mod tests {
         assert_eq!(
             cells(&plays).rows,
             [
-                vec![json!([3]), json!("zone"), json!(41), json!(40), json!(6)],
-                vec![json!([3]), json!("node"), json!(1), json!(1), json!(1)],
-                vec![json!([4]), json!("zone"), json!(7), json!(0), json!(3)],
-                vec![json!([5]), json!("zone"), json!(1), json!(0), json!(1)],
+                vec![json!([3]), json!("zone"), json!(41), json!(40), json!(6), json!(2), json!(1)],
+                vec![json!([3]), json!("node"), json!(1), json!(1), json!(1), json!(1), json!(1)],
+                vec![json!([4]), json!("zone"), json!(7), json!(0), json!(3), json!(1), json!(0)],
+                vec![json!([5]), json!("zone"), json!(1), json!(0), json!(1), json!(1), json!(0)],
             ]
         );
         thin(&mut plays, &answer(&tried), 13);

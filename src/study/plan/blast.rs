@@ -45,8 +45,8 @@ pub fn blast_radius(
     progress: &dyn Progress,
 ) -> Vec<Blast> {
     let search = Search::new(plan, symmetry);
-    let scenario = Trial::of_counts(counts).apply(plan, &plan.base);
-    let settled = Prepared::new(&scenario);
+    let scenario = Trial::of_counts(counts, plan.placements.first).apply(plan, &plan.base);
+    let settled = Prepared::placed(&scenario, plan.placements.first);
     let store = settled.store();
     let of_kind =
         |kind: &str, sets: Vec<LostSet>| sets.into_iter().map(|set| (kind.to_owned(), set)).collect::<Vec<_>>();

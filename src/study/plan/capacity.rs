@@ -58,44 +58,51 @@ pub(super) struct Demand(Amount);
 
 impl Demand {
     pub(super) fn of(store: &Store, scenario: &ResolvedScenario, priority: i32) -> Self {
-        let autoscalers = &scenario.procedures.workload_autoscalers;
-        let objects = store.autoscalers.iter().filter_map(|((namespace, _), autoscaler)| {
-            let target = &autoscaler.spec.scale_target_ref;
-            Some((ObjectKind::named(target.kind.as_str())?, *namespace, target.name))
-        });
-        let scaled: Vec<WorkloadId> = (autoscalers.iter())
-            .filter_map(|spec| spec.target_parts())
-            .chain(objects)
-            .filter_map(|(kind, namespace, name)| store.find_workload(kind, namespace, name))
-            .collect();
-        let is_scaled = |workload: WorkloadId| scaled.contains(&workload);
         let mut total = Amount::default();
-        for (id, set) in store.replica_sets.iter() {
-            let owner = WorkloadId::ReplicaSet(id);
-            let is_whole = store.tally(owner).active == set.replicas;
-            let has_fixed_number = match set.meta.owner {
-                _ if is_scaled(owner) => false,
-                None => true,
-                Some(Owner::Deployment(deployment)) if is_scaled(WorkloadId::Deployment(deployment)) => false,
-                Some(Owner::Deployment(deployment)) => {
-                    let others = store.replica_sets_of(deployment).iter().filter(|other| **other != id);
-                    let wanted = store.deployments.get(deployment).map(|d| d.spec.replicas.unwrap_or(1));
-                    wanted == Some(set.replicas)
-                        && others.filter_map(|other| store.replica_sets.get(*other)).all(|other| other.replicas == 0)
-                }
-                Some(_) => false,
-            };
-            if !is_whole || !has_fixed_number {
-                continue;
-            }
-            let pods = store.pods_of(owner).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| pod.is_active());
-            let counts = |pod: &&Pod| pod.spec.priority >= priority && pod.spec.scheduling_gates.is_empty();
-            for pod in pods.filter(counts).filter(|pod| !stays_for_ever(pod)) {
-                total.add(&pod.spec.requests, 1);
-            }
+        for pod in counted_pods(store, scenario, priority) {
+            total.add(&pod.spec.requests, 1);
         }
         Self(total)
     }
+}
+
+/// The pods that [`Demand`] is the sum of.
+pub(super) fn counted_pods<'a>(store: &'a Store, scenario: &ResolvedScenario, priority: i32) -> Vec<&'a Pod> {
+    let autoscalers = &scenario.procedures.workload_autoscalers;
+    let objects = store.autoscalers.iter().filter_map(|((namespace, _), autoscaler)| {
+        let target = &autoscaler.spec.scale_target_ref;
+        Some((ObjectKind::named(target.kind.as_str())?, *namespace, target.name))
+    });
+    let scaled: Vec<WorkloadId> = (autoscalers.iter())
+        .filter_map(|spec| spec.target_parts())
+        .chain(objects)
+        .filter_map(|(kind, namespace, name)| store.find_workload(kind, namespace, name))
+        .collect();
+    let is_scaled = |workload: WorkloadId| scaled.contains(&workload);
+    let mut found: Vec<&Pod> = Vec::new();
+    for (id, set) in store.replica_sets.iter() {
+        let owner = WorkloadId::ReplicaSet(id);
+        let is_whole = store.tally(owner).active == set.replicas;
+        let has_fixed_number = match set.meta.owner {
+            _ if is_scaled(owner) => false,
+            None => true,
+            Some(Owner::Deployment(deployment)) if is_scaled(WorkloadId::Deployment(deployment)) => false,
+            Some(Owner::Deployment(deployment)) => {
+                let others = store.replica_sets_of(deployment).iter().filter(|other| **other != id);
+                let wanted = store.deployments.get(deployment).map(|d| d.spec.replicas.unwrap_or(1));
+                wanted == Some(set.replicas)
+                    && others.filter_map(|other| store.replica_sets.get(*other)).all(|other| other.replicas == 0)
+            }
+            Some(_) => false,
+        };
+        if !is_whole || !has_fixed_number {
+            continue;
+        }
+        let pods = store.pods_of(owner).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| pod.is_active());
+        let counts = |pod: &&Pod| pod.spec.priority >= priority && pod.spec.scheduling_gates.is_empty();
+        found.extend(pods.filter(counts).filter(|pod| !stays_for_ever(pod)));
+    }
+    found
 }
 
 /// Why counts cannot be enough, if what the nodes give already tells: in some case the nodes that are left give less of a

@@ -56,6 +56,19 @@ pub(super) enum Plays<'a> {
     Own(&'a ResolvedScenario),
 }
 
+/// What a case takes away, as far as counts of nodes tell.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Takes<'a> {
+    /// Any one zone.
+    Zone,
+    /// Any so many nodes.
+    Nodes(u32),
+    /// Of each searched pool as many as may be missing.
+    OfPools(&'a RollingUpgradeSpec),
+    /// Nobody knows before it is played.
+    Unknown,
+}
+
 impl<'de> Deserialize<'de> for CaseEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CaseVisitor)
@@ -208,6 +221,16 @@ impl<S> CaseKind<S> {
         match self {
             Self::RollingUpgrade(_) => true,
             Self::Zone | Self::Nodes(_) | Self::Scenario(_) => false,
+        }
+    }
+
+    /// What it takes away, whatever is played of it.
+    pub(super) fn takes(&self) -> Takes<'_> {
+        match self {
+            Self::Zone => Takes::Zone,
+            Self::Nodes(count) => Takes::Nodes(*count),
+            Self::RollingUpgrade(spec) => Takes::OfPools(spec),
+            Self::Scenario(_) => Takes::Unknown,
         }
     }
 

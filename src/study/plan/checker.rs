@@ -2,6 +2,7 @@
 
 use super::definition::{Case, PoolRange};
 use super::document::Spec;
+use super::placement::{PLACEMENTS_MAX, Placements};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::model::{Object, SYSTEM_PRIORITY_CLASSES, is_dns_subdomain, zone_of};
@@ -93,6 +94,57 @@ impl Checker<'_> {
                 Diagnostic::error("plan::two_priorities", "there is both a `priority` and a `priorityClass`");
             self.problem(diagnostic.help("one of them says which pods count"), "spec.priorityClass", "");
         }
+    }
+
+    /// In how many draws of chance counts are tried.
+    pub(super) fn placements(&mut self, spec: &Spec) -> Placements {
+        let default = Placements::default();
+        let placements = Placements {
+            count: spec.placements.unwrap_or(default.count),
+            probability: spec.probability.map(|share| share.0),
+            confidence: spec.confidence.map(|share| share.0),
+            ..default
+        };
+        if !(1..=PLACEMENTS_MAX).contains(&placements.count) {
+            let message = format!("a plan is played in 1 to {PLACEMENTS_MAX} placements");
+            let diagnostic = Diagnostic::error("plan::bad_placements", message);
+            let help = "30 tell counts that just hold from those that do; 1 is one draw of chance";
+            self.problem(diagnostic.help(help), "spec.placements", "");
+            return default;
+        }
+        if placements.probability.is_some_and(|share| share <= 0.0) {
+            let diagnostic = Diagnostic::error("plan::bad_probability", "what need not be survived is no question");
+            self.problem(diagnostic.help("write a share above 0, such as `95%`"), "spec.probability", "");
+            return default;
+        }
+        if placements.confidence.is_some_and(|confidence| !(0.5..1.0).contains(&confidence)) {
+            let diagnostic = Diagnostic::error("plan::bad_confidence", "a confidence is 50 % or more, and below 100 %");
+            self.problem(diagnostic.help("95% is usual"), "spec.confidence", "");
+            return default;
+        }
+        match (placements.probability, placements.confidence) {
+            (None, Some(_)) => {
+                let diagnostic = Diagnostic::error("plan::bad_confidence", "a `confidence` needs a `probability`");
+                let help = "write `probability: 95%` for what has to be shown with that confidence";
+                self.problem(diagnostic.help(help), "spec.confidence", "of nothing");
+            }
+            (Some(share), Some(_)) if share >= 1.0 => {
+                let message = "no number of placements shows that all that there can be are survived";
+                let diagnostic = Diagnostic::error("plan::bad_probability", message);
+                let help = "write less, such as `99%`, or leave `confidence` out: then all that are played decide";
+                self.problem(diagnostic.help(help), "spec.probability", "cannot be shown");
+            }
+            _ if placements.needed().is_none() => {
+                let (count, fewest) = (placements.count, placements.fewest());
+                let message = format!("{count} placements cannot show that, even if all of them are survived");
+                let diagnostic = Diagnostic::error("plan::bad_placements", message);
+                let help = format!("at least {fewest} can: write `placements: {fewest}`, or more");
+                let at = if spec.placements.is_some() { "spec.placements" } else { "spec.confidence" };
+                self.problem(diagnostic.help(help), at, "too few");
+            }
+            _ => {}
+        }
+        placements
     }
 
     /// The pools with what the scenario says of them.

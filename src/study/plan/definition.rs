@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::case::CaseKind;
+use super::placement::Placements;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Sources};
 use crate::scenario::ResolvedScenario;
@@ -22,6 +23,8 @@ pub struct Plan {
     pub priority: i32,
     /// How the document writes the priority; none if it means every pod.
     pub priority_label: Option<String>,
+    /// In how many draws of chance counts are tried, and how many of them have to be survived.
+    pub placements: Placements,
     /// The cluster, with nothing happening to it.
     pub(super) base: ResolvedScenario,
     /// Warnings.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::super::document::Metadata;
 use super::case::CaseEntry;
+use crate::scenario::Share;
 
 /// What a plan looks like, for editors.
 #[cfg(feature = "cli")]
@@ -40,6 +41,12 @@ pub(super) struct Spec {
     pub(super) priority: Option<i32>,
     /// The same, by the name of a PriorityClass.
     pub(super) priority_class: Option<String>,
+    /// In how many draws of where pods go, and of what follows, each count has to survive; 30 if nothing is said.
+    pub(super) placements: Option<u32>,
+    /// The share of all placements that has to be survived; every one that is played if nothing is said.
+    pub(super) probability: Option<Share>,
+    /// With which confidence that share has to be shown, such as `95%`; if nothing is said, the share of those that are played decides.
+    pub(super) confidence: Option<Share>,
 }
 
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ const SIDE_BY_SIDE: usize = 4;
 const MORE_MAX: u32 = 1_000;
 
 /// Adds one replica after the other, with these counts of nodes, until a case is not survived, or the API server refuses more pods than it
-/// does without them: nothing can grow beyond its quota.
+/// does without them: nothing can grow beyond its quota. All of that in the first placement alone.
 /// Of a workload that there is not, see [`replicas_of`], nothing is found.
 #[must_use]
 pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str, progress: &dyn Progress) -> Headroom {
@@ -28,7 +28,7 @@ pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str,
     let part = Part::begin(progress, u64::from(MORE_MAX) + 1, 0, workload);
     let try_one = |replicas: u32| {
         part.heed();
-        let trial = Trial { counts, replicas: Some((workload, replicas)) };
+        let trial = Trial { counts, placement: plan.placements.first, replicas: Some((workload, replicas)) };
         let verdict = search.play(trial, Thoroughness::UntilOneFails);
         part.advance();
         Candidate::new(plan, counts, verdict)
@@ -71,6 +71,10 @@ fn more_refused(now: &Candidate, grown: &Candidate, cases: &[String]) -> Option<
             shortfall: worst.shortfall.clone(),
             others: grew.count(),
             stuck: play.outcome.stuck,
+            placement: play.placement,
+            seed: play.seed,
+            failed_placements: 1,
+            placements: 1,
         })
     })
 }

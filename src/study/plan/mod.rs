@@ -5,6 +5,7 @@
 
 mod amount;
 mod blast;
+mod bounds;
 mod capacity;
 mod case;
 pub(in crate::study) mod cases;
@@ -15,6 +16,8 @@ mod headroom;
 mod judge;
 mod loader;
 mod margin;
+mod packing;
+mod placement;
 mod play;
 mod reading;
 mod refused;
@@ -26,6 +29,7 @@ mod upgrade;
 mod waits;
 
 pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
+pub use bounds::{Bound, Bounds};
 pub use case::CaseKind;
 pub use cases::{LostSet, Symmetry};
 pub use definition::{Case, Plan, PoolRange};
@@ -33,11 +37,12 @@ pub use definition::{Case, Plan, PoolRange};
 pub(crate) use document::schema;
 pub use headroom::{headroom, replicas_of};
 pub use margin::Margin;
+pub use placement::{CONFIDENCE, PLACEMENTS_MAX, Placed, Placements};
 pub use play::Outcome;
 pub(crate) use reading::parse;
 pub use reading::{load, load_with};
 pub use refused::Refused;
-pub use results::{Candidate, Failure, Headroom, PlanResults, PlayRecord, Verdict};
+pub use results::{Candidate, Failure, Headroom, PlacedCase, PlanResults, PlayRecord, Verdict};
 pub use search::work_out;
 pub use shortfall::{Shortfall, ShortfallKind, Wait};
 pub(crate) use told::exception;

@@ -50,6 +50,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     checker.name(&metadata.name);
     checker.pools(&spec);
     checker.cases(&spec);
+    let placements = checker.placements(&spec);
     checker.problems.sort();
     let found = loader.load(&spec.scenario, &Overrides::none(), "spec.scenario");
     let written = checker.problems.take(found);
@@ -65,7 +66,18 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let (warnings, sources) = checker.problems.end()?;
     let base = base.expect("there are errors where there is none");
     let (priority, priority_label) = priority;
-    Ok(Plan { name: metadata.name, file: None, pools, cases, priority, priority_label, base, warnings, sources })
+    Ok(Plan {
+        name: metadata.name,
+        file: None,
+        pools,
+        cases,
+        priority,
+        priority_label,
+        placements,
+        base,
+        warnings,
+        sources,
+    })
 }
 
 /// The cluster of a plan; none if something is wrong with it, or with what is known of the plan.

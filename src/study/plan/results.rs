@@ -3,12 +3,15 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::bounds::{Bound, Bounds};
 use super::cases::LostSet;
 use super::definition::{Plan, PoolRange};
+use super::placement::{CONFIDENCE, Placed, Placements};
 use super::play::Outcome;
 use super::shortfall::Shortfall;
 use crate::observe::Row as _;
 use crate::report::{CandidateRow, PlayRow, named_table_text};
+use crate::study::statistics::share_at_least;
 
 /// A play of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,14 +22,10 @@ pub struct PlayRecord {
     pub lost: LostSet,
     /// What it leaves.
     pub outcome: Outcome,
-}
-
-impl PlayRecord {
-    /// The cluster before anything happens.
-    pub(super) fn calm(outcome: Outcome) -> Self {
-        let lost = LostSet { label: "nothing lost".to_owned(), nodes: Vec::new(), alike: 1 };
-        Self { case: None, lost, outcome }
-    }
+    /// The number of its placement.
+    pub placement: u32,
+    /// The seed it was played with.
+    pub seed: u64,
 }
 
 /// What is known of counts.
@@ -39,11 +38,30 @@ pub enum Verdict {
     },
     /// Cases were played.
     Played {
-        /// The plays, that of the calm cluster first.
+        /// The plays of one placement after the other, of each that of the calm cluster first.
         plays: Vec<PlayRecord>,
-        /// Whether the last case, which is not survived, was left at its first such play.
-        is_cut_short: bool,
+        /// What came of each placement.
+        placements: Vec<Placed>,
     },
+}
+
+impl Verdict {
+    /// Adds what was played in other placements.
+    pub(super) fn extend(&mut self, other: Self) {
+        let Self::Played { plays: more, placements: others } = other else { return };
+        let Self::Played { plays, placements } = self else { return };
+        plays.extend(more);
+        placements.extend(others);
+    }
+
+    /// Adds the placements that only the other has, if it has all of these.
+    pub(super) fn complete(&mut self, other: &Self) {
+        let Self::Played { plays: all, placements: others } = other else { return };
+        let Self::Played { plays, placements } = self else { return };
+        let Some(last) = placements.last().map(|of| of.number) else { return };
+        plays.extend(all.iter().filter(|play| play.placement > last).cloned());
+        placements.extend(others.iter().filter(|of| of.number > last));
+    }
 }
 
 /// Counts of the pools, and what is known of them.
@@ -55,6 +73,10 @@ pub struct Candidate {
     pub price_micros: i64,
     /// What is known.
     pub verdict: Verdict,
+    /// In how many placements they are tried if they may be the answer.
+    pub(super) wanted: u32,
+    /// How many of these have to be survived.
+    pub(super) needed: u32,
 }
 
 /// Why counts fail.
@@ -70,6 +92,14 @@ pub struct Failure {
     pub others: usize,
     /// Pods that hang on the lost nodes whatever the number of the others: see [`Outcome::stuck`].
     pub stuck: u64,
+    /// The placement of that play: `--placement` plays it alone.
+    pub placement: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// In how many placements the case is not survived.
+    pub failed_placements: u32,
+    /// In how many it was played.
+    pub placements: u32,
 }
 
 /// What a workload may grow by.
@@ -88,7 +118,9 @@ pub struct Headroom {
 
 impl Candidate {
     pub(super) fn new(plan: &Plan, counts: &[u32], verdict: Verdict) -> Self {
-        Self { counts: counts.to_vec(), price_micros: plan.price(counts), verdict }
+        let wanted = plan.placements.count;
+        let needed = plan.placements.needed().unwrap_or(wanted);
+        Self { counts: counts.to_vec(), price_micros: plan.price(counts), verdict, wanted, needed }
     }
 
     /// What was played.
@@ -100,17 +132,61 @@ impl Candidate {
         }
     }
 
-    /// Whether a case was left at the first play that is not survived, so that it is not known how many
+    /// What came of each placement that was played.
+    #[must_use]
+    pub fn placements(&self) -> &[Placed] {
+        match &self.verdict {
+            Verdict::RuledOut { .. } => &[],
+            Verdict::Played { placements, .. } => placements,
+        }
+    }
+
+    /// In how many of them everything was survived.
+    #[must_use]
+    pub fn survived(&self) -> usize {
+        self.placements().iter().filter(|of| of.is_survived).count()
+    }
+
+    /// The first in which something was not.
+    #[must_use]
+    pub fn first_failed(&self) -> Option<Placed> {
+        self.placements().iter().find(|of| !of.is_survived).copied()
+    }
+
+    /// Whether a case of the only placement was left at the first play that is not survived, so that it is not known how many
     /// others are.
     #[must_use]
     pub fn is_cut_short(&self, case: Option<usize>) -> bool {
-        matches!(&self.verdict, Verdict::Played { plays, is_cut_short: true } if plays.last().is_some_and(|last| last.case == case))
+        let of_only = |plays: &[PlayRecord]| plays.last().is_some_and(|last| last.case == case);
+        matches!(&self.verdict, Verdict::Played { plays, placements } if matches!(placements[..], [Placed { is_cut_short: true, .. }]) && of_only(plays))
     }
 
-    /// Whether every case was played and survived.
+    /// Whether enough of the placements that were played were survived; of counts that were not tried in all of them, every one.
     #[must_use]
     pub fn survives(&self) -> bool {
-        !self.plays().is_empty() && self.plays().iter().all(|play| play.outcome.is_survived())
+        let (played, survived) = (self.placements().len(), self.survived());
+        played > 0 && (survived == played || self.is_tried_in_all() && survived >= self.needed as usize)
+    }
+
+    /// Whether every placement was played.
+    #[must_use]
+    pub fn is_tried_in_all(&self) -> bool {
+        self.placements().len() == self.wanted as usize
+    }
+
+    /// Whether they are known to do.
+    pub(super) fn holds(&self) -> bool {
+        self.is_tried_in_all() && self.survives()
+    }
+
+    /// Whether the first placement left it open whether they do.
+    fn may_hold(&self) -> bool {
+        self.placements().len() > 1 && (self.placements()[0].is_survived || self.needed < self.wanted)
+    }
+
+    /// Whether so many placements have failed that the others can change nothing.
+    pub(super) fn is_refuted(&self) -> bool {
+        self.placements().len() - self.survived() > (self.wanted - self.needed) as usize
     }
 
     /// All nodes of the searched pools.
@@ -139,16 +215,52 @@ pub(super) fn failures_of(candidate: &Candidate, cases: &[String]) -> Vec<Failur
         let case = case_of(play, cases);
         let Some(shortfall) = play.outcome.shortfalls.first() else { continue };
         if failures.iter().all(|failure| failure.case != case) {
+            let by_placement = candidate.of_case(play.case);
             failures.push(Failure {
                 case: case.to_owned(),
                 lost: play.lost.label.clone(),
                 shortfall: shortfall.clone(),
                 others: play.outcome.shortfalls.len() - 1,
                 stuck: play.outcome.stuck,
+                placement: play.placement,
+                seed: play.seed,
+                failed_placements: by_placement.iter().filter(|of| !of.is_survived).count() as u32,
+                placements: by_placement.len() as u32,
             });
         }
     }
     failures
+}
+
+/// What came of a case in one placement.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PlacedCase {
+    /// The number of the placement.
+    pub placement: u32,
+    /// How many plays of the case there were.
+    pub plays: usize,
+    /// How many of them are not survived.
+    pub failed: usize,
+    /// Whether all are survived.
+    pub is_survived: bool,
+}
+
+impl Candidate {
+    /// What came of a case in each placement in which it was played.
+    #[must_use]
+    pub fn of_case(&self, case: Option<usize>) -> Vec<PlacedCase> {
+        let mut found: Vec<PlacedCase> = Vec::new();
+        for play in self.plays().iter().filter(|play| play.case == case) {
+            if found.last().is_none_or(|of| of.placement != play.placement) {
+                found.push(PlacedCase { placement: play.placement, plays: 0, failed: 0, is_survived: true });
+            }
+            let of = found.last_mut().expect("one has just been added");
+            of.plays += 1;
+            of.failed += usize::from(!play.outcome.is_survived());
+            of.is_survived &= play.outcome.is_survived();
+        }
+        found
+    }
 }
 
 /// Everything a plan has found.
@@ -158,8 +270,10 @@ pub struct PlanResults {
     pub plan: String,
     /// Its file, as it was given, an absolute path by its name alone; none if it was no file.
     pub file: Option<String>,
-    /// The seed with which each case was played.
+    /// The seed with which each case was played in placement 0; in the others it is larger by their number.
     pub seed: u64,
+    /// In how many placements counts were to be tried, and how many of these had to be survived.
+    pub placements: Placements,
     /// The searched pools.
     pub pools: Vec<PoolRange>,
     /// Names of the cases.
@@ -174,6 +288,8 @@ pub struct PlanResults {
     pub answer: Option<usize>,
     /// One node less of each pool, or the most nodes if nothing survives; played in full.
     pub binding: Vec<Candidate>,
+    /// What no placement can beat, and what would do if pods were packed anew.
+    pub bounds: Bounds,
     /// What workloads may grow by, if it was asked.
     pub headroom: Vec<Headroom>,
 }
@@ -184,6 +300,7 @@ impl PlanResults {
             plan: plan.name.clone(),
             file: plan.file.clone(),
             seed: plan.base.seed,
+            placements: plan.placements,
             pools: plan.pools.clone(),
             cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
             is_upgrade: plan.cases.iter().map(|case| case.kind.is_upgrade()).collect(),
@@ -191,6 +308,7 @@ impl PlanResults {
             candidates,
             answer,
             binding,
+            bounds: Bounds::default(),
             headroom: Vec::new(),
         }
     }
@@ -224,6 +342,21 @@ impl PlanResults {
         let parts: Vec<String> =
             counts.iter().zip(&self.pools).map(|(count, pool)| format!("{count} of {}", pool.name)).collect();
         parts.join(" and ")
+    }
+
+    /// How many mixes were tried in several placements until one held: each of them could have been the answer by luck.
+    #[must_use]
+    pub fn contenders(&self) -> usize {
+        let known = self.answer.map_or(self.candidates.len(), |answer| answer + 1);
+        self.candidates[..known].iter().filter(|of| of.may_hold()).count().max(1)
+    }
+
+    /// In at least which share of all placements counts survive, at a confidence of [`CONFIDENCE`] for all contenders together.
+    #[must_use]
+    pub fn share_at_least(&self, candidate: &Candidate) -> f64 {
+        // Bonferroni's inequality: none of the contenders' bounds is wrong but with so little chance.
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / self.contenders() as f64;
+        share_at_least(candidate.survived(), candidate.placements().len(), confidence)
     }
 
     /// Why counts fail: of each case, the first play that does.
@@ -281,6 +414,7 @@ impl PlanResults {
                 "waitedBeyondHelpMax": answer.plays().iter().map(|play| play.outcome.waited_beyond_help).max(),
                 "refusedMax": answer.plays().iter().map(|play| play.outcome.refused).max(),
                 "lostForGoodMax": answer.plays().iter().map(|play| play.outcome.lost).max(),
+                "placements": self.placements_json(answer),
             })
         });
         let tried = self.candidates.iter().map(|candidate| {
@@ -290,17 +424,29 @@ impl PlanResults {
                 "price": candidate.price_micros as f64 / 1e6,
                 "verdict": verdict,
                 "why": why,
+                "placements": self.placements_json(candidate),
             })
         });
-        let binding = self.binding.iter().map(
-            |candidate| json!({"counts": self.counts_json(&candidate.counts), "failures": self.failures(candidate)}),
-        );
+        let binding = self.binding.iter().map(|candidate| {
+            json!({
+                "counts": self.counts_json(&candidate.counts),
+                "failures": self.failures(candidate),
+                "placements": self.placements_json(candidate),
+            })
+        });
         let pools = self.pools.iter().map(|pool| {
             json!({
                 "name": pool.name, "min": pool.min, "max": pool.max, "price": pool.price_micros as f64 / 1e6,
                 "now": pool.now,
             })
         });
+        let bound = |bound: &Bound| {
+            json!({
+                "counts": self.counts_json(&bound.counts),
+                "nodes": bound.counts.iter().sum::<u32>(),
+                "price": bound.price_micros as f64 / 1e6,
+            })
+        };
         json!({
             "plan": self.plan,
             "verdict": self.verdict_told(),
@@ -314,10 +460,33 @@ impl PlanResults {
             "headroom": self.headroom,
             "tried": tried.collect::<Vec<Value>>(),
             "file": self.file,
+            "placements": {
+                "first": self.placements.first,
+                "count": self.placements.count,
+                "needed": self.placements.needed(),
+                "probability": self.placements.probability,
+                "confidence": self.placements.confidence,
+            },
+            "bounds": {
+                "lower": self.bounds.lower.as_ref().map(bound),
+                "repacked": self.bounds.repacked.as_ref().map(bound),
+                "without": self.bounds.without,
+            },
             "rows": {
                 (CandidateRow::TABLE.file): self.candidates.len(),
                 (PlayRow::TABLE.file): self.candidates.iter().map(|of| of.plays().len()).sum::<usize>(),
             },
+        })
+    }
+
+    /// In how many placements counts survive, and one in which they do not.
+    fn placements_json(&self, candidate: &Candidate) -> Value {
+        let failed = candidate.first_failed();
+        json!({
+            "played": candidate.placements().len(),
+            "survived": candidate.survived(),
+            "shareAtLeast": self.share_at_least(candidate),
+            "failsIn": failed.map(|of| json!({"placement": of.number, "seed": of.seed})),
         })
     }
 
@@ -356,7 +525,11 @@ impl PlanResults {
                 plays: candidate.plays().len(),
                 failed_plays: candidate.plays().iter().filter(|play| !play.outcome.is_survived()).count(),
                 why,
-                is_cut_short: matches!(candidate.verdict, Verdict::Played { is_cut_short: true, .. }),
+                is_cut_short: candidate.placements().iter().any(|of| of.is_cut_short),
+                placements: candidate.placements().len(),
+                survived_placements: candidate.survived(),
+                share_at_least: self.share_at_least(candidate),
+                failed_placement: candidate.first_failed().map(|of| i64::from(of.number)),
             }
         };
         named_table_text::<CandidateRow>(&[&self.pool_names()], self.candidates.iter().map(row))
@@ -398,6 +571,8 @@ impl PlanResults {
             lost_for_good: outcome.lost,
             free_pods: margin.free_pods,
             refused: outcome.refused,
+            placement: play.placement,
+            seed: play.seed,
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use rustc_hash::FxHashSet;
 
+use super::bounds::bounds;
 use super::capacity::{Demand, set_replicas, too_little, with_counts};
 use super::case::Plays;
 use super::cases::{self, LostSet, Symmetry};
 use super::definition::{Case, Plan};
 use super::judge::Judge;
+use super::placement::Placed;
 use super::play::{self, Outcome};
 use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
 use super::waits::{Reach, Watch};
@@ -40,6 +42,12 @@ pub(super) enum Thoroughness {
 /// to another: counts (mixes, by price, then by nodes) are tried in order, the first that survives is the answer, and every one
 /// before it has been played and has failed, or is ruled out because the nodes left in some case give less than pods ask for
 /// that need a place (a condition on those counts alone, see `too_little` in `capacity`).
+///
+/// # Placements
+///
+/// What survives one draw of chance need not survive another. Every mix is tried in the first placement; what survives that, or may
+/// fail in it, is tried in the others, and is the answer if enough of them are survived. So most of what is too small costs one
+/// placement, and what is told to do has been tried in all.
 #[must_use]
 pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> PlanResults {
     let search = Search::new(plan, symmetry);
@@ -54,8 +62,13 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
             break;
         }
         let found: Vec<Candidate> = parallel::map(batch, |counts| search.evaluate(counts, depth, &part));
-        candidates.extend(found);
-        answer = candidates.iter().position(Candidate::survives);
+        for mut candidate in found {
+            if answer.is_none() {
+                search.try_others(&mut candidate, &part);
+                answer = candidate.holds().then_some(candidates.len());
+            }
+            candidates.push(candidate);
+        }
     }
     if let (true, Some(index)) = (is_single, answer) {
         let (pool, least) = (&plan.pools[0], candidates[index].counts[0]);
@@ -66,7 +79,9 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
     }
     drop(part);
     let binding = search.confirmed(&mut candidates, &mut answer, progress);
-    PlanResults::new(plan, candidates, answer, binding)
+    let counts = answer.map(|answer| &*candidates[answer].counts);
+    let bounds = bounds(plan, search.largest.store(), search.judge, &order, counts);
+    PlanResults { bounds, ..PlanResults::new(plan, candidates, answer, binding) }
 }
 
 /// Every mix, the cheapest first; of equally cheap ones that of fewer nodes, then that of fewer nodes of the first pool.
@@ -99,6 +114,8 @@ pub(super) struct Search<'a> {
     plan: &'a Plan,
     pub(super) judge: Judge,
     symmetry: Symmetry,
+    /// The cluster with the most nodes.
+    largest: Prepared,
     demand: Demand,
     pub(super) mentioned: FxHashSet<Symbol>,
     /// Names of the searched pools.
@@ -110,19 +127,22 @@ pub(super) struct Search<'a> {
 pub(super) struct Trial<'a> {
     /// Nodes of each searched pool.
     pub(super) counts: &'a [u32],
+    /// The number of the placement.
+    pub(super) placement: u32,
     /// A workload with another number of replicas.
     pub(super) replicas: Option<(&'a str, u32)>,
 }
 
 impl<'a> Trial<'a> {
-    /// Other counts, and nothing else.
-    pub(super) fn of_counts(counts: &'a [u32]) -> Self {
-        Self { counts, replicas: None }
+    /// Other counts, and nothing else, in a placement.
+    pub(super) fn of_counts(counts: &'a [u32], placement: u32) -> Self {
+        Self { counts, placement, replicas: None }
     }
 
     /// The scenario as it is tried.
     pub(super) fn apply(self, plan: &Plan, scenario: &ResolvedScenario) -> ResolvedScenario {
         let mut tried = with_counts(scenario, &plan.counts_in(scenario, self.counts));
+        tried.seed = tried.seed.wrapping_add(self.placement.into());
         if let Some((workload, replicas)) = self.replicas {
             set_replicas(&mut tried, workload, replicas);
         }
@@ -139,15 +159,16 @@ impl<'a> Search<'a> {
             judge: Judge { priority: plan.priority },
             symmetry,
             demand: Demand::of(settled.store(), &plan.base, plan.priority),
+            largest: settled,
             mentioned: cases::mentioned(&plan.base.objects),
             pools: plan.pools.iter().map(|pool| pool.name).collect(),
         }
     }
 
-    /// Plays the cases on the cluster with these counts.
+    /// Plays the cases on the cluster with these counts, in the first placement.
     pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, part: &Part<'_>) -> Candidate {
         part.heed();
-        let trial = Trial::of_counts(counts);
+        let trial = Trial::of_counts(counts, self.plan.placements.first);
         let verdict = match too_little(self.plan, &trial.apply(self.plan, &self.plan.base), &self.demand) {
             Some(why) => Verdict::RuledOut { why },
             None => self.play(trial, depth),
@@ -156,26 +177,56 @@ impl<'a> Search<'a> {
         Candidate::new(self.plan, counts, verdict)
     }
 
+    /// Plays the other placements of counts that may be the answer: all of them if the first is survived, so that it is known how many
+    /// are; else until too many are not.
+    fn try_others(&self, candidate: &mut Candidate, part: &Part<'_>) {
+        if candidate.placements().is_empty() || candidate.is_refuted() {
+            return;
+        }
+        let is_whole = candidate.survives();
+        for batch in self.plan.placements.numbers()[1..].chunks(SIDE_BY_SIDE) {
+            if !is_whole && candidate.is_refuted() {
+                return;
+            }
+            self.play_placements(candidate, batch, part);
+        }
+    }
+
+    /// Plays more placements of counts, each up to its first play that is not survived.
+    fn play_placements(&self, candidate: &mut Candidate, numbers: &[u32], part: &Part<'_>) {
+        let counts = candidate.counts.clone();
+        let found: Vec<Verdict> = parallel::map(numbers, |&placement| {
+            part.heed();
+            self.play(Trial::of_counts(&counts, placement), Thoroughness::UntilOneFails)
+        });
+        for verdict in found {
+            candidate.verdict.extend(verdict);
+        }
+    }
+
     /// Plays the cases on a cluster, whatever it is said to give.
     pub(super) fn play(&self, trial: Trial<'_>, depth: Thoroughness) -> Verdict {
         let scenario = &trial.apply(self.plan, &self.plan.base);
-        let settled = Prepared::new(scenario);
-        let calm = PlayRecord::calm(self.judge.play_calm(scenario, &settled, self.watch(Reach::Named)));
-        if !calm.outcome.is_survived() {
-            return Verdict::Played { plays: vec![calm], is_cut_short: false };
-        }
-        let mut plays = vec![calm];
+        let settled = Prepared::placed(scenario, trial.placement);
+        let calm = LostSet { label: "nothing lost".to_owned(), nodes: Vec::new(), alike: 1 };
+        let outcome = self.judge.play_calm(scenario, &settled, self.watch(Reach::Named));
+        let mut plays =
+            vec![PlayRecord { case: None, lost: calm, outcome, placement: trial.placement, seed: scenario.seed }];
         let mut is_cut_short = false;
-        for (index, case) in self.plan.cases.iter().enumerate() {
-            let found = self.play_case(index, case, trial, scenario, &settled, depth);
-            let has_failed = found.plays.iter().any(|play| !play.outcome.is_survived());
-            plays.extend(found.plays);
-            is_cut_short = found.is_cut_short;
-            if has_failed && depth == Thoroughness::UntilOneFails {
-                break;
+        if plays[0].outcome.is_survived() {
+            for (index, case) in self.plan.cases.iter().enumerate() {
+                let found = self.play_case((index, case), trial, scenario, &settled, depth);
+                let has_failed = found.plays.iter().any(|play| !play.outcome.is_survived());
+                plays.extend(found.plays);
+                is_cut_short = found.is_cut_short;
+                if has_failed && depth == Thoroughness::UntilOneFails {
+                    break;
+                }
             }
         }
-        Verdict::Played { plays, is_cut_short }
+        let is_survived = plays.iter().all(|play| play.outcome.is_survived());
+        let placed = Placed { number: trial.placement, seed: scenario.seed, is_survived, is_cut_short };
+        Verdict::Played { plays, placements: vec![placed] }
     }
 
     /// Watches which pods have to wait for room.
@@ -185,17 +236,23 @@ impl<'a> Search<'a> {
 
     fn play_case(
         &self,
-        index: usize,
-        case: &Case,
+        (index, case): (usize, &Case),
         trial: Trial<'_>,
         scenario: &ResolvedScenario,
         settled: &Prepared,
         depth: Thoroughness,
     ) -> PlayedCase {
-        let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
+        let (placement, seed) = (trial.placement, scenario.seed);
+        let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome, placement, seed };
         let all = |name: &str| LostSet { label: name.to_owned(), nodes: Vec::new(), alike: 1 };
         match case.kind.plays(settled.store(), &self.mentioned, self.symmetry) {
-            Plays::Losses(sets, reach) => self.play_losses((index, reach), sets, scenario, settled, depth),
+            Plays::Losses(sets, reach) => {
+                let play = |lost: &LostSet| {
+                    let script = play::loss(scenario, lost);
+                    record(lost.clone(), self.judge.play(scenario, settled, script, self.watch(reach)))
+                };
+                play_losses(&sets, play, depth)
+            }
             Plays::NothingLeft(count) => {
                 let lost = all(&format!("there are not {count} nodes"));
                 PlayedCase::whole(vec![record(lost, Outcome::nothing_left(count))])
@@ -214,39 +271,12 @@ impl<'a> Search<'a> {
             }
             Plays::Own(own) => {
                 let own = trial.apply(self.plan, own);
-                let outcome = self.judge.play_own(&own, &Prepared::new(&own), self.watch(Reach::of(&own.chaos)));
-                PlayedCase::whole(vec![record(all(&own.name), outcome)])
+                let settled = Prepared::placed(&own, placement);
+                let outcome = self.judge.play_own(&own, &settled, self.watch(Reach::of(&own.chaos)));
+                let lost = all(&own.name);
+                PlayedCase::whole(vec![PlayRecord { case: Some(index), lost, outcome, placement, seed: own.seed }])
             }
         }
-    }
-
-    /// Plays the loss of each set of nodes.
-    fn play_losses(
-        &self,
-        (index, reach): (usize, Reach),
-        sets: Vec<LostSet>,
-        scenario: &ResolvedScenario,
-        settled: &Prepared,
-        depth: Thoroughness,
-    ) -> PlayedCase {
-        let play = |lost: &LostSet| {
-            let outcome = self.judge.play(scenario, settled, play::loss(scenario, lost), self.watch(reach));
-            PlayRecord { case: Some(index), lost: lost.clone(), outcome }
-        };
-        if depth == Thoroughness::AllCases {
-            return PlayedCase::whole(parallel::map(&sets, play));
-        }
-        let count = sets.len();
-        let mut plays = Vec::new();
-        for lost in &sets {
-            let found = play(lost);
-            let has_failed = !found.outcome.is_survived();
-            plays.push(found);
-            if has_failed {
-                break;
-            }
-        }
-        PlayedCase { is_cut_short: plays.len() < count, plays }
     }
 
     /// What binds the answer. A count that had been ruled out and yet survives when it is played becomes the answer, and what
@@ -259,7 +289,14 @@ impl<'a> Search<'a> {
     ) -> Vec<Candidate> {
         loop {
             let binding = self.binding(candidates, *answer, progress);
-            let survivors: Vec<&Candidate> = binding.iter().filter(|candidate| candidate.survives()).collect();
+            for found in &binding {
+                let known = candidates.iter_mut().find(|candidate| candidate.counts == found.counts);
+                // In how many placements they survive is worth a line among what was tried, too.
+                if let Some(known) = known.filter(|known| !known.placements().is_empty()) {
+                    known.verdict.complete(&found.verdict);
+                }
+            }
+            let survivors: Vec<&Candidate> = binding.iter().filter(|candidate| candidate.holds()).collect();
             if survivors.is_empty() {
                 return binding;
             }
@@ -273,12 +310,12 @@ impl<'a> Search<'a> {
                 );
                 *known = survivor.clone();
             }
-            *answer = candidates.iter().position(Candidate::survives);
+            *answer = candidates.iter().position(Candidate::holds);
         }
     }
 
     /// What stands between the answer and one node less of each pool; if there is no answer, what the most nodes do not survive.
-    /// Each is played in full.
+    /// Each is played in full in the first placement, and in all others, but for what is ruled out and does fail: that is too little in all.
     fn binding(&self, candidates: &[Candidate], answer: Option<usize>, progress: &dyn Progress) -> Vec<Candidate> {
         let plan = self.plan;
         let wanted: Vec<Vec<u32>> = match answer {
@@ -296,18 +333,40 @@ impl<'a> Search<'a> {
         };
         let part = Part::begin(progress, wanted.len() as u64, 0, "what the answer rests on");
         parallel::map(&wanted, |counts| {
-            let is_known = |candidate: &&Candidate| candidate.counts == *counts && plan.pools.len() == 1;
-            let known = candidates.iter().find(is_known);
+            let known = candidates.iter().find(|candidate| candidate.counts == *counts);
+            let is_ruled_out = known.is_some_and(|known| matches!(known.verdict, Verdict::RuledOut { .. }));
             // What is ruled out has not been played; which pod it would hit is worth a play.
-            let found = match known.filter(|candidate| matches!(candidate.verdict, Verdict::Played { .. })) {
-                Some(candidate) => candidate.clone(),
+            let mut found = match known.filter(|_| plan.pools.len() == 1 && !is_ruled_out) {
+                Some(known) => known.clone(),
                 None => {
-                    let verdict = self.play(Trial::of_counts(counts), Thoroughness::AllCases);
-                    Candidate::new(plan, counts, verdict)
+                    let trial = Trial::of_counts(counts, plan.placements.first);
+                    Candidate::new(plan, counts, self.play(trial, Thoroughness::AllCases))
                 }
             };
+            let numbers = plan.placements.numbers();
+            if !is_ruled_out || found.survives() {
+                let left = &numbers[found.placements().len()..];
+                self.play_placements(&mut found, left, &part);
+            }
             part.advance();
             found
         })
     }
+}
+
+/// Plays the loss of each set of nodes.
+fn play_losses(sets: &[LostSet], play: impl Fn(&LostSet) -> PlayRecord + Sync, depth: Thoroughness) -> PlayedCase {
+    if depth == Thoroughness::AllCases {
+        return PlayedCase::whole(parallel::map(sets, play));
+    }
+    let mut plays = Vec::new();
+    for lost in sets {
+        let found = play(lost);
+        let has_failed = !found.outcome.is_survived();
+        plays.push(found);
+        if has_failed {
+            break;
+        }
+    }
+    PlayedCase { is_cut_short: plays.len() < sets.len(), plays }
 }

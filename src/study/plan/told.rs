@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::bounds::Bound;
 use super::definition::PoolRange;
 use super::refused::Refused;
 use super::results::{Candidate, Failure, Headroom, PlanResults, PlayRecord};
@@ -50,8 +51,12 @@ impl PlanResults {
         let beyond_help = answer.plays().iter().map(|play| play.outcome.beyond_help()).max().unwrap_or(0);
         let tone = if beyond_help == 0 { Tone::Good } else { Tone::Neutral };
         let counts = self.in_words(&answer.counts);
-        let mut remark =
-            Remark::new(tone, format!("{}: {counts} survive {cases}{}", self.plan, exception(beyond_help)));
+        let placements = self.of_placements(answer);
+        let exception = exception(beyond_help);
+        let mut remark = Remark::new(tone, format!("{}: {counts} survive {cases} {placements}{exception}", self.plan));
+        if answer.placements().len() > 1 {
+            remark = remark.with(self.chance_told(answer));
+        }
         if self.pools.len() > 1 {
             remark = remark.with(self.price_told(answer));
         }
@@ -64,6 +69,31 @@ impl PlanResults {
             remark = remark.with(format!("the scenario has {}", self.in_words(&now)));
         }
         remark
+    }
+
+    /// In how many placements counts survive: `in 30 of 30 placements`.
+    fn of_placements(&self, candidate: &Candidate) -> String {
+        match (candidate.survived(), candidate.placements()) {
+            (_, [only]) => format!("in the one placement that was played, number {}", only.number),
+            (survived, all) => format!("in {survived} of {} placements", all.len()),
+        }
+    }
+
+    /// What the placements that were played say of all.
+    fn chance_told(&self, answer: &Candidate) -> String {
+        let least = percent(self.share_at_least(answer));
+        let more = match self.contenders() {
+            1 => String::new(),
+            tried => format!(", for {tried} mixes that were tried so"),
+        };
+        let asked = match (self.placements.probability, self.placements.confidence) {
+            (Some(share), Some(confidence)) => {
+                format!("; asked was {} with a confidence of {}", percent(share), percent(confidence))
+            }
+            (Some(share), None) => format!("; asked was {} of those that are played", percent(share)),
+            (None, _) => String::new(),
+        };
+        format!("so in at least {least} of all placements that chance may make, at a confidence of 95 %{more}{asked}")
     }
 
     fn price_told(&self, answer: &Candidate) -> String {
@@ -81,19 +111,52 @@ impl PlanResults {
     /// Why one node less does not do, or why nothing does.
     #[must_use]
     pub fn bindings(&self) -> Vec<Remark> {
+        let verdict = |candidate: &Candidate| match (candidate.survived(), candidate.placements().len()) {
+            (_, 1) => "do not:".to_owned(),
+            (0, played) => format!("do not in any of {played} placements:"),
+            (survived, played) => format!("do in {survived} of {played} placements only:"),
+        };
         let of = |candidate: &Candidate| Remark {
             tone: if self.answer.is_some() { Tone::Neutral } else { Tone::Bad },
-            text: format!("{} do not:", self.in_words(&candidate.counts)),
+            text: format!("{} {}", self.in_words(&candidate.counts), verdict(candidate)),
             details: self.failures(candidate).iter().map(failure).collect(),
         };
-        self.binding.iter().map(of).collect()
+        let mut remarks: Vec<Remark> = self.binding.iter().map(of).collect();
+        remarks.extend(self.sometimes());
+        remarks
+    }
+
+    /// Mixes that survive some placements and not enough of them, but for those of which it is said already: what one draw of chance
+    /// would have called the answer.
+    fn sometimes(&self) -> Option<Remark> {
+        let is_told = |of: &&Candidate| self.binding.iter().any(|told| told.counts == of.counts);
+        let holds_sometimes =
+            |of: &&Candidate| of.placements().len() > 1 && of.survived() > 0 && !of.survives() && !is_told(of);
+        let known = self.answer.unwrap_or(self.candidates.len());
+        let mut found: Vec<&Candidate> = self.candidates[..known].iter().filter(holds_sometimes).collect();
+        found.sort_by_key(|of| Reverse(of.survived()));
+        let told = |of: &&Candidate| {
+            let fails = of.first_failed().map_or(0, |placed| placed.number);
+            let (counts, survived, played) = (self.in_words(&of.counts), of.survived(), of.placements().len());
+            format!("{counts} in {survived} of {played}; not with `--placement {fails}`")
+        };
+        let mut details: Vec<String> = found.iter().take(EACH_MAX).map(told).collect();
+        if let Some(left) = found.len().checked_sub(EACH_MAX).filter(|left| *left > 0) {
+            details.push(format!("and {} (`plan.csv`)", counted(left, "other mix", "other mixes")));
+        }
+        (!details.is_empty()).then(|| Remark {
+            tone: Tone::Neutral,
+            text: "Some placements are survived by:".to_owned(),
+            details,
+        })
     }
 
     /// How much is left, and what no number of nodes helps; nothing if nothing survives.
     #[must_use]
     pub fn margin_told(&self) -> Vec<Remark> {
         let Some(answer) = self.answer() else { return Vec::new() };
-        let mut remarks: Vec<Remark> = self.margin(answer).into_iter().collect();
+        let mut remarks: Vec<Remark> = self.bounds_told(answer).into_iter().collect();
+        remarks.extend(self.margin(answer));
         remarks.extend(self.headroom.iter().map(headroom));
         let island = |of: &Candidate| format!("{} do not survive, though they are more", self.in_words(&of.counts));
         remarks.extend(self.islands().into_iter().map(island).map(beware));
@@ -105,13 +168,67 @@ impl PlanResults {
     #[must_use]
     pub fn played(&self) -> Remark {
         let plays: usize = self.candidates.iter().map(|candidate| candidate.plays().len()).sum();
+        let plays = counted(plays, "case", "cases");
+        let first = self.seed.wrapping_add(self.placements.first.into());
+        if self.placements.count == 1 {
+            let text = format!(
+                "{plays} played, each once, with seed {first}: another placement decides ties between nodes otherwise and may answer \
+                 otherwise"
+            );
+            return Remark::new(Tone::Neutral, text)
+                .with("(`--placements 30` plays 30 of them); a node more than the answer is no luxury");
+        }
+        let last = first.wrapping_add(u64::from(self.placements.count - 1));
         let text = format!(
-            "{} played, each once, with seed {}: another seed decides ties between nodes otherwise and may answer otherwise",
-            counted(plays, "case", "cases"),
-            self.seed
+            "{plays} played in up to {} placements, with seeds {first} to {last}: in each, chance decides anew to which of equal nodes \
+             pods go",
+            self.placements.count
         );
         Remark::new(Tone::Neutral, text)
-            .with("(try `--seed` with another number); a node more than the answer is no luxury")
+            .with("(`--placement N` plays one alone); the margin is the least of all, headroom and blast radius are of the first")
+    }
+
+    /// How far the answer is from what no placement can beat, and from what would do if pods were packed anew.
+    fn bounds_told(&self, answer: &Candidate) -> Option<Remark> {
+        let lower = self.bounds.lower.as_ref()?;
+        let without = match self.bounds.without.join(", ") {
+            cases if cases.is_empty() => String::new(),
+            cases => format!(" (without {cases}, which bounds do not look at)"),
+        };
+        if lower.counts == answer.counts {
+            let text = format!("Lower bound: by what pods ask for, no placement survives with less{without}");
+            return Some(Remark::new(Tone::Neutral, text));
+        }
+        let named = |bound: &Bound| match self.pools.len() {
+            1 => self.in_words(&bound.counts),
+            _ => format!("{} at {}", self.in_words(&bound.counts), bound.price_micros as f64 / 1e6),
+        };
+        let text = format!(
+            "Lower bound: by what pods ask for, nothing before {} can survive, wherever pods are put{without}",
+            named(lower)
+        );
+        let remark = Remark::new(Tone::Neutral, text);
+        Some(match &self.bounds.repacked {
+            None => remark.with("no packing of all pods is found that does with less than the answer".to_owned()),
+            Some(packed) if packed.counts == answer.counts => {
+                remark.with("packed anew after each loss, pods need the answer, too, as far as a packing is found".to_owned())
+            }
+            Some(packed) => remark.with(format!(
+                "packed anew after each loss, {} would do: {} more is what it takes that pods which run stay where they are, and that \
+                 the others go where the scheduler puts them",
+                named(packed),
+                self.gap(answer, packed)
+            )),
+        })
+    }
+
+    /// How much more the answer is than a bound: in nodes of a single pool, else in its price.
+    fn gap(&self, answer: &Candidate, bound: &Bound) -> String {
+        let nodes = answer.nodes().saturating_sub(bound.counts.iter().sum());
+        if self.pools.len() == 1 || bound.price_micros <= 0 || answer.price_micros <= bound.price_micros {
+            return counted(nodes as usize, "node", "nodes");
+        }
+        format!("{:.1} %", (answer.price_micros - bound.price_micros) as f64 * 100.0 / bound.price_micros as f64)
     }
 
     fn margin(&self, answer: &Candidate) -> Option<Remark> {
@@ -213,12 +330,19 @@ impl PlanResults {
     }
 }
 
+/// A share, rounded down to a tenth of a percent: nothing is said to be more than it is.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1000.0 + 1e-9).floor() / 10.0)
+}
+
 fn beware(text: String) -> Remark {
     Remark::new(Tone::Bad, format!("Beware: {text}"))
 }
 
 /// What falls short in a case, and below it why.
-fn failure(Failure { case, lost, shortfall, others, stuck: hanging }: &Failure) -> String {
+fn failure(failure: &Failure) -> String {
+    let Failure { case, lost, shortfall, others, stuck: hanging, placement, failed_placements, placements, .. } =
+        failure;
     let more = if *others > 0 { format!(" (and {})", counted(*others, "more", "more")) } else { String::new() };
     let what = match shortfall.kind {
         ShortfallKind::Pending => "stays Pending",
@@ -237,6 +361,11 @@ fn failure(Failure { case, lost, shortfall, others, stuck: hanging }: &Failure) 
         text.push_str(
             "\na node more of what is searched would not take it either, so that a higher `max` does not help",
         );
+    }
+    if *placements > 1 && failed_placements < placements {
+        text.push_str(&format!(
+            "\nthat is so in {failed_placements} of {placements} placements; `--placement {placement}` is the first of them"
+        ));
     }
     if *hanging > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
         text.push('\n');

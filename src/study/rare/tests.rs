@@ -153,10 +153,10 @@ fn every_distribution_has_the_weights_that_make_it_true() {
         "empirical: {file: lengths.csv}",
     ] {
         let bed = Bed::of(4, "10d", family, "lognormal: {median: 4h, p99: 20h}");
-        let truth = bed.play(&Mixture::truth(bed.processes), 0..4000);
-        let drawn = bed.play(&bed.faster(1.5, 8.0, 1.5), 10_000..14_000);
+        let truth = bed.play(&Mixture::truth(bed.processes), 0..800);
+        let drawn = bed.play(&bed.faster(1.5, 8.0, 1.5), 10_000..10_800);
         let (weight, error) = mean(drawn.iter().map(|(weight, _)| *weight));
-        assert!((weight - 1.0).abs() < 4.0 * error && error < 0.05, "{family}: weights {weight} ± {error}");
+        assert!((weight - 1.0).abs() < 4.0 * error && error < 0.1, "{family}: weights {weight} ± {error}");
         for (of, what) in [(two_at_once as fn(&[Exposure]) -> f64, "two at once"), (failures, "failures")] {
             let (expected, of_truth) = mean(truth.iter().map(|(_, exposures)| of(exposures)));
             let (found, error) = mean(drawn.iter().map(|(weight, exposures)| weight * of(exposures)));
@@ -174,10 +174,10 @@ fn every_distribution_has_the_weights_that_make_it_true() {
 fn what_ends_joins_and_is_scheduled_has_true_weights_too() {
     let check = |faults: &str, more: &str| {
         let bed = Bed::new(3, "5d", faults, more);
-        let truth = bed.play(&Mixture::truth(bed.processes), 0..3000);
-        let drawn = bed.play(&bed.faster(2.0, 5.0, 2.0), 10_000..13_000);
+        let truth = bed.play(&Mixture::truth(bed.processes), 0..600);
+        let drawn = bed.play(&bed.faster(2.0, 5.0, 2.0), 10_000..10_600);
         let (weight, error) = mean(drawn.iter().map(|(weight, _)| *weight));
-        assert!((weight - 1.0).abs() < 4.0 * error && error < 0.1, "{faults}: weights {weight} ± {error}");
+        assert!((weight - 1.0).abs() < 4.0 * error && error < 0.2, "{faults}: weights {weight} ± {error}");
         let (expected, of_truth) = mean(truth.iter().map(|(_, exposures)| failures(exposures)));
         let (found, error) = mean(drawn.iter().map(|(weight, exposures)| weight * failures(exposures)));
         let apart = (found - expected).abs() / (error * error + of_truth * of_truth).sqrt();
@@ -247,15 +247,15 @@ fn intervals_hold_as_often_as_they_say() {
     let bed = Bed::of(2, "1d", "exponential: {mean: 300d}", "exponential: {mean: 2h}");
     let expected = both_away(1.0 / (300.0 * DAY_S), 1.0 / (2.0 * HOUR_S), DAY_S);
     let mixture = bed.faster(200.0, 3000.0, 1.0);
-    let found = studies(&bed, &mixture, 100, 300);
+    let found = studies(&bed, &mixture, 300, 30);
     let hold = |of: &&RareEstimate| of.probability.low <= expected && expected <= of.probability.high;
     let (told, count) = (found.iter().filter(|of| of.is_told).count(), found.len());
     let held = found.iter().filter(hold).count();
     let held_of_told = found.iter().filter(|of| of.is_told).filter(hold).count();
-    // Three standard deviations below 95 %.
-    assert!(held as f64 > 0.912 * count as f64, "{held} of {count}");
-    assert!(told > 250 && held_of_told as f64 > 0.912 * told as f64, "{held_of_told} of {told}");
+    // Three standard deviations of such a count below 95 %.
+    assert!(held as f64 > 0.83 * count as f64, "{held} of {count}");
+    assert!(told > 24 && held_of_told as f64 > 0.83 * told as f64, "{held_of_told} of {told} that are told");
     // Failures that are drawn as they come show nothing, which is said.
-    let found = studies(&bed, &bed.faster(1.0, 1.0, 1.0), 100, 20);
+    let found = studies(&bed, &bed.faster(1.0, 1.0, 1.0), 100, 5);
     assert!(found.iter().all(|of| !of.is_told && of.probability.high >= expected && of.probability.high > 0.2));
 }

@@ -100,10 +100,20 @@ impl LoadOptions {
 pub(super) fn limits(max_pods: Option<u64>, is_of_command_line: bool) -> Limits {
     match max_pods {
         Some(pods) => Limits::of_pods(pods),
-        #[cfg(feature = "cli")]
-        None if is_of_command_line => memory_at_hand().map_or(Limits::DEFAULT, Limits::of_memory),
+        None if is_of_command_line => of_memory(),
         None => Limits::DEFAULT,
     }
+}
+
+#[cfg(feature = "cli")]
+fn of_memory() -> Limits {
+    memory_at_hand().map_or(Limits::DEFAULT, Limits::of_memory)
+}
+
+/// Only the command line asks.
+#[cfg(not(feature = "cli"))]
+fn of_memory() -> Limits {
+    Limits::DEFAULT
 }
 
 /// Bytes that can be had: of the machine, or of the control group that this runs in.

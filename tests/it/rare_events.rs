@@ -183,10 +183,10 @@ fn the_shipped_example_takes_fifty_times_fewer_runs_than_plain_replication() {
 #[test]
 fn a_precision_is_that_of_the_probability() {
     let study = Study::load(shipped("rare-quorum-loss.yaml")).expect("the shipped study");
-    let outcome = study.sweep(&SweepOptions::new().precision(0.5)).expect("played");
+    let outcome = study.sweep(&SweepOptions::new().precision(0.9)).expect("played");
     let precision = &outcome.summary()["study"]["precision"];
     assert_eq!(precision["reached"], true, "{precision}");
     assert!(precision["replications"].as_u64().is_some_and(|runs| runs < 4000), "{precision}");
     let estimates = outcome.rare_events().expect("of a rare event");
-    assert!(estimates.iter().all(|of| of.probability.half_width() <= 0.5 * of.probability.mean), "{estimates:?}");
+    assert!(estimates.iter().all(|of| of.probability.half_width() <= 0.9 * of.probability.mean), "{estimates:?}");
 }

@@ -49,7 +49,7 @@ impl LoadOptions {
     }
 
     /// With clusters of up to so many pods, five million at most, and a tenth as many nodes. Without it that is 500,000; to the command line,
-    /// as many as memory holds.
+    /// fewer where memory holds fewer.
     #[must_use]
     pub fn max_pods(mut self, pods: u64) -> Self {
         self.max_pods = Some(pods);
@@ -107,7 +107,7 @@ pub(super) fn limits(max_pods: Option<u64>, is_of_command_line: bool) -> Limits 
 
 #[cfg(feature = "cli")]
 fn of_memory() -> Limits {
-    memory_at_hand().map_or(Limits::DEFAULT, Limits::of_memory)
+    memory_at_hand().map_or(Limits::DEFAULT, |bytes| Limits::of_memory(bytes).min(Limits::DEFAULT))
 }
 
 /// Only the command line asks.

@@ -11,7 +11,7 @@ pub(super) struct Reading {
     /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     allow_partial: bool,
-    /// Play clusters of up to so many pods, and a tenth as many nodes [default: what memory holds]
+    /// Play clusters of up to so many pods, and a tenth as many nodes [default: 500000, fewer where memory holds fewer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Limits::PODS_MAX))]
     max_pods: Option<u64>,
 }

@@ -182,11 +182,13 @@ fn the_shipped_example_takes_fifty_times_fewer_runs_than_plain_replication() {
 
 #[test]
 fn a_precision_is_that_of_the_probability() {
-    let study = Study::load(shipped("rare-quorum-loss.yaml")).expect("the shipped study");
-    let outcome = study.sweep(&SweepOptions::new().precision(0.9)).expect("played");
+    // One member away, not two, which more runs than the study has would take.
+    let event: RareEvent = "pods_ready_min<3".parse().expect("an event");
+    let study = Study::load(shipped("rare-quorum-loss.yaml")).and_then(|study| study.rare_event(event));
+    let outcome = study.expect("a study").sweep(&SweepOptions::new().precision(0.2)).expect("played");
     let precision = &outcome.summary()["study"]["precision"];
     assert_eq!(precision["reached"], true, "{precision}");
     assert!(precision["replications"].as_u64().is_some_and(|runs| runs < 4000), "{precision}");
     let estimates = outcome.rare_events().expect("of a rare event");
-    assert!(estimates.iter().all(|of| of.probability.half_width() <= 0.9 * of.probability.mean), "{estimates:?}");
+    assert!(estimates.iter().all(|of| of.probability.half_width() <= 0.2 * of.probability.mean), "{estimates:?}");
 }

@@ -10,7 +10,7 @@ pub use intervals::{Bounds, Goodness, IntervalFit, fit_intervals, goodness};
 pub use nonparametric::quantiles;
 
 use super::distribution::Distribution;
-use super::special::{NORMAL_P99, gamma_survival};
+use super::special::{NORMAL_P99, gamma_survival, normal_cdf};
 use crate::units::SimDuration;
 
 /// A length of time that was observed.
@@ -137,7 +137,7 @@ impl Candidate {
         match self.family {
             Family::Exponential => libm::exp(-x / a),
             Family::Weibull => libm::exp(-libm::exp(a * (libm::log(x) - self.second))),
-            Family::Lognormal => 0.5 * libm::erfc((libm::log(x) - self.first) / b / std::f64::consts::SQRT_2),
+            Family::Lognormal => normal_cdf(-(libm::log(x) - self.first) / b),
             Family::Gamma => gamma_survival(a, x / b),
         }
     }

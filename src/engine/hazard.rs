@@ -1,10 +1,8 @@
 //! How much of the danger of ending a length of time has gone through: its cumulative hazard, the negative logarithm of the
 //! probability that it lasts longer.
 
-use std::f64::consts::SQRT_2;
-
 use super::distribution::{Distribution, sigma};
-use super::special::gamma_sides;
+use super::special::{gamma_sides, normal_cdf};
 use crate::units::SimDuration;
 
 impl Distribution {
@@ -140,19 +138,13 @@ fn log_of(x: f64, median: SimDuration) -> f64 {
 
 /// The probabilities below and above `z` of a standard normal variable.
 fn normal_sides(z: f64) -> (f64, f64) {
-    (0.5 * libm::erfc(-z / SQRT_2), 0.5 * libm::erfc(z / SQRT_2))
+    (normal_cdf(z), normal_cdf(-z))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn yaml(text: &str) -> Distribution {
-        let mut distribution: Distribution = serde_saphyr::from_str(text).expect(text);
-        let lengths = "1\n2\n3\n4\n90\n".to_owned();
-        distribution.resolve_files(&mut |_| Ok(lengths.clone())).expect("lengths");
-        distribution
-    }
+    use crate::engine::residual::tests::yaml;
 
     const SMOOTH: [&str; 10] = [
         "uniform: {min: 10s, max: 70s}",

@@ -1,10 +1,8 @@
 //! How much of a length of time is left at a moment that has nothing to do with its beginning.
 
-use std::f64::consts::SQRT_2;
-
 use super::distribution::{Distribution, scaled, sigma};
 use super::random::Stream;
-use super::special::{gamma_cdf, gamma_quantile};
+use super::special::{gamma_cdf, gamma_quantile, normal_cdf};
 use crate::units::SimDuration;
 
 impl Distribution {
@@ -77,9 +75,8 @@ fn lognormal_rest(sigma: f64, p: f64) -> f64 {
         return p;
     }
     let mean = libm::exp(0.5 * sigma * sigma);
-    let below = |z: f64| 0.5 * libm::erfc(-z / SQRT_2);
-    let survival = |x: f64| below(-libm::log(x) / sigma);
-    inverse(p, mean, &|x| below(libm::log(x) / sigma - sigma) + x / mean * survival(x), &survival)
+    let survival = |x: f64| normal_cdf(-libm::log(x) / sigma);
+    inverse(p, mean, &|x| normal_cdf(libm::log(x) / sigma - sigma) + x / mean * survival(x), &survival)
 }
 
 /// Where `cdf` is `p`, if its derivative is `survival` by the mean.
@@ -116,11 +113,12 @@ fn empirical_rest(values: &[SimDuration], p: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::engine::Streams;
 
-    fn yaml(text: &str) -> Distribution {
+    /// A distribution as it is written; its file of lengths has 1, 2, 3, 4 and 90 seconds.
+    pub(in crate::engine) fn yaml(text: &str) -> Distribution {
         let mut distribution: Distribution = serde_saphyr::from_str(text).expect(text);
         let lengths = "1\n2\n3\n4\n90\n".to_owned();
         distribution.resolve_files(&mut |_| Ok(lengths.clone())).expect("lengths");

@@ -1,5 +1,7 @@
 //! The special functions that sampling needs, on top of `libm` alone: equal bits on every machine.
 
+use std::f64::consts::SQRT_2;
+
 /// The 99th percentile of the standard normal distribution.
 pub(super) const NORMAL_P99: f64 = 2.326_347_874_040_841;
 
@@ -180,20 +182,18 @@ fn gamma_quantile_guess(shape: f64, p: f64) -> f64 {
     libm::exp((libm::log(p) + libm::lgamma(shape + 1.0)) / shape).max(1e-300)
 }
 
+/// The probability that a standard normal variable stays below `x`.
+pub(super) fn normal_cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x / SQRT_2)
+}
+
 fn nonzero(value: f64) -> f64 {
     if value.abs() < 1e-300 { 1e-300 } else { value }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::SQRT_2;
-
     use super::*;
-
-    /// The probability that a standard normal variable stays below `x`.
-    fn normal_cdf(x: f64) -> f64 {
-        0.5 * libm::erfc(-x / SQRT_2)
-    }
 
     #[test]
     fn the_normal_quantile_inverts_the_distribution_function() {

@@ -1,5 +1,6 @@
 //! A plan, ready to be worked out, and its answer.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -142,7 +143,7 @@ impl Plan {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn solve(&self, options: &SolveOptions<'_>) -> Result<PlanOutcome, Error> {
-        let plan = &self.asked(options)?;
+        let plan = &*self.asked(options)?;
         self.check_questions(options)?;
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let symmetry = if options.is_exhaustive { Symmetry::Ignored } else { Symmetry::Used };
@@ -165,25 +166,25 @@ impl Plan {
     }
 
     /// The plan in the placements that are asked for.
-    fn asked(&self, options: &SolveOptions<'_>) -> Result<plan::Plan, Error> {
-        let mut plan = self.plan.clone();
-        let Some((first, count)) = options.placements else { return Ok(plan) };
-        let asked = plan.placements;
-        // One placement alone shows no share: it is survived or not.
-        plan.placements = match options.placements {
-            Some((first, 1)) => Placements { first, count: 1, probability: None, confidence: None },
-            _ => Placements { first, count, ..asked },
+    fn asked(&self, options: &SolveOptions<'_>) -> Result<Cow<'_, plan::Plan>, Error> {
+        let Some((first, count)) = options.placements else { return Ok(Cow::Borrowed(&self.plan)) };
+        let placements = match count {
+            // One placement alone shows no share: it is survived or not.
+            1 => Placements { first, count, probability: None, confidence: None },
+            _ => Placements { first, count, ..self.plan.placements },
         };
         if !(1..=PLACEMENTS_MAX).contains(&count) || first >= PLACEMENTS_MAX {
             let message = format!("a plan is played in 1 to {PLACEMENTS_MAX} placements");
             return Err(Error::argument(message, "take fewer, or one whose number is smaller"));
         }
-        if plan.placements.needed().is_none() {
+        if placements.needed().is_none() {
             let message =
                 format!("{count} placements cannot show what the plan asks for, even if all of them are survived");
-            return Err(Error::argument(message, format!("take at least {}", plan.placements.fewest())));
+            return Err(Error::argument(message, format!("take at least {}", placements.fewest())));
         }
-        Ok(plan)
+        let mut plan = self.plan.clone();
+        plan.placements = placements;
+        Ok(Cow::Owned(plan))
     }
 
     /// Whether what is asked besides the plan can be answered; before the search, which may be long.

@@ -259,21 +259,10 @@ impl<'a> Runner<'a> {
             let rows = rows.into_iter().filter(|row| row.replication < replications).collect();
             let results = Results::new(self.study, Shard::WHOLE, replications, look, rows);
             let results = Results { rare: self.sampling.clone(), ..results };
-            if let Some(width) = results.rare_width() {
-                if width <= goal || replications == self.study.replications {
-                    return Ok(Precision::new(goal, width, 0.0, replications, look));
-                }
-                replications = (replications + (replications / 4) * 2).min(self.study.replications);
-                continue;
-            }
-            let columns: Vec<Series> =
-                (0..self.study.variants.len()).map(|variant| results.observations(variant, metric)).collect();
-            let estimate = results.estimate().with_unseen(&columns, results.is_chancy);
-            let widths = columns
-                .iter()
-                .map(|column| (estimate.relative_width(column), estimate.sample(column).observations_for_normality()));
-            let (width, for_normality) =
-                widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)));
+            let (width, for_normality) = match results.rare_width() {
+                Some(width) => (width, 0.0),
+                None => widest(&results, metric),
+            };
             if width <= goal || replications == self.study.replications {
                 return Ok(Precision::new(goal, width, for_normality, replications, look));
             }
@@ -281,6 +270,18 @@ impl<'a> Runner<'a> {
             replications = (replications + (replications / 4) * 2).min(self.study.replications);
         }
     }
+}
+
+/// How wide the widest interval of a figure is, of the figure, and how many runs the most skewed one takes until its mean is close to
+/// normal.
+fn widest(results: &Results, metric: usize) -> (f64, f64) {
+    let columns: Vec<Series> =
+        (0..results.variants.len()).map(|variant| results.observations(variant, metric)).collect();
+    let estimate = results.estimate().with_unseen(&columns, results.is_chancy);
+    let widths = columns
+        .iter()
+        .map(|column| (estimate.relative_width(column), estimate.sample(column).observations_for_normality()));
+    widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)))
 }
 
 /// Plays what is recommended, and the baseline, on as many seeds behind those of the study.

@@ -329,12 +329,17 @@ pub(super) fn unseen_share(seen: usize, n: usize, confidence: f64) -> f64 {
     let (k, n) = (seen as f64, n as f64);
     let tail = (1.0 - confidence) / 2.0;
     // The share at which so few of them are as rare as the tail says.
-    let (mut low, mut high) = (k / n, 1.0);
+    share_from(k / n, |share| incomplete_beta(n - k, k + 1.0, 1.0 - share) > tail) - k / n
+}
+
+/// The share from `low` on up to which something holds.
+fn share_from(mut low: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    let mut high = 1.0;
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if incomplete_beta(n - k, k + 1.0, 1.0 - middle) > tail { low = middle } else { high = middle }
+        if holds(middle) { low = middle } else { high = middle }
     }
-    low - k / n
+    low
 }
 
 /// At least which share of a population is what was seen `seen` times in `n`: the lower end of the exact one-sided interval.
@@ -347,13 +352,7 @@ pub(super) fn share_at_least(seen: usize, n: usize, confidence: f64) -> f64 {
         return 0.0;
     }
     // The share at which so many of them are as rare as the tail says.
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        let is_rare = incomplete_beta(seen as f64, (n - seen + 1) as f64, middle) < 1.0 - confidence;
-        if is_rare { low = middle } else { high = middle }
-    }
-    low
+    share_from(0.0, |share| incomplete_beta(seen as f64, (n - seen + 1) as f64, share) < 1.0 - confidence)
 }
 
 /// Observations from which on an interval of a quantile has an upper end: with fewer, all may lie below it.
@@ -506,10 +505,10 @@ mod tests {
             assert!((found - expected).abs() < 1e-6, "{seen} of {n}: {found}");
         };
         // All of them: 0.05^(1/n). The others: one-sided ends of Clopper and Pearson by the quantiles of the beta distribution.
-        close(30, 30, 0.05_f64.powf(1.0 / 30.0));
+        close(30, 30, libm::pow(0.05, 1.0 / 30.0));
         close(1, 1, 0.05);
         close(0, 30, 0.0);
-        close(1, 10, 1.0 - 0.95_f64.powf(0.1));
+        close(1, 10, 1.0 - libm::pow(0.95, 0.1));
         close(9, 10, 0.605_837);
     }
 

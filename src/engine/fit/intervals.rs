@@ -7,7 +7,7 @@
 
 use super::super::distribution::Distribution;
 use super::super::random::{Stream, Streams};
-use super::super::special::{gamma_cdf, gamma_sides};
+use super::super::special::{gamma_cdf, gamma_sides, normal_cdf};
 use super::{Ascent, Candidate, Family, climb, readable};
 use crate::units::SimDuration;
 
@@ -102,7 +102,7 @@ impl Candidate {
         match self.family {
             Family::Exponential => -libm::expm1(-x / a),
             Family::Weibull => -libm::expm1(-libm::exp(a * (libm::log(x) - self.second))),
-            Family::Lognormal => normal_below((libm::log(x) - self.first) / b),
+            Family::Lognormal => normal_cdf((libm::log(x) - self.first) / b),
             Family::Gamma => gamma_cdf(a, x / b),
         }
     }
@@ -127,7 +127,7 @@ impl Candidate {
             }
             Family::Lognormal => {
                 let (mean, z) = (libm::exp(self.first + 0.5 * b * b), (libm::log(x) - self.first) / b);
-                (mean * normal_below(z - b), mean * normal_below(b - z))
+                (mean * normal_cdf(z - b), mean * normal_cdf(b - z))
             }
             Family::Gamma => {
                 let (below, above) = gamma_sides(a + 1.0, x / b);
@@ -383,10 +383,6 @@ fn distance(model: &Model, bounds: &Weighted) -> f64 {
     };
     let points = ends.iter().flat_map(|(low, high, _)| [*low, *high]);
     points.map(|at| (share(at) - at).abs()).fold(0.0, f64::max)
-}
-
-fn normal_below(z: f64) -> f64 {
-    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]

@@ -51,7 +51,8 @@ impl RareEvents {
             }
         };
         if let Some(pilot) = self.pilot.filter(|pilot| !(PILOT_MIN..=PILOT_MAX).contains(pilot)) {
-            let message = format!("a round of the pilot cannot have {pilot} runs: it has from 50 to 1000000");
+            let message =
+                format!("a round of the pilot cannot have {pilot} runs: it has from {PILOT_MIN} to {PILOT_MAX}");
             refuse((message, "leave it out: 500 do as a rule".to_owned()), "spec.rareEvents.pilot");
         }
         let (side, threshold) = threshold?;

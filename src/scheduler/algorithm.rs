@@ -241,8 +241,8 @@ impl ScheduleAlgorithm {
             _ => feasible_wanted(count, cycle.profile.percentage_of_nodes_to_score),
         };
         let mut looked_at = 0;
-        for offset in 0..count {
-            let at = (self.cache.next_start + offset) % count;
+        let start = self.cache.next_start.checked_rem(count).unwrap_or(0);
+        for at in (start..count).chain(0..start) {
             let node = candidates.only.as_ref().map_or_else(|| self.cache.order()[at], |only| only[at]);
             let rejection = match &mut verdicts {
                 None => self.check_node(cycle, candidates, node),

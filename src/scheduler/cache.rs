@@ -21,6 +21,8 @@ use crate::units::SimTime;
 pub(super) struct Cache {
     pub(super) version: KubernetesVersion,
     nodes: Column<NodeSlot, NodeInfo>,
+    /// Another number for another state of a node; 0 for no state. Beside the nodes, as every search reads those of many.
+    generations: Column<NodeSlot, u32>,
     pods: FxHashMap<PodId, Placed>,
     pub(super) images: ImageStates,
     pub(super) counts: Counts,
@@ -36,6 +38,7 @@ impl Cache {
         Self {
             version,
             nodes: Column::new(),
+            generations: Column::new(),
             pods: FxHashMap::default(),
             images: ImageStates::default(),
             counts: Counts::default(),
@@ -85,6 +88,19 @@ impl Cache {
         self.nodes.get(id)
     }
 
+    /// Another number for another state of a node.
+    pub(super) fn generation(&self, id: NodeId) -> u32 {
+        *self.generations.get(id)
+    }
+
+    /// Adds what a pod with this spec takes on a node (1), or takes it away (-1).
+    fn change(&mut self, id: NodeId, spec: &AdmittedSpec, sign: i64) -> &mut NodeInfo {
+        *self.generations.get_mut(id) += 1;
+        let info = self.nodes.get_mut(id);
+        info.change(spec, sign);
+        info
+    }
+
     /// Decides what the claims of a pod that goes to a node get; says what is to be done.
     pub(super) fn reserve_volumes(&mut self, id: PodId, pod: &Pod, node: NodeId, store: &Store) -> Bindings {
         self.volumes.reserve(id, pod, self.nodes.get(node), store)
@@ -122,7 +138,7 @@ impl Cache {
     }
 
     fn node_changed(&mut self, id: NodeId, name: Symbol, before: Option<&Node>, after: Option<&Node>) {
-        self.nodes.get_mut(id).generation += 1;
+        *self.generations.get_mut(id) += 1;
         self.counts.set_node(id, name, before, after);
         self.images.set_node(before, after);
         self.tree.set_node(id, before, after);
@@ -130,8 +146,9 @@ impl Cache {
 
     /// Takes what pods like these ask for off a node that might be; nobody counts them.
     pub(super) fn occupy(&mut self, id: NodeId, pods: &[Arc<AdmittedSpec>]) {
-        let info = self.nodes.get_mut(id);
-        pods.iter().for_each(|spec| info.change(spec, 1));
+        for spec in pods {
+            self.change(id, spec, 1);
+        }
     }
 
     pub(super) fn has(&self, pod: PodId) -> bool {
@@ -140,9 +157,7 @@ impl Cache {
 
     /// Counts a pod on the node that was chosen for it.
     pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
-        let info = self.nodes.get_mut(node);
-        info.change(&pod.spec, 1);
-        info.pods.push(id);
+        self.change(node, &pod.spec, 1).pods.push(id);
         let group = self.counts.join(id, pod, &self.pods);
         let placed = Placed { node, spec: Arc::clone(&pod.spec), group, is_terminating: pod.deletion.is_some() };
         self.counts.change(&placed, 1, false);
@@ -163,9 +178,8 @@ impl Cache {
     pub(super) fn update(&mut self, id: PodId, pod: &Pod) {
         let Some(before) = self.pods.remove(&id) else { return };
         if !Arc::ptr_eq(&before.spec, &pod.spec) {
-            let info = self.nodes.get_mut(before.node);
-            info.change(&before.spec, -1);
-            info.change(&pod.spec, 1);
+            self.change(before.node, &before.spec, -1);
+            self.change(before.node, &pod.spec, 1);
         }
         self.counts.change(&before, -1, false);
         self.counts.leave(id, &before);
@@ -181,9 +195,7 @@ impl Cache {
         let Some(placed) = self.pods.remove(&id) else { return false };
         self.counts.change(&placed, -1, false);
         self.counts.leave(id, &placed);
-        let info = self.nodes.get_mut(placed.node);
-        info.change(&placed.spec, -1);
-        info.unlist(id);
+        self.change(placed.node, &placed.spec, -1).unlist(id);
         true
     }
 

@@ -180,7 +180,11 @@ fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<Reading> {
     let of = |view: ViewId, cache: &mut Cache| {
         cache.counts.refresh_least(view);
         let counts = &cache.counts;
-        (counts.total(view), counts.least(view), nodes.iter().map(|&node| counts.around(view, node)).collect())
+        (
+            counts.read(view).total(),
+            counts.read(view).least(),
+            nodes.iter().map(|&node| counts.read(view).around(node)).collect(),
+        )
     };
     let mut all: Vec<_> = views(cache).into_iter().map(|view| of(view, cache)).collect();
     // A term that nobody has any more is known to the cache that has seen it.

@@ -165,12 +165,21 @@ impl Cycle<'_> {
         decision: &mut Decision,
     ) -> Result<(), String> {
         let feasible = &decision.feasible;
-        let mut totals = vec![0; feasible.len()];
+        // Who asks for scores wants them plugin by plugin.
+        let sums = verdicts.filter(|_| !is_explained);
+        let mut totals: Vec<i64> = match sums {
+            Some(verdicts) => feasible.iter().map(|&node| verdicts.sum(node)).collect(),
+            None => vec![0; feasible.len()],
+        };
         let mut scores: Vec<i64> = Vec::with_capacity(feasible.len());
         if is_explained {
             decision.scores = vec![NodeScore::default(); feasible.len()];
         }
-        for (part, weight) in &self.profile.scorers {
+        let is_summed = |kind: &Kind| match kind {
+            Kind::Local { slot, .. } => sums.is_some_and(|verdicts| verdicts.is_summed(*slot)),
+            Kind::Wide(_) => false,
+        };
+        for (part, weight) in self.profile.scorers.iter().filter(|(part, _)| !is_summed(&part.kind)) {
             scores.clear();
             if !self.score_by(&part.kind, cache, verdicts, feasible, &mut scores).map_err(|error| {
                 let name = part.name;
@@ -187,11 +196,12 @@ impl Cycle<'_> {
             }
         }
         let best = totals.iter().copied().max().unwrap_or(0);
-        decision.ties = feasible.iter().zip(&totals).filter(|(_, t)| **t == best).map(|(n, _)| *n).collect();
+        let ties: SmallVec<[usize; 16]> = (0..totals.len()).filter(|&at| totals[at] == best).collect();
+        decision.ties = ties.iter().map(|&at| feasible[at]).collect();
         decision.node = Some(match decision.ties.len() {
             // Before 1.35 any of the best is as likely as the others.
             several @ 2.. if !cache.version.at_least(35) => decision.ties[draw(several as u32) as usize],
-            _ => feasible[heap_root(&totals)],
+            _ => feasible[heap_root(&ties)],
         });
         Ok(())
     }
@@ -218,35 +228,30 @@ impl Cycle<'_> {
                 scores.extend(feasible.iter().map(|&node| plugin.score(self.spec(), cache.node(node), &cache.images)));
             }
         }
-        plugin.normalize(scores);
+        if let Some(normalize) = plugin.normalizer() {
+            normalize(scores);
+        }
         Ok(true)
     }
 }
 
-/// The root of a binary max-heap over the scores in list order.
+/// Which of the best is the root of a binary max-heap over all scores; these are their places in the list, and there is one.
+///
+/// A heap that is made bottom up keeps a parent that is no less than its children, and else takes the left child, unless the right
+/// one is larger. So of equals the root is the one that is met first on the way through the tree by parent, left and right child.
 ///
 /// # Source
 /// kube-scheduler 1.35+: the score list is made a heap and its root is taken; the right child is preferred only if it is
 /// strictly larger, and a swap needs a strictly larger child.
-fn heap_root(scores: &[i64]) -> usize {
-    let mut heap: Vec<usize> = (0..scores.len()).collect();
-    for first in (0..heap.len() / 2).rev() {
-        let mut at = first;
-        loop {
-            let left = 2 * at + 1;
-            if left >= heap.len() {
-                break;
-            }
-            let right = left + 1;
-            let child = if right < heap.len() && scores[heap[right]] > scores[heap[left]] { right } else { left };
-            if scores[heap[child]] <= scores[heap[at]] {
-                break;
-            }
-            heap.swap(at, child);
-            at = child;
-        }
-    }
-    heap.first().copied().unwrap_or(0)
+fn heap_root(best: &[usize]) -> usize {
+    let level = |at: usize| (at + 1).ilog2();
+    let is_before = |a: usize, b: usize| {
+        // The ancestors on the upper of the two levels decide; of one and the same, the upper is first.
+        let upper = level(a).min(level(b));
+        let ancestor = |at: usize| (at + 1) >> (level(at) - upper);
+        (ancestor(a), level(a)) < (ancestor(b), level(b))
+    };
+    best.iter().copied().reduce(|first, other| if is_before(other, first) { other } else { first }).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -269,14 +274,53 @@ mod tests {
         check(15000, 0, 750);
     }
 
+    /// The heap as it is made, step by step.
+    fn root_of_a_heap(scores: &[i64]) -> usize {
+        let mut heap: Vec<usize> = (0..scores.len()).collect();
+        for first in (0..heap.len() / 2).rev() {
+            let mut at = first;
+            while let Some(left) = Some(2 * at + 1).filter(|left| *left < heap.len()) {
+                let right = left + 1;
+                let is_right_larger = right < heap.len() && scores[heap[right]] > scores[heap[left]];
+                let child = if is_right_larger { right } else { left };
+                if scores[heap[child]] <= scores[heap[at]] {
+                    break;
+                }
+                heap.swap(at, child);
+                at = child;
+            }
+        }
+        heap[0]
+    }
+
+    fn root(scores: &[i64]) -> usize {
+        let best = scores.iter().max();
+        let ties: Vec<usize> = (0..scores.len()).filter(|&at| Some(&scores[at]) == best).collect();
+        heap_root(&ties)
+    }
+
     #[test]
     fn the_host_is_the_root_of_a_heap_over_the_list() {
-        let check = |scores: &[i64], expected: usize| assert_eq!(heap_root(scores), expected, "{scores:?}");
+        let check = |scores: &[i64], expected: usize| {
+            assert_eq!(root(scores), expected, "{scores:?}");
+            assert_eq!(root_of_a_heap(scores), expected, "{scores:?}");
+        };
         check(&[9, 9, 9], 0);
         check(&[5, 9, 9], 1);
         check(&[5, 5, 9, 9], 3);
         check(&[5, 9, 5, 9], 1);
         check(&[1, 2, 9, 3, 9, 9], 4);
         check(&[7, 9, 8, 9, 9], 1);
+    }
+
+    #[test]
+    fn the_root_among_equals_is_that_of_the_heap_as_it_is_made() {
+        // Every list of up to eleven scores of three kinds.
+        for length in 1..=11 {
+            for number in 0..3_u32.pow(length) {
+                let scores: Vec<i64> = (0..length).map(|at| i64::from(number / 3_u32.pow(at) % 3)).collect();
+                assert_eq!(root(&scores), root_of_a_heap(&scores), "{scores:?}");
+            }
+        }
     }
 }

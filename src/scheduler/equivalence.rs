@@ -6,8 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::cache::Cache;
 use super::framework::Spec;
-use super::node_info::NodeInfo;
-use super::profile::Profile;
+use super::profile::{Kind, Profile};
 use super::rejection::Rejection;
 use crate::state::{AdmittedSpec, NodeId};
 
@@ -20,7 +19,8 @@ pub(super) struct LocalVerdicts {
     entries: Vec<NodeVerdict>,
     /// Raw scores of the local scorers, node by node.
     raw: Vec<i64>,
-    scorer_count: usize,
+    /// The weights of the local scorers that score this spec, each node by itself; none of others.
+    weights: Vec<Option<i64>>,
     /// The rejections there were, each once, with the filter's place.
     rejections: Vec<(usize, Rejection)>,
 }
@@ -31,16 +31,27 @@ struct NodeVerdict {
     generation: u32,
     /// One more than the place in the list of rejections; 0 if it passes.
     rejection: u32,
+    /// What the scorers that have weights here give it together, if it passes.
+    sum: i64,
 }
 
 impl LocalVerdicts {
     fn new(profile: &Profile, spec: &Arc<AdmittedSpec>) -> Self {
+        // A pod with a node of its own is not asked about here.
+        let of = Spec { shared: spec, pinned_node: None };
+        let mut weights = vec![None; profile.local_scorers.len()];
+        for (part, weight) in &profile.scorers {
+            if let Kind::Local { plugin, slot } = &part.kind {
+                let is_summed = plugin.normalizer().is_none() && plugin.pre_score(of) == Ok(true);
+                weights[*slot] = is_summed.then_some(*weight);
+            }
+        }
         Self {
             spec: Arc::clone(spec),
             image_epoch: 0,
             entries: Vec::new(),
             raw: Vec::new(),
-            scorer_count: profile.local_scorers.len(),
+            weights,
             rejections: Vec::new(),
         }
     }
@@ -56,22 +67,20 @@ impl LocalVerdicts {
 
     /// The first rejection among local filters, with the filter's place.
     pub(super) fn of_node(&mut self, profile: &Profile, cache: &Cache, node: NodeId) -> Option<&(usize, Rejection)> {
-        let info = cache.node(node);
         let at = node.index();
         if at >= self.entries.len() {
             self.entries.resize(at + 1, NodeVerdict::default());
-            self.raw.resize((at + 1) * self.scorer_count, 0);
+            self.raw.resize((at + 1) * self.weights.len(), 0);
         }
-        if self.entries[at].generation != info.generation {
-            self.entries[at] = self.work_out(profile, cache, info, at);
+        if self.entries[at].generation != cache.generation(node) {
+            self.entries[at] = self.work_out(profile, cache, node);
         }
         let rejection = self.entries[at].rejection as usize;
         (rejection > 0).then(|| &self.rejections[rejection - 1])
     }
 
-    fn work_out(&mut self, profile: &Profile, cache: &Cache, info: &NodeInfo, at: usize) -> NodeVerdict {
-        let generation = info.generation;
-        // A pod with a node of its own is not asked about here.
+    fn work_out(&mut self, profile: &Profile, cache: &Cache, node: NodeId) -> NodeVerdict {
+        let (info, generation) = (cache.node(node), cache.generation(node));
         let spec = Spec { shared: &self.spec, pinned_node: None };
         for (place, plugin) in &profile.local_filters {
             let Some(rejection) = plugin.filter(spec, info) else { continue };
@@ -81,17 +90,31 @@ impl LocalVerdicts {
                 self.rejections.push(verdict);
                 self.rejections.len() - 1
             });
-            return NodeVerdict { generation, rejection: index as u32 + 1 };
+            return NodeVerdict { generation, rejection: index as u32 + 1, sum: 0 };
         }
-        for (slot, plugin) in profile.local_scorers.iter().enumerate() {
-            self.raw[at * self.scorer_count + slot] = plugin.score(spec, info, &cache.images);
+        let mut sum = 0;
+        let first = node.index() * self.weights.len();
+        for (slot, (plugin, weight)) in profile.local_scorers.iter().zip(&self.weights).enumerate() {
+            let score = plugin.score(spec, info, &cache.images);
+            self.raw[first + slot] = score;
+            sum += weight.unwrap_or(0) * score;
         }
-        NodeVerdict { generation, rejection: 0 }
+        NodeVerdict { generation, rejection: 0, sum }
     }
 
     /// The raw score that a local scorer gave a node that was looked at and passed.
     pub(super) fn raw(&self, node: NodeId, slot: usize) -> i64 {
-        self.raw[node.index() * self.scorer_count + slot]
+        self.raw[node.index() * self.weights.len() + slot]
+    }
+
+    /// Whether a local scorer's part is in the sums.
+    pub(super) fn is_summed(&self, slot: usize) -> bool {
+        self.weights[slot].is_some()
+    }
+
+    /// What scorers that look at no other node give one that was looked at and passed, all together, with their weights.
+    pub(super) fn sum(&self, node: NodeId) -> i64 {
+        self.entries[node.index()].sum
     }
 }
 

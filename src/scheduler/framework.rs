@@ -204,6 +204,9 @@ impl<'a> Incoming<'a> {
     }
 }
 
+/// Turns raw scores of all feasible nodes, by what they are beside each other, into 0 to 100.
+pub(super) type Normalizer = fn(&mut [i64]);
+
 /// A plugin whose verdict on a node follows from the pod's spec, the node, and the images of the cluster. It is asked once for
 /// each spec and state of a node, not once for each pod: it is not given the time. What depends on that is a [`WidePlugin`]'s.
 pub(super) trait LocalPlugin: Plugin {
@@ -236,8 +239,10 @@ pub(super) trait LocalPlugin: Plugin {
         0
     }
 
-    /// Turns the raw scores of the feasible nodes into 0 to 100.
-    fn normalize(&self, _scores: &mut [i64]) {}
+    /// What turns the raw scores of the feasible nodes into 0 to 100; none if they are that.
+    fn normalizer(&self) -> Option<Normalizer> {
+        None
+    }
 }
 
 /// A plugin that looks at more than the spec and the node.

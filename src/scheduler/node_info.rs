@@ -23,8 +23,6 @@ pub(super) struct NodeInfo {
     pub(super) non_zero_memory: i64,
     pub(super) pod_count: i64,
     pub(super) ports: Vec<HostPort>,
-    /// Another number for another state.
-    pub(super) generation: u32,
 }
 
 impl NodeInfo {
@@ -40,7 +38,6 @@ impl NodeInfo {
 
     /// Adds what a pod with this spec takes (1), or takes it away (-1).
     pub(super) fn change(&mut self, spec: &AdmittedSpec, sign: i64) {
-        self.generation += 1;
         if sign > 0 {
             self.requested.add(&spec.requests);
         } else {

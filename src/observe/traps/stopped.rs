@@ -3,6 +3,7 @@
 //! The node lifecycle controller keeps the state of zones to itself; it is worked out here from what it works it out from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::{Discriminant, discriminant};
 
 use super::named::{Names, and_more, length, moment};
 use super::nodes::{NodeFacts, Turn};
@@ -53,6 +54,8 @@ pub(super) struct Stopped {
     secondary_rate: f64,
     zones: BTreeMap<ZoneKey, Census>,
     counted: Column<NodeSlot, Option<(ZoneKey, bool)>>,
+    /// What stopped the taints of each zone when nodes were last held against it.
+    stops: Vec<Option<Discriminant<Stop>>>,
     held: BTreeMap<NodeId, Held>,
     pods: Names,
     nodes: BTreeSet<NodeId>,
@@ -72,6 +75,7 @@ impl Mechanism for Stopped {
             secondary_rate: flags.secondary_node_eviction_rate,
             zones: BTreeMap::new(),
             counted: Column::new(),
+            stops: Vec::new(),
             held: BTreeMap::new(),
             pods: Names::default(),
             nodes: BTreeSet::new(),
@@ -82,7 +86,7 @@ impl Mechanism for Stopped {
         for node in ids {
             stopped.count(node, store);
         }
-        stopped.hold(SimTime::ZERO, nodes, store);
+        stopped.hold(SimTime::ZERO, None, nodes, store);
         stopped
     }
 
@@ -102,7 +106,7 @@ impl Mechanism for Stopped {
         }
         let has_turned = self.count(node, store);
         if has_turned || nodes.unready().contains(&node) {
-            self.hold(change.at, nodes, store);
+            self.hold(change.at, Some(node), nodes, store);
         }
     }
 
@@ -164,28 +168,42 @@ impl Stopped {
         (is_partial && is_stopped).then_some(Stop::Partial { zone: key.1, census, is_slow })
     }
 
-    /// Notes which nodes are kept from their taints from now on, and which no longer.
-    fn hold(&mut self, at: SimTime, nodes: &NodeFacts, store: &Store) {
+    /// Notes which nodes are kept from their taints from now on, and which no longer: the one that has turned, and all if that has
+    /// changed what stops a zone.
+    fn hold(&mut self, at: SimTime, turned: Option<NodeId>, nodes: &NodeFacts, store: &Store) {
         if nodes.unready().is_empty() {
             return;
         }
         let mut counting = self.zones.values().filter(|census| census.total > 0).peekable();
         let is_everything = counting.peek().is_some() && counting.all(|census| census.not_ready == census.total);
-        for &node in nodes.unready() {
-            let fact = nodes.of(node);
-            let Some(unready_since) = fact.unready_since else { continue };
-            let stop = store.node(node).and_then(|object| self.stop(zone_key(&object.labels), is_everything));
-            let is_kept = stop.filter(|stop| fact.tainted_since.is_none() || *stop == Stop::Everything);
-            match (is_kept, self.held.get_mut(&node)) {
-                (Some(stop), None) => {
-                    self.held.insert(node, Held { stop, since: at, until: None, unready_since });
-                }
-                (Some(_), Some(held)) => held.until = None,
-                (None, Some(held)) => {
-                    held.until.get_or_insert(at);
-                }
-                (None, None) => {}
+        let stops = self.zones.keys().map(|key| self.stop(*key, is_everything).as_ref().map(discriminant));
+        let stops: Vec<_> = stops.collect();
+        let before = std::mem::replace(&mut self.stops, stops);
+        if before == self.stops {
+            if let Some(node) = turned.filter(|node| nodes.unready().contains(node)) {
+                self.hold_node(at, node, is_everything, nodes, store);
             }
+            return;
+        }
+        for &node in nodes.unready() {
+            self.hold_node(at, node, is_everything, nodes, store);
+        }
+    }
+
+    fn hold_node(&mut self, at: SimTime, node: NodeId, is_everything: bool, nodes: &NodeFacts, store: &Store) {
+        let fact = nodes.of(node);
+        let Some(unready_since) = fact.unready_since else { return };
+        let stop = store.node(node).and_then(|object| self.stop(zone_key(&object.labels), is_everything));
+        let is_kept = stop.filter(|stop| fact.tainted_since.is_none() || *stop == Stop::Everything);
+        match (is_kept, self.held.get_mut(&node)) {
+            (Some(stop), None) => {
+                self.held.insert(node, Held { stop, since: at, until: None, unready_since });
+            }
+            (Some(_), Some(held)) => held.until = None,
+            (None, Some(held)) => {
+                held.until.get_or_insert(at);
+            }
+            (None, None) => {}
         }
     }
 

@@ -20,7 +20,7 @@ use counter::{Counter, Group, GroupId, GroupKey, group_key};
 use view::{Topology, View};
 
 pub(super) use counter::{Counted, Placed};
-pub(super) use view::Inclusion;
+pub(super) use view::{Inclusion, ViewRef};
 
 /// Names a view of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,55 +179,11 @@ impl Counts {
         ViewId { counter, view: counter_of.views.len() as u32 - 1 }
     }
 
-    fn at(&self, id: ViewId) -> &View {
-        &self.counters[id.counter as usize].views[id.view as usize]
-    }
-
-    /// The domain of a node that has the view's key, or counts without it.
-    pub(super) fn domain(&self, id: ViewId, node: NodeId) -> Option<usize> {
-        let domain = self.at(id).domain(&self.topologies, node);
-        (domain > 0).then_some(domain as usize)
-    }
-
-    /// Whether the view takes a node in.
-    pub(super) fn includes(&self, id: ViewId, node: NodeId) -> bool {
-        self.at(id).included.contains(node)
-    }
-
-    /// Whether a node has the view's key.
-    pub(super) fn has_key(&self, id: ViewId, node: NodeId) -> bool {
-        *self.topologies[self.at(id).topology].of_node.get(node) > 0
-    }
-
-    /// More than any domain of a view.
-    pub(super) fn domain_end(&self, id: ViewId) -> usize {
-        self.topologies[self.at(id).topology].values.len() + 1
-    }
-
-    /// Pods in a domain, on the nodes that the view takes in.
-    pub(super) fn in_domain(&self, id: ViewId, domain: usize) -> i64 {
-        self.at(id).counts.get(domain).copied().unwrap_or(0)
-    }
-
-    /// Pods in the domain of a node; none if it has none.
-    pub(super) fn around(&self, id: ViewId, node: NodeId) -> Option<i64> {
-        self.domain(id, node).map(|domain| self.in_domain(id, domain))
-    }
-
-    /// Pods on a node, whether the view takes it in or not.
-    pub(super) fn on_node(&self, id: ViewId, node: NodeId) -> i64 {
-        i64::from(*self.counters[id.counter as usize].by_node.get(node))
-    }
-
-    /// Pods on all nodes that the view takes in.
-    pub(super) fn total(&self, id: ViewId) -> i64 {
-        self.at(id).total
-    }
-
-    /// How many domains there are, and the least count among them.
-    pub(super) fn least(&self, id: ViewId) -> (usize, i64) {
-        let view = self.at(id);
-        (view.domain_count, if view.domain_count == 0 { 0 } else { view.least })
+    /// What a view has counted.
+    pub(super) fn read(&self, id: ViewId) -> ViewRef<'_> {
+        let counter = &self.counters[id.counter as usize];
+        let view = &counter.views[id.view as usize];
+        ViewRef { by_node: &counter.by_node, view, topology: &self.topologies[view.topology] }
     }
 
     /// Works out the least count again after nodes have come and gone.

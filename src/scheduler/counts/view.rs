@@ -114,7 +114,11 @@ impl View {
     }
 
     pub(super) fn domain(&self, topologies: &[Topology], node: NodeId) -> Domain {
-        match *topologies[self.topology].of_node.get(node) {
+        self.domain_in(&topologies[self.topology], node)
+    }
+
+    fn domain_in(&self, topology: &Topology, node: NodeId) -> Domain {
+        match *topology.of_node.get(node) {
             0 => self.missing,
             domain => domain,
         }
@@ -177,5 +181,57 @@ impl View {
         self.counts[domain] -= pods;
         self.total -= pods;
         self.is_stale = true;
+    }
+}
+
+/// What a view has counted, to be read node after node.
+#[derive(Clone, Copy)]
+pub(in crate::scheduler) struct ViewRef<'c> {
+    pub(super) by_node: &'c Column<NodeSlot, i32>,
+    pub(super) view: &'c View,
+    pub(super) topology: &'c Topology,
+}
+
+impl ViewRef<'_> {
+    /// The domain of a node that has the view's key, or counts without it.
+    pub(in crate::scheduler) fn domain(self, node: NodeId) -> Option<usize> {
+        let domain = self.view.domain_in(self.topology, node);
+        (domain > 0).then_some(domain as usize)
+    }
+
+    /// More than any domain.
+    pub(in crate::scheduler) fn domain_end(self) -> usize {
+        self.topology.values.len() + 1
+    }
+
+    /// Whether the view takes a node in.
+    pub(in crate::scheduler) fn includes(self, node: NodeId) -> bool {
+        self.view.included.contains(node)
+    }
+
+    /// Whether a node has the view's key.
+    pub(in crate::scheduler) fn has_key(self, node: NodeId) -> bool {
+        *self.topology.of_node.get(node) > 0
+    }
+
+    /// Pods in the domain of a node, on the nodes that the view takes in; none if it has none.
+    pub(in crate::scheduler) fn around(self, node: NodeId) -> Option<i64> {
+        self.domain(node).map(|domain| self.view.counts.get(domain).copied().unwrap_or(0))
+    }
+
+    /// Pods on a node, whether the view takes it in or not.
+    pub(in crate::scheduler) fn on_node(self, node: NodeId) -> i64 {
+        i64::from(*self.by_node.get(node))
+    }
+
+    /// Pods on all nodes that the view takes in.
+    pub(in crate::scheduler) fn total(self) -> i64 {
+        self.view.total
+    }
+
+    /// How many domains there are, and the least count among them.
+    pub(in crate::scheduler) fn least(self) -> (usize, i64) {
+        let View { domain_count, least, .. } = *self.view;
+        (domain_count, if domain_count == 0 { 0 } else { least })
     }
 }

@@ -10,7 +10,7 @@ use crate::model::config::KubernetesVersion;
 use crate::model::{PodAffinity, PodAffinityTerm};
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
-use crate::scheduler::counts::{Counted, Inclusion, ViewId};
+use crate::scheduler::counts::{Counted, Inclusion, ViewId, ViewRef};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
@@ -146,7 +146,7 @@ impl WidePlugin for InterPodAffinity {
 
 impl Prepared for AffinityCounts {
     fn pre_filter(&self, _incoming: Incoming<'_>, cache: &Cache) -> PreFilter {
-        let is_avoided = self.existing_anti_affinity.iter().any(|&view| cache.counts.total(view) > 0);
+        let is_avoided = self.existing_anti_affinity.iter().any(|&view| cache.counts.read(view).total() > 0);
         let has_terms = !self.affinity.is_empty() || !self.anti_affinity.is_empty();
         if has_terms || is_avoided { PreFilter::Pass } else { PreFilter::Skip }
     }
@@ -154,12 +154,12 @@ impl Prepared for AffinityCounts {
     fn filter(&self, _incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         const NAME: &str = InterPodAffinity::NAME;
         let id = node.id?;
-        let has_pods = |view: &ViewId| cache.counts.around(*view, id).is_some_and(|pods| pods > 0);
+        let has_pods = |view: &ViewId| cache.counts.read(*view).around(id).is_some_and(|pods| pods > 0);
         if !self.affinity.is_empty() {
-            let has_keys = self.affinity.iter().all(|&view| cache.counts.domain(view, id).is_some());
+            let has_keys = self.affinity.iter().all(|&view| cache.counts.read(view).domain(id).is_some());
             let is_matched = || self.affinity.iter().all(has_pods);
             // The first of pods that want each other has to be let in.
-            let is_first = || self.matches_itself && self.affinity.iter().all(|&view| cache.counts.total(view) == 0);
+            let is_first = || self.matches_itself && self.affinity.iter().all(|&view| cache.counts.read(view).total() == 0);
             if !has_keys || !(is_matched() || is_first()) {
                 return Some(Rejection::unresolvable(NAME, sym!("node(s) didn't match pod affinity rules")));
             }
@@ -184,12 +184,13 @@ impl Prepared for AffinityCounts {
 
     /// The order of the float operations is the real one's; it shows: 29 of 50 give 57.
     fn score(&self, _incoming: Incoming<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut Vec<i64>) -> bool {
-        if !self.preferred.iter().any(|(view, _)| cache.counts.total(*view) > 0) {
+        if !self.preferred.iter().any(|(view, _)| cache.counts.read(*view).total() > 0) {
             return false;
         }
+        let weighted: SmallVec<[(ViewRef<'_>, i64); 4]> =
+            self.preferred.iter().map(|(view, weight)| (cache.counts.read(*view), *weight)).collect();
         let raw = |&node: &NodeId| {
-            let weighted = self.preferred.iter();
-            weighted.map(|(view, weight)| weight * cache.counts.around(*view, node).unwrap_or(0)).sum::<i64>()
+            weighted.iter().map(|(view, weight)| weight * view.around(node).unwrap_or(0)).sum::<i64>()
         };
         scores.extend(feasible.iter().map(raw));
         let (min, max) = (scores.iter().copied().min().unwrap_or(0), scores.iter().copied().max().unwrap_or(0));

@@ -8,7 +8,7 @@ use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeS
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Plugin, Point, PreFilter, Register, Spec};
+use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Normalizer, Plugin, Point, PreFilter, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
@@ -138,8 +138,8 @@ impl LocalPlugin for NodeAffinity {
         matching.map(|t| i64::from(t.weight)).sum()
     }
 
-    fn normalize(&self, scores: &mut [i64]) {
-        framework::normalize(scores, false);
+    fn normalizer(&self) -> Option<Normalizer> {
+        Some(|scores| framework::normalize(scores, false))
     }
 }
 

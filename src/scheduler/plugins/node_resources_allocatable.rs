@@ -7,7 +7,7 @@ use crate::arena::{Symbol, sym};
 use crate::model::api_type::null_is_default;
 use crate::model::config::KubernetesVersion;
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Normalizer, Plugin, Point, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 
@@ -91,17 +91,21 @@ impl LocalPlugin for NodeResourcesAllocatable {
         }
     }
 
-    /// # Source
-    /// scheduler-plugins, NodeResourcesAllocatable, `NormalizeScore`: from the lowest score, which is 0, to the highest, which is
-    /// 100; nodes that are all alike get 0.
-    fn normalize(&self, scores: &mut [i64]) {
-        let lowest = i128::from(scores.iter().copied().min().unwrap_or(0));
-        let highest = i128::from(scores.iter().copied().max().unwrap_or(0));
-        for score in scores {
-            *score = match highest - lowest {
-                0 => 0,
-                range => ((i128::from(*score) - lowest) * 100 / range) as i64,
-            };
-        }
+    fn normalizer(&self) -> Option<Normalizer> {
+        Some(normalize)
+    }
+}
+
+/// # Source
+/// scheduler-plugins, NodeResourcesAllocatable, `NormalizeScore`: from the lowest score, which is 0, to the highest, which is
+/// 100; nodes that are all alike get 0.
+fn normalize(scores: &mut [i64]) {
+    let lowest = i128::from(scores.iter().copied().min().unwrap_or(0));
+    let highest = i128::from(scores.iter().copied().max().unwrap_or(0));
+    for score in scores {
+        *score = match highest - lowest {
+            0 => 0,
+            range => ((i128::from(*score) - lowest) * 100 / range) as i64,
+        };
     }
 }

@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
-use crate::scheduler::counts::{Counted, Inclusion, ViewId};
+use crate::scheduler::counts::{Counted, Inclusion, ViewId, ViewRef};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
@@ -273,47 +273,34 @@ impl WidePlugin for PodTopologySpread {
     }
 }
 
-impl Constraints {
-    /// Whether a node is left out of scoring: it lacks one of the keys.
-    fn is_ignored(&self, cache: &Cache, node: NodeId) -> bool {
-        let lacks_key = |constraint: &Constraint| cache.counts.domain(constraint.view, node).is_none();
-        self.needs_all_keys && self.soft.iter().any(lacks_key)
-    }
-
-    /// The weights of the soft constraints: the more domains, the more.
-    fn weights(&self, cache: &Cache, feasible: &[NodeId]) -> SmallVec<[f64; 2]> {
-        let considered: Vec<NodeId> = feasible.iter().copied().filter(|&node| !self.is_ignored(cache, node)).collect();
-        let size = |constraint: &Constraint| {
-            if constraint.is_hostname {
-                return considered.len();
-            }
-            let mut seen = vec![false; cache.counts.domain_end(constraint.view)];
-            let domains = considered.iter().filter_map(|&node| cache.counts.domain(constraint.view, node));
+impl Constraint {
+    /// By how much the pods that are there already count: the more domains there are among these nodes, the more.
+    fn weight(&self, view: ViewRef<'_>, nodes: impl Iterator<Item = NodeId>) -> f64 {
+        let size = if self.is_hostname {
+            nodes.count()
+        } else {
+            let mut seen = vec![false; view.domain_end()];
+            let domains = nodes.filter_map(|node| view.domain(node));
             domains.filter(|&domain| !std::mem::replace(&mut seen[domain], true)).count()
         };
-        self.soft.iter().map(|constraint| libm::log(size(constraint) as f64 + 2.0)).collect()
+        libm::log(size as f64 + 2.0)
     }
 
-    /// The raw score of a node.
-    fn raw_score(&self, cache: &Cache, weights: &[f64], node: NodeId) -> i64 {
-        if self.is_ignored(cache, node) {
-            return 0;
+    /// What it adds to the raw score of a node.
+    fn raw_score(&self, view: ViewRef<'_>, weight: f64, node: NodeId) -> f64 {
+        if !view.has_key(node) {
+            return 0.0;
         }
-        let mut sum = 0.0;
-        for (constraint, weight) in self.soft.iter().zip(weights) {
-            if !cache.counts.has_key(constraint.view, node) {
-                continue;
-            }
-            // Pods on a host are counted whether its node is taken in or not.
-            let count = if constraint.is_hostname {
-                cache.counts.on_node(constraint.view, node)
-            } else {
-                cache.counts.around(constraint.view, node).unwrap_or(0)
-            };
-            sum += count as f64 * weight + (constraint.max_skew - 1) as f64;
-        }
-        sum.round() as i64
+        // Pods on a host are counted whether its node is taken in or not.
+        let count = if self.is_hostname { view.on_node(node) } else { view.around(node).unwrap_or(0) };
+        count as f64 * weight + (self.max_skew - 1) as f64
     }
+}
+
+/// The nearest whole number of one that is not negative; halves go up.
+fn rounded(sum: f64) -> i64 {
+    let whole = sum as i64;
+    whole + i64::from(sum - whole as f64 >= 0.5)
 }
 
 impl Prepared for Constraints {
@@ -330,16 +317,17 @@ impl Prepared for Constraints {
     fn filter(&self, incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let id = node.id?;
         for constraint in &self.hard {
-            let Some(there) = cache.counts.around(constraint.view, id) else {
+            let view = cache.counts.read(constraint.view);
+            let Some(there) = view.around(id) else {
                 let reason = sym!("node(s) didn't match pod topology spread constraints (missing required label)");
                 return Some(Rejection::unresolvable(PodTopologySpread::NAME, reason));
             };
             let is_pinned = constraint.honors_affinity && incoming.pod.pinned_node.is_some();
-            let (there, (domains, least)) = match cache.counts.includes(constraint.view, id) {
-                _ if !is_pinned => (there, cache.counts.least(constraint.view)),
+            let (there, (domains, least)) = match view.includes(id) {
+                _ if !is_pinned => (there, view.least()),
                 // The node of a pod that can only be there is the only domain.
                 true => {
-                    let on_node = cache.counts.on_node(constraint.view, id);
+                    let on_node = view.on_node(id);
                     (on_node, (1, on_node))
                 }
                 false => (0, (0, 0)),
@@ -365,14 +353,25 @@ impl Prepared for Constraints {
         if self.soft.is_empty() {
             return false;
         }
-        let weights = self.weights(cache, feasible);
-        scores.extend(feasible.iter().map(|&node| self.raw_score(cache, &weights, node)));
-        let considered = || feasible.iter().zip(scores.iter()).filter(|(node, _)| !self.is_ignored(cache, **node));
-        let min = considered().map(|(_, score)| *score).min().unwrap_or(0);
-        let max = considered().map(|(_, score)| *score).max().unwrap_or(0).max(0);
-        for (node, score) in feasible.iter().zip(scores.iter_mut()) {
+        let views: SmallVec<[ViewRef<'_>; 2]> =
+            self.soft.iter().map(|constraint| cache.counts.read(constraint.view)).collect();
+        // A node that lacks one of the keys is left out.
+        let lacks_key = |node| self.needs_all_keys && views.iter().any(|view| view.domain(node).is_none());
+        let ignored: Vec<bool> = feasible.iter().map(|&node| lacks_key(node)).collect();
+        let considered = || feasible.iter().zip(&ignored).filter(|(_, is_ignored)| !**is_ignored);
+        let mut sums = vec![0.0; feasible.len()];
+        for (constraint, &view) in self.soft.iter().zip(&views) {
+            let weight = constraint.weight(view, considered().map(|(node, _)| *node));
+            for (sum, &node) in sums.iter_mut().zip(feasible) {
+                *sum += constraint.raw_score(view, weight, node);
+            }
+        }
+        scores.extend(sums.iter().map(|&sum| rounded(sum)));
+        let raw = || scores.iter().zip(&ignored).filter(|(_, is_ignored)| !**is_ignored).map(|(score, _)| *score);
+        let (min, max) = (raw().min().unwrap_or(0), raw().max().unwrap_or(0).max(0));
+        for (score, is_ignored) in scores.iter_mut().zip(&ignored) {
             *score = match max {
-                _ if self.is_ignored(cache, *node) => 0,
+                _ if *is_ignored => 0,
                 0 => 100,
                 max => 100 * (max + min - *score) / max,
             };

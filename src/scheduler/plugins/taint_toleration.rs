@@ -6,7 +6,7 @@ use crate::model::{Taint, TaintEffect};
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Normalizer, Plugin, Point, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
@@ -58,8 +58,8 @@ impl LocalPlugin for TaintToleration {
         discouraging.filter(|taint| !tolerates(&taint.plain())).count() as i64
     }
 
-    fn normalize(&self, scores: &mut [i64]) {
-        framework::normalize(scores, true);
+    fn normalizer(&self) -> Option<Normalizer> {
+        Some(|scores| framework::normalize(scores, true))
     }
 }
 

@@ -240,6 +240,7 @@ impl ScheduleAlgorithm {
             [] => 1,
             _ => feasible_wanted(count, cycle.profile.percentage_of_nodes_to_score),
         };
+        decision.feasible.reserve(wanted);
         let mut looked_at = 0;
         let start = self.cache.next_start.checked_rem(count).unwrap_or(0);
         for at in (start..count).chain(0..start) {

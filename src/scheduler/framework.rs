@@ -345,6 +345,17 @@ pub(super) trait Handle<'a> {
     fn draw(&mut self, below: u32) -> u32;
 }
 
+/// A quotient, cut off behind the point. Floats divide several times as fast as integers, and are as exact while both numbers and their
+/// sum have less than 53 bits: what is left to the next whole number is then more than half of the last place.
+pub(super) fn quotient(dividend: i64, divisor: i64) -> i64 {
+    const EXACT: std::ops::Range<i64> = 0..1 << 52;
+    if EXACT.contains(&dividend) && EXACT.contains(&divisor) {
+        (dividend as f64 / divisor as f64) as i64
+    } else {
+        dividend / divisor
+    }
+}
+
 /// The default normalization: the largest raw score becomes 100.
 pub(super) fn normalize(scores: &mut [i64], is_reversed: bool) {
     let max = scores.iter().copied().max().unwrap_or(0);
@@ -353,7 +364,7 @@ pub(super) fn normalize(scores: &mut [i64], is_reversed: bool) {
             *score = if is_reversed { 100 } else { *score };
             continue;
         }
-        *score = 100 * *score / max;
+        *score = quotient(100 * *score, max);
         if is_reversed {
             *score = 100 - *score;
         }

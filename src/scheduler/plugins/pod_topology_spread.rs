@@ -16,7 +16,9 @@ use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::counts::{Counted, Inclusion, ViewId, ViewRef};
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
+use crate::scheduler::framework::{
+    AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin, quotient,
+};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::scheduler::term::Term;
@@ -373,7 +375,7 @@ impl Prepared for Constraints {
             *score = match max {
                 _ if *is_ignored => 0,
                 0 => 100,
-                max => 100 * (max + min - *score) / max,
+                max => quotient(100 * (max + min - *score), max),
             };
         }
         true

@@ -241,12 +241,16 @@ impl ScheduleAlgorithm {
             _ => feasible_wanted(count, cycle.profile.percentage_of_nodes_to_score),
         };
         decision.feasible.reserve(wanted);
+        let is_local = !candidates.looks_beyond() && self.nominator.is_empty();
         let mut looked_at = 0;
         let start = self.cache.next_start.checked_rem(count).unwrap_or(0);
         for at in (start..count).chain(0..start) {
             let node = candidates.only.as_ref().map_or_else(|| self.cache.order()[at], |only| only[at]);
             let rejection = match &mut verdicts {
                 None => self.check_node(cycle, candidates, node),
+                Some(verdicts) if is_local => {
+                    verdicts.of_node(cycle.profile, &self.cache, node).map(|(_, rejection)| rejection.clone())
+                }
                 Some(verdicts) => {
                     // They are asked even if others are nominated here, as they learn the scores by that.
                     let alone = cycle.run_wide_filters(candidates, &self.cache, verdicts, node);
@@ -278,7 +282,7 @@ impl ScheduleAlgorithm {
             .filter_map(|rival| Some((rival, store.pod(rival)?)))
             .collect();
         if !rivals.is_empty()
-            && let Some(rejection) = self.cache.with_more(info, &rivals, candidates.looks_at_counts(), ask)
+            && let Some(rejection) = self.cache.with_more(info, &rivals, candidates.looks_beyond(), ask)
         {
             return Some(rejection);
         }
@@ -375,11 +379,11 @@ impl<'a> Handle<'a> for FailedCycle<'_, 'a, '_> {
     }
 
     fn remove_pod(&mut self, pod: PodId, from: &mut NodeInfo) {
-        self.algorithm.cache.remove_from(pod, from, self.candidates.looks_at_counts());
+        self.algorithm.cache.remove_from(pod, from, self.candidates.looks_beyond());
     }
 
     fn add_pod(&mut self, pod: PodId, to: &mut NodeInfo) {
-        self.algorithm.cache.add_to(pod, to, self.candidates.looks_at_counts());
+        self.algorithm.cache.add_to(pod, to, self.candidates.looks_beyond());
     }
 
     fn draw(&mut self, below: u32) -> u32 {

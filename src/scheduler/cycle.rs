@@ -43,7 +43,7 @@ pub(super) struct Candidates<'c> {
 
 impl Candidates<'_> {
     /// Whether a filter looks at more than the node.
-    pub(super) fn looks_at_counts(&self) -> bool {
+    pub(super) fn looks_beyond(&self) -> bool {
         !self.wide.is_empty()
     }
 }
@@ -175,11 +175,11 @@ impl Cycle<'_> {
         if is_explained {
             decision.scores = vec![NodeScore::default(); feasible.len()];
         }
-        let is_summed = |kind: &Kind| match kind {
-            Kind::Local { slot, .. } => sums.is_some_and(|verdicts| verdicts.is_summed(*slot)),
-            Kind::Wide(_) => false,
+        let is_left = |kind: &Kind| match kind {
+            Kind::Local { slot, .. } => sums.is_none_or(|verdicts| verdicts.decides(*slot)),
+            Kind::Wide(_) => true,
         };
-        for (part, weight) in self.profile.scorers.iter().filter(|(part, _)| !is_summed(&part.kind)) {
+        for (part, weight) in self.profile.scorers.iter().filter(|(part, _)| is_left(&part.kind)) {
             scores.clear();
             if !self.score_by(&part.kind, cache, verdicts, feasible, &mut scores).map_err(|error| {
                 let name = part.name;

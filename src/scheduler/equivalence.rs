@@ -21,6 +21,8 @@ pub(super) struct LocalVerdicts {
     raw: Vec<i64>,
     /// The weights of the local scorers that score this spec, each node by itself; none of others.
     weights: Vec<Option<i64>>,
+    /// Whether a local scorer has given any node a raw score other than 0, or may refuse to score.
+    has_scored: Vec<bool>,
     /// The rejections there were, each once, with the filter's place.
     rejections: Vec<(usize, Rejection)>,
 }
@@ -40,10 +42,13 @@ impl LocalVerdicts {
         // A pod with a node of its own is not asked about here.
         let of = Spec { shared: spec, pinned_node: None };
         let mut weights = vec![None; profile.local_scorers.len()];
+        let mut has_scored = vec![false; weights.len()];
         for (part, weight) in &profile.scorers {
             if let Kind::Local { plugin, slot } = &part.kind {
-                let is_summed = plugin.normalizer().is_none() && plugin.pre_score(of) == Ok(true);
+                let answer = plugin.pre_score(of);
+                let is_summed = plugin.normalizer().is_none() && answer == Ok(true);
                 weights[*slot] = is_summed.then_some(*weight);
+                has_scored[*slot] = answer.is_err();
             }
         }
         Self {
@@ -52,6 +57,7 @@ impl LocalVerdicts {
             entries: Vec::new(),
             raw: Vec::new(),
             weights,
+            has_scored,
             rejections: Vec::new(),
         }
     }
@@ -97,6 +103,7 @@ impl LocalVerdicts {
         for (slot, (plugin, weight)) in profile.local_scorers.iter().zip(&self.weights).enumerate() {
             let score = plugin.score(spec, info, &cache.images);
             self.raw[first + slot] = score;
+            self.has_scored[slot] |= score != 0;
             sum += weight.unwrap_or(0) * score;
         }
         NodeVerdict { generation, rejection: 0, sum }
@@ -107,9 +114,10 @@ impl LocalVerdicts {
         self.raw[node.index() * self.weights.len() + slot]
     }
 
-    /// Whether a local scorer's part is in the sums.
-    pub(super) fn is_summed(&self, slot: usize) -> bool {
-        self.weights[slot].is_some()
+    /// Whether a local scorer has a say beyond the sums: not if it is in them, or has given every node the same, nothing, which any
+    /// normalization turns into the same for all.
+    pub(super) fn decides(&self, slot: usize) -> bool {
+        self.weights[slot].is_none() && self.has_scored[slot]
     }
 
     /// What scorers that look at no other node give one that was looked at and passed, all together, with their weights.

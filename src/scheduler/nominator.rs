@@ -61,9 +61,14 @@ impl Nominator {
         self.by_pod.get(&pod).copied()
     }
 
+    /// Whether no pod is nominated to any node.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_node.is_empty()
+    }
+
     /// Pods nominated to a node, in the order of their nomination.
     pub(super) fn on(&self, node: NodeId) -> &[Nominated] {
-        if self.by_node.is_empty() { &[] } else { self.by_node.get(&node).map_or(&[], Vec::as_slice) }
+        if self.is_empty() { &[] } else { self.by_node.get(&node).map_or(&[], Vec::as_slice) }
     }
 
     /// Other pods nominated to a node whose priority is no lower than that of `pod`.

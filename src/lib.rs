@@ -237,6 +237,8 @@ pub use rest::{ChangeKind, ClientRequest, ClusterReader, Method, ObjectChange};
 #[doc(inline)]
 pub use state::PodPhase;
 #[doc(inline)]
+pub use study::forecast::{Handed, PlayPool};
+#[doc(inline)]
 pub use study::{
     Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
     RunRow, Shard,

@@ -16,7 +16,7 @@ use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
 use crate::report::OutputDir;
-use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, Played};
+use crate::study::forecast::{self, Asked, Budget, ForecastResults, Options, PlayPool, Played};
 use crate::study::{Journal, Patches, Progress, Shard};
 use crate::units::SimDuration;
 
@@ -62,6 +62,7 @@ pub struct ForecastOptions<'a> {
     precision: Option<f64>,
     years: Option<u64>,
     progress: Option<&'a dyn Progress>,
+    pool: Option<&'a dyn PlayPool>,
     is_resumed: bool,
 }
 
@@ -123,6 +124,14 @@ impl<'a> ForecastOptions<'a> {
         self
     }
 
+    /// Makes the plays that the pool hands out, one after the other, and takes those of others from it: so several processes work one
+    /// forecast out together, with the results of one. Not together with [`Self::until`], which depends on the machine.
+    #[must_use]
+    pub fn pool(mut self, pool: &'a dyn PlayPool) -> Self {
+        self.pool = Some(pool);
+        self
+    }
+
     /// Whether [`Forecast::work_out_to`] goes on from what one to the same place had played when it was interrupted, or when its
     /// time or its plays were used up. Otherwise it begins anew.
     #[must_use]
@@ -132,6 +141,12 @@ impl<'a> ForecastOptions<'a> {
     }
 
     fn check(&self) -> Result<(), Error> {
+        if self.pool.is_some() && (self.is_resumed || self.is_over.is_some()) {
+            let message =
+                "a forecast that several processes work out together cannot be resumed, and ends when it is whole"
+                    .to_owned();
+            return Err(Error::argument(message, "bound it by its plays or years"));
+        }
         match self.precision.filter(|share| !super::study::SweepOptions::is_precision(*share)) {
             None => Ok(()),
             Some(share) => {
@@ -144,8 +159,14 @@ impl<'a> ForecastOptions<'a> {
 
     /// The same for those who play; plays are kept in the journal.
     fn with<'b>(&'b self, journal: Option<&'b Journal<Played>>) -> Options<'b> {
-        let budget =
-            Budget { plays: self.plays, is_over: self.is_over, time: self.time, progress: self.progress, journal };
+        let budget = Budget {
+            plays: self.plays,
+            is_over: self.is_over,
+            time: self.time,
+            progress: self.progress,
+            journal,
+            pool: self.pool,
+        };
         Options { budget, precision: self.precision, years: self.years }
     }
 }

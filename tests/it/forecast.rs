@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
+use std::thread;
 
 use kubesquall::{
-    Forecast, ForecastInputs, ForecastOptions, LoadOptions, PlayOptions, Progress, Scenario, WriteOptions,
+    ErrorKind, Forecast, ForecastInputs, ForecastOptions, Handed, LoadOptions, PlayOptions, PlayPool, Progress,
+    Scenario, WriteOptions,
 };
 use rayon::prelude::*;
 use serde_json::Value;
@@ -43,6 +45,93 @@ fn service(name: &str) -> String {
         "---\napiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{selector: {{app: {name}}}, ports: \
          [{{port: 80}}]}}\n"
     )
+}
+
+/// Plays that several have among themselves: of each batch what is made, and what somebody makes.
+#[derive(Default)]
+struct Shared {
+    batches: Mutex<BTreeMap<u64, (Vec<Option<String>>, Vec<bool>)>>,
+    changed: Condvar,
+    fingerprints: Mutex<Vec<u64>>,
+}
+
+/// One of them. It has a number of plays to make until it is lost; who makes none only listens.
+struct Member<'a> {
+    shared: &'a Shared,
+    left: Mutex<u32>,
+    makes: bool,
+}
+
+impl PlayPool for Member<'_> {
+    fn begin(&self, fingerprint: u64) {
+        self.shared.fingerprints.lock().expect("whole").push(fingerprint);
+    }
+
+    fn next(&self, batch: u64, count: usize, made: Option<(usize, String)>) -> Handed {
+        let mut batches = self.shared.batches.lock().expect("whole");
+        if let Some((at, text)) = made {
+            batches.get_mut(&batch).expect("begun").0[at] = Some(text);
+            self.shared.changed.notify_all();
+        }
+        loop {
+            let (made, begun) = batches.entry(batch).or_insert_with(|| (vec![None; count], vec![false; count]));
+            assert_eq!(made.len(), count, "all have the same batches");
+            if made.iter().all(Option::is_some) {
+                return Handed::Over(made.iter().flatten().cloned().collect());
+            }
+            let mut left = self.left.lock().expect("whole");
+            if self.makes && *left == 0 {
+                // Lost, with what it was about to make.
+                return Handed::Over(Vec::new());
+            }
+            let open = begun.iter().position(|is_begun| !is_begun).filter(|_| self.makes);
+            if let Some(at) = open {
+                // What a lost one began, somebody else begins again.
+                *left -= 1;
+                begun[at] = *left > 0;
+                if *left > 0 {
+                    return Handed::Play(at);
+                }
+                continue;
+            }
+            drop(left);
+            batches = self.shared.changed.wait(batches).expect("whole");
+        }
+    }
+}
+
+impl Progress for Member<'_> {
+    fn advance(&self) {}
+
+    fn is_stopped(&self) -> bool {
+        self.makes && *self.left.lock().expect("whole") == 0
+    }
+}
+
+#[test]
+fn several_that_share_plays_have_the_bytes_of_one_though_one_is_lost() {
+    let cluster = nodes(3, &["a", "b"]) + &served("web", 2, "");
+    let load = || Forecast::parse([("cluster.yaml", cluster.clone())], &LoadOptions::new()).expect("a cluster");
+    let options = || ForecastOptions::new().years(3);
+    let alone = load().work_out(&options()).expect("a forecast").json_text();
+    let shared = Shared::default();
+    let member = |makes: bool, left: u32| Member { shared: &shared, left: Mutex::new(left), makes };
+    let [listener, steady, lost] = [member(false, 1), member(true, u32::MAX), member(true, 7)];
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let work =
+            |member: &Member<'_>| load().work_out(&options().pool(member).progress(member)).map(|of| of.json_text());
+        let threads = [&listener, &steady, &lost].map(|member| scope.spawn(move || work(member)));
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert_eq!(outcomes[0].as_deref().expect("a forecast"), alone, "who only listens has it");
+    assert_eq!(outcomes[1].as_deref().expect("a forecast"), alone);
+    assert_eq!(outcomes[2].as_ref().expect_err("lost").kind(), ErrorKind::Stopped);
+    let refused = load().work_out(&options().pool(&listener).resume(true)).expect_err("no resuming");
+    assert_eq!(refused.kind(), ErrorKind::Argument);
+    let fingerprints = shared.fingerprints.into_inner().expect("whole");
+    assert_eq!(fingerprints, [fingerprints[0]; 3]);
+    let played: usize = shared.batches.into_inner().expect("whole").values().map(|(made, _)| made.len()).sum();
+    assert!(played > 50, "{played} plays were shared");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::played::{Known, Played};
 use super::toll::{Observing, Toll};
 use crate::parallel::{self, Threads};
 use crate::simulation::{Prepared, Script};
-use crate::study::{Journal, JournalError, Part, Progress};
+use crate::study::{Journal, JournalError, Part, Progress, Row};
 use crate::units::SimDuration;
 
 /// Plays that are made side by side before anybody asks whether there is work left to spend.
@@ -27,6 +27,32 @@ pub struct Budget<'a> {
     pub progress: Option<&'a dyn Progress>,
     /// Keeps what is played. What is in it is not played again.
     pub journal: Option<&'a Journal<Played>>,
+    /// Hands plays out, where several processes work the same forecast out together.
+    pub pool: Option<&'a dyn PlayPool>,
+}
+
+/// Hands out the plays of a forecast that several processes work out together, so that each is made by one of them and known to all.
+///
+/// All load the same cluster and ask for the same; each goes through the whole forecast, batch by batch, and has the same results. Who
+/// comes late, or anew, finds the batches over that the others have made.
+pub trait PlayPool: Sync {
+    /// The forecast begins; whoever has another number works another one out, and is not to take part.
+    fn begin(&self, fingerprint: u64);
+
+    /// Takes a play that has been made, if one has, and says what is next: another play of the batch, by its number below `count`, or all
+    /// that have been made of it, once it is over. Waits while others make the last of them. Batches are numbered from 0 on.
+    ///
+    /// If it cannot go on it gives nothing, and [`Progress::is_stopped`] says so.
+    fn next(&self, batch: u64, count: usize, made: Option<(usize, String)>) -> Handed;
+}
+
+/// What a [`PlayPool`] has for who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Handed {
+    /// This play is to be made.
+    Play(usize),
+    /// The batch is over: these have been made, as texts. What is missing, or is of another forecast, is made by each process itself.
+    Over(Vec<String>),
 }
 
 impl std::fmt::Debug for Budget<'_> {
@@ -62,6 +88,8 @@ pub(super) struct Player<'a> {
     most: u64,
     /// Work of the plays that this process has made.
     done: AtomicU64,
+    /// Batches that came from the pool.
+    batches: Cell<u64>,
     /// What it takes to begin a play.
     fork: u64,
     /// Why the journal takes no more.
@@ -85,8 +113,22 @@ impl<'a> Player<'a> {
         let known = RefCell::new(Known::of(rows, observing.units.all.len()));
         let outlook = RefCell::new(Outlook::new(fork));
         let (played, wanted, spent, failure) = (Cell::new(0), Cell::new(0), Cell::new(0), RefCell::new(None));
-        let done = AtomicU64::new(0);
-        Ok(Self { observing, budget, threads, known, outlook, played, wanted, spent, most, done, fork, failure })
+        let (done, batches) = (AtomicU64::new(0), Cell::new(0));
+        Ok(Self {
+            observing,
+            budget,
+            threads,
+            known,
+            outlook,
+            played,
+            wanted,
+            spent,
+            most,
+            done,
+            batches,
+            fork,
+            failure,
+        })
     }
 
     /// # Errors
@@ -154,32 +196,63 @@ impl<'a> Player<'a> {
 
     /// Makes these plays, before those behind; the first of them, where time is up before all are made.
     fn chunk(&self, plays: &[Play<'_>], behind: &[Play<'_>], part: &Part<'_>) -> Vec<Toll> {
-        let missing: Vec<&Play<'_>> = plays.iter().filter(|play| !self.known.borrow().has(play.key)).collect();
-        if !missing.is_empty() {
-            let begun = self.done.load(Ordering::Relaxed);
-            let ahead = self.ahead(missing.iter().copied().chain(behind));
-            let (observing, budget, done, fork) = (&self.observing, self.budget, &self.done, self.fork);
-            let one = |play: &&Play<'_>| {
-                part.heed();
-                if budget.is_over.is_some_and(|is_over| is_over()) {
-                    return None;
-                }
-                let toll = observing.play(play.settled, play.script.clone(), play.seed, play.length);
-                let work = toll.events + fork;
-                let now = done.fetch_add(work, Ordering::Relaxed) + work;
-                part.advance();
-                part.whole(now, (begun + ahead).saturating_sub(now));
-                Some(toll)
-            };
-            let made = self.threads.install(|| parallel::map(&missing, one));
-            self.keep(missing.iter().zip(made).filter_map(|(play, toll)| Some((*play, toll?))));
+        let missing = || plays.iter().filter(|play| !self.known.borrow().has(play.key)).collect::<Vec<_>>();
+        if let (Some(pool), wanted @ [_, ..]) = (self.budget.pool, &missing()[..]) {
+            self.share(pool, wanted, part);
         }
+        self.make(&missing(), behind, part);
         let known = self.known.borrow();
         let tolls: Vec<Toll> = plays.iter().map_while(|play| known.toll(play.key)).collect();
         let work = tolls.iter().fold(0, |sum, toll| sum + toll.events + self.fork);
         self.spent.set(self.spent.get() + work);
         self.played.set(self.played.get() + tolls.len() as u64);
         tolls
+    }
+
+    /// Makes these plays, or the first of them where time is up before all are made.
+    fn make(&self, missing: &[&Play<'_>], behind: &[Play<'_>], part: &Part<'_>) {
+        if missing.is_empty() {
+            return;
+        }
+        let begun = self.done.load(Ordering::Relaxed);
+        let ahead = self.ahead(missing.iter().copied().chain(behind));
+        let (observing, budget, done, fork) = (&self.observing, self.budget, &self.done, self.fork);
+        let one = |play: &&Play<'_>| {
+            part.heed();
+            if budget.is_over.is_some_and(|is_over| is_over()) {
+                return None;
+            }
+            let toll = observing.play(play.settled, play.script.clone(), play.seed, play.length);
+            let work = toll.events + fork;
+            let now = done.fetch_add(work, Ordering::Relaxed) + work;
+            part.advance();
+            part.whole(now, (begun + ahead).saturating_sub(now));
+            Some(toll)
+        };
+        let made = self.threads.install(|| parallel::map(missing, one));
+        self.keep(missing.iter().zip(made).filter_map(|(play, toll)| Some((*play, Played::new(play.key, &toll?)))));
+    }
+
+    /// Makes those of these plays that the pool hands out, and takes the others from it.
+    fn share(&self, pool: &dyn PlayPool, missing: &[&Play<'_>], part: &Part<'_>) {
+        let batch = self.batches.replace(self.batches.get() + 1);
+        let mut made = None;
+        let texts = loop {
+            part.heed();
+            match pool.next(batch, missing.len(), made.take()) {
+                Handed::Over(texts) => break texts,
+                Handed::Play(at) => {
+                    let play = missing.get(at).expect("a number below the count");
+                    let toll = self.observing.play(play.settled, play.script.clone(), play.seed, play.length);
+                    let text = serde_json::to_string(&Played::new(play.key, &toll)).expect("plain data");
+                    made = Some((at, text));
+                }
+            }
+        };
+        part.heed();
+        let found = texts.iter().filter_map(|text| serde_json::from_str::<Played>(text).ok());
+        let found = found.filter_map(|row| Some((*missing.iter().find(|play| play.key == row.key())?, row)));
+        self.keep(found.inspect(|_| part.advance()));
     }
 
     /// The work of these plays and of all that is expected.
@@ -193,11 +266,10 @@ impl<'a> Player<'a> {
     }
 
     /// Keeps plays that were made, in the journal, too, if there is one.
-    fn keep<'b>(&self, made: impl Iterator<Item = (&'b Play<'b>, Toll)>) {
+    fn keep<'b>(&self, made: impl Iterator<Item = (&'b Play<'b>, Played)>) {
         let (mut known, mut outlook) = (self.known.borrow_mut(), self.outlook.borrow_mut());
-        for (play, toll) in made {
-            outlook.note(play.class, toll.events + self.fork);
-            let row = Played::new(play.key, &toll);
+        for (play, row) in made {
+            outlook.note(play.class, row.events() + self.fork);
             if let Some(journal) = self.budget.journal
                 && let Err(error) = journal.add(row.clone())
             {

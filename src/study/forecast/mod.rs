@@ -28,7 +28,7 @@ mod toll;
 mod units;
 mod work_out;
 
-pub use budget::Budget;
+pub use budget::{Budget, Handed, PlayPool};
 #[cfg(feature = "cli")]
 pub(crate) use changes::schema as catalog_schema;
 pub use finding::{Alternative, Dropped, Finding, Front, Price, Saved, Unhelped, UnitCost, Worst};

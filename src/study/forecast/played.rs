@@ -41,6 +41,11 @@ impl Played {
         Self { play, losses, toll: Toll { losses: Vec::new(), ..toll.clone() } }
     }
 
+    /// Events that were played.
+    pub(super) fn events(&self) -> u64 {
+        self.toll.events
+    }
+
     /// What it cost each of so many units; none if it is of a cluster with fewer.
     fn toll(&self, units: usize) -> Option<Toll> {
         let mut losses = vec![Loss::default(); units];

@@ -57,6 +57,9 @@ pub(crate) fn work_out(
 ) -> Result<ForecastResults, JournalError> {
     let observing = Observing { units: &forecast.units, objectives: &forecast.objectives };
     let years = options.years.unwrap_or(YEARS).max(2);
+    if let Some(pool) = options.budget.pool {
+        pool.begin(forecast.fingerprint(options));
+    }
     let whole = forecast.whole(years, options.years.is_some() || options.precision.is_some());
     let extent = Extent::of(&whole, &options.budget, threads.count());
     let player = Player::new(observing, &options.budget, threads, extent.work, forecast.work.fork)?;

@@ -350,18 +350,18 @@ def forecast(
         PlaceError: `out` is taken.
         KeyboardInterrupt: Ctrl-C.
     """
-    forecasting = SimpleNamespace(
+    forecasting = _inputs.forecasting(
         threads=threads,
         plays=plays,
         years=years,
         precision=precision,
         resume=resume,
-        rates=_inputs.named_text(rates, "rates"),
-        catalog=_inputs.named_text(catalog, "catalog"),
+        rates=rates,
+        catalog=catalog,
     )
+    source = _inputs.cluster(cluster)
     reading, writing = _inputs.reading(set, seed, allow_partial), _inputs.writing(out, force)
     with told(progress) as tell:
-        source = _inputs.cluster(cluster)
         return Forecast(_kubesquall.forecast(source, reading, writing, forecasting, progress=tell))
 
 

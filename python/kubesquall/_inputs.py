@@ -94,6 +94,28 @@ def reading(set: Settings, seed: int | None, allow_partial: bool) -> SimpleNames
     return SimpleNamespace(set=settings(set), seed=seed, allow_partial=allow_partial)
 
 
+def forecasting(
+    *,
+    threads: int | None = None,
+    plays: int | None = None,
+    years: int | None = None,
+    precision: float | None = None,
+    resume: bool = False,
+    rates: Document | None = None,
+    catalog: Document | None = None,
+) -> SimpleNamespace:
+    return SimpleNamespace(
+        threads=threads,
+        plays=plays,
+        years=years,
+        precision=precision,
+        resume=resume,
+        rates=named_text(rates, "rates"),
+        catalog=named_text(catalog, "catalog"),
+        pool=None,
+    )
+
+
 def settings(given: Settings) -> list[str]:
     if isinstance(given, str):
         return [given]

@@ -1,7 +1,10 @@
-"""Studies on a Ray cluster, with the same bytes as on one machine.
+"""Studies and forecasts on a Ray cluster, with the same bytes as on one machine.
 
 A study is cut into parts, as by ``sweep(shard=...)``. Each is a task: played anew, with the same result, if its worker or its machine is
 lost, and a second time if it keeps all others waiting. Here the parts are merged.
+
+What a forecast plays next follows from what it has played. So every worker goes through the whole of it, and makes those of its plays
+that nobody else has made or is making; so does this process, which makes none.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as FilePath
+from types import SimpleNamespace
 from typing import Any
 
 import kubesquall
@@ -21,7 +25,7 @@ import kubesquall
 from . import _inputs, _kubesquall
 from ._inputs import Document, Files, Path, Settings
 from ._progress import Progress, told
-from ._results import Study
+from ._results import Forecast, Study
 
 _PARTS_PER_CPU = 16
 """At most: a slow machine, or a part that is played anew, then holds the others up for a sixteenth of the time."""
@@ -37,6 +41,14 @@ _PATIENCE = 2.0
 """After how many times the length of the longest part those that are missing are played a second time."""
 _LOOK_EVERY_S = 1.0
 """How often it is looked whether somebody keeps all others waiting."""
+_PLAYS_AT_ONCE = 16
+"""Plays of a forecast that are made side by side at most: more have to wait for what these tell."""
+_PLAY_S = 30.0
+"""After how long a play is given to somebody else, too, before any has ended."""
+_PLAY_AGAIN_S = 1.0
+"""The same at least, once it is known how long plays take."""
+_POLL_S = 0.01
+"""How long who waits for others waits before asking again."""
 _NO_PART = f"{(1 << 64) - 1}/{(1 << 64) - 1}"
 """A part without a run: a study as it is read."""
 
@@ -125,6 +137,51 @@ def tune(
     )
 
 
+def forecast(
+    cluster: Document | Iterable[Path],
+    *,
+    address: str | None = None,
+    set: Settings = (),
+    seed: int | None = None,
+    out: Path | None = None,
+    force: bool = False,
+    plays: int | None = None,
+    years: int | None = None,
+    precision: float | None = None,
+    rates: Document | None = None,
+    catalog: Document | None = None,
+    allow_partial: bool = False,
+    progress: Progress = False,
+) -> Forecast:
+    """Finds what hurts a cluster most, on a Ray cluster: on sixteen of its CPUs at most, as what is played next follows from what was played.
+
+    Args:
+        cluster: What `kubesquall.forecast` takes. Paths have to lead to the same files on all machines.
+        address: The Ray cluster, as `ray.init` takes it; none for one that is connected already, or one on this machine.
+        set: Other values of the scenario that it is played as.
+        seed: What chance is drawn from.
+        out: A directory to write the results to, on this machine.
+        force: Whether to replace whatever is there.
+        plays: At most so many plays, the most telling first.
+        years: So many years of random failures.
+        precision: Adds years until the interval of the whole cost is at most this share of it wide.
+        rates: Random processes of your own, as `import_faults` makes them.
+        catalog: Incidents of your own.
+        allow_partial: Whether to go on without objects that cannot be read or would be refused.
+        progress: Whether to show how far it has got, with tqdm; or a function that is told.
+
+    Raises:
+        InputError: Something is wrong with what is read, here or on another machine.
+        ArgumentError: Another machine reads another cluster.
+        PlaceError: `out` is taken.
+    """
+    source, reading = _inputs.cluster(cluster), _inputs.reading(set, seed, allow_partial)
+    forecasting = _inputs.forecasting(threads=1, plays=plays, years=years, precision=precision, rates=rates, catalog=catalog)
+    with told(progress) as tell, _Pool(address, source, reading, forecasting) as pool:
+        forecasting.pool = pool
+        return Forecast(_kubesquall.forecast(source, reading, _inputs.writing(out, force), forecasting, progress=tell))
+
+
 def _study(
     verb: Callable[..., Study],
     study: Document,
@@ -161,14 +218,122 @@ def _study(
         return answered._moved(out, force)
 
 
+def _connected(address: str | None) -> tuple[Any, int]:
+    """Ray, and how many CPUs its cluster has."""
+    ray: Any = importlib.import_module("ray")
+    if not ray.is_initialized():
+        ray.init(address=address, log_to_driver=False)
+    return ray, max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+class _Pool:
+    """Workers that work a forecast out together with this process, which makes no play."""
+
+    def __init__(self, address: str | None, *forecast: SimpleNamespace) -> None:
+        self._ray, cpus = _connected(address)
+        here = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
+            self._ray.get_runtime_context().get_node_id(), soft=False
+        )
+        # It is lost with this process, not with another machine.
+        actor = self._ray.remote(num_cpus=0, scheduling_strategy=here)(_Plays)
+        self._plays = actor.remote()
+        work = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_take_part)
+        source, reading, forecasting = forecast
+        everywhere = SimpleNamespace(paths=[os.path.abspath(path) for path in source.paths], texts=source.texts)
+        given = self._ray.put((everywhere, reading, forecasting))
+        self._tasks = [work.remote(given, self._plays) for _ in range(min(cpus, _PLAYS_AT_ONCE))]
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        for task in self._tasks:
+            self._ray.cancel(task, force=True)
+        self._ray.kill(self._plays)
+
+    def begin(self, fingerprint: int) -> None:
+        self._ray.get(self._plays.begin.remote(fingerprint))
+
+    def next(self, batch: int, count: int, _made: None) -> list[str] | None:
+        ended, _ = self._ray.wait(self._tasks, timeout=0)
+        # Of those who cannot take part: why.
+        self._ray.get(ended)
+        answer = self._ray.get(self._plays.next.remote(batch, count, None, False))
+        if answer is None:
+            time.sleep(_POLL_S)
+        return None if answer is None else list(answer)
+
+
+class _Member:
+    """A worker of a pool."""
+
+    def __init__(self, ray: Any, plays: Any) -> None:
+        self._ray, self._plays = ray, plays
+
+    def begin(self, fingerprint: int) -> None:
+        self._ray.get(self._plays.begin.remote(fingerprint))
+
+    def next(self, batch: int, count: int, made: tuple[int, str] | None) -> int | list[str] | None:
+        answer: int | list[str] | None = self._ray.get(self._plays.next.remote(batch, count, made, True))
+        if answer is None:
+            time.sleep(_POLL_S)
+        return answer
+
+
+def _take_part(forecast: tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace], plays: Any) -> None:
+    """Works a forecast out with others, for whoever has asked."""
+    source, reading, forecasting = forecast
+    forecasting.pool = _Member(importlib.import_module("ray"), plays)
+    _kubesquall.forecast(source, reading, _inputs.writing(None, False), forecasting, progress=None)
+
+
+class _Plays:
+    """The plays of a forecast: those that are over, and who makes which."""
+
+    def __init__(self) -> None:
+        self._fingerprint: int | None = None
+        self._batches: dict[int, tuple[list[str | None], dict[int, float]]] = {}
+        self._longest_s: float | None = None
+
+    def begin(self, fingerprint: int) -> None:
+        if self._fingerprint not in (None, fingerprint):
+            raise kubesquall.ArgumentError(
+                "a machine of the cluster reads another cluster to forecast than others: a path has to lead to the same files on all of them, "
+                "and all need the same version of kubesquall"
+            )
+        self._fingerprint = fingerprint
+
+    def next(self, batch: int, count: int, made: tuple[int, str] | None, makes: bool) -> int | list[str] | None:
+        """The play that is to be made next, all of the batch if it is over, or nothing yet."""
+        texts, begun = self._batches.setdefault(batch, ([None] * count, {}))
+        now = time.monotonic()
+        if made is not None:
+            at, text = made
+            texts[at] = text
+            self._longest_s = max(self._longest_s or 0.0, now - begun.pop(at, now))
+        missing = [at for at, text in enumerate(texts) if text is None]
+        if not missing:
+            return [text for text in texts if text is not None]
+        if not makes:
+            return None
+        for at in missing:
+            if at not in begun:
+                begun[at] = now
+                return at
+        # Somebody is slow, hangs or is lost. Whoever ends first gives the same.
+        oldest = min(missing, key=lambda at: begun[at])
+        patience_s = _PLAY_S if self._longest_s is None else max(_PLAY_AGAIN_S, _PATIENCE * self._longest_s)
+        if now - begun[oldest] <= patience_s:
+            return None
+        begun[oldest] = now
+        return oldest
+
+
 class _Cluster:
     """A Ray cluster that plays a study."""
 
     def __init__(self, address: str | None, study: Document, keywords: dict[str, Any]) -> None:
-        self._ray: Any = importlib.import_module("ray")
-        if not self._ray.is_initialized():
-            self._ray.init(address=address, log_to_driver=False)
-        self._cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._ray, self._cpus = _connected(address)
         document: Document = study
         if isinstance(study, os.PathLike) or isinstance(study, str) and not _inputs.is_text(study):
             document = os.path.abspath(study)

@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Library(Error),
     /// Nobody wants it any more.
     Stopped,
+    /// What Python code raised that took part in the work.
+    Raised(PyErr),
     /// A bug.
     Panic(String),
 }
@@ -35,6 +37,7 @@ impl Failure {
         match self {
             Self::Library(error) => exception(py, &error),
             Self::Stopped => PyKeyboardInterrupt::new_err(()),
+            Self::Raised(raised) => raised,
             Self::Panic(what) => {
                 made(py, "InternalError", &format!("an invariant of kubesquall broke: {what}"), None, &[])
             }

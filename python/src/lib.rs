@@ -4,6 +4,7 @@
 mod errors;
 mod inputs;
 mod plugins;
+mod pool;
 mod reports;
 mod results;
 mod tables;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::errors::{Failure, json};
 use crate::inputs::{Reading, Source, Texts, Writing, duration};
 use crate::plugins::Plugin;
+use crate::pool::Pool;
 use crate::results::{Of, Results};
 use crate::work::{Watch, work};
 
@@ -220,6 +221,8 @@ pub(crate) struct Forecasting {
     /// How messages name it, and its text.
     rates: Option<(String, String)>,
     catalog: Option<(String, String)>,
+    /// Who hands plays out, where several processes work it out together.
+    pool: Option<Py<PyAny>>,
 }
 
 /// Works out a forecast.
@@ -246,7 +249,11 @@ pub(crate) fn forecast(
             None => Forecast::load_with(source.paths, &reading.options(), &asked)?,
         };
         let warnings = json(forecast.warnings().as_slice());
+        let pool = forecasting.pool.map(|object| Pool::new(object, watch));
         let mut options = ForecastOptions::new().progress(watch).resume(forecasting.resume);
+        if let Some(pool) = &pool {
+            options = options.pool(pool);
+        }
         if let Some(count) = forecasting.threads {
             options = options.threads(count);
         }
@@ -259,13 +266,16 @@ pub(crate) fn forecast(
         if let Some(share) = forecasting.precision {
             options = options.precision(share);
         }
-        let (outcome, written) = match &writing.out {
+        let worked_out = match &writing.out {
             Some(out) => {
-                let (outcome, written) = forecast.work_out_to(out, &options, &writing.options())?;
-                (outcome, Some(written))
+                forecast.work_out_to(out, &options, &writing.options()).map(|(outcome, dir)| (outcome, Some(dir)))
             }
-            None => (forecast.work_out(&options)?, None),
+            None => forecast.work_out(&options).map(|outcome| (outcome, None)),
         };
+        let (outcome, written) = worked_out.map_err(|error| {
+            let failure = Failure::from(error);
+            pool.map_or(failure, |pool| pool.failure(failure))
+        })?;
         Ok(Results::new(Of::Forecast(outcome), written, warnings))
     })
 }

@@ -43,6 +43,11 @@ impl Watch {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nobody wants the rest.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
     /// Leaves if nobody wants the rest.
     pub(crate) fn heed(&self) -> Result<(), Failure> {
         if self.is_stopped() { Err(Failure::Stopped) } else { Ok(()) }
@@ -98,7 +103,7 @@ pub(crate) fn work<R: Send + 'static>(
             }
             (Ok(_), Err(raised)) => return Err(raised),
             (Err(_), Err(raised)) => {
-                watch.is_stopped.store(true, Ordering::Relaxed);
+                watch.stop();
                 let _ = wait(py, &mut receiver, STOPS_WITHIN);
                 return Err(raised);
             }

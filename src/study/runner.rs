@@ -13,6 +13,7 @@ use super::rare::{self, Mixture, PilotRound, Sampling};
 use super::results::{Precision, Results, decisive, seed_of};
 use super::run::RunRow;
 use super::shard::Shard;
+use super::tuning::{Screening, Selection, SetAside};
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
@@ -21,6 +22,8 @@ use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
 
 const HOUR_S: f64 = 3600.0;
+/// Runs of each variant before anybody looks at them, where the number of runs is not fixed.
+const FIRST_ROUND: u32 = 20;
 /// Pieces in which a run is played.
 const PIECES: u64 = 100;
 
@@ -245,9 +248,8 @@ impl<'a> Runner<'a> {
     ///
     /// If the journal cannot be written or read.
     pub fn play_until_precise(&mut self, goal: f64, progress: &dyn Progress) -> Result<Precision, JournalError> {
-        const FIRST: u32 = 20;
         self.keeps = true;
-        let mut replications = FIRST.min(self.study.replications);
+        let mut replications = FIRST_ROUND.min(self.study.replications);
         let metric = decisive(self.study.prices.is_empty());
         let metric = metrics::position(metric).unwrap_or(0);
         let mut look = 0;
@@ -266,8 +268,50 @@ impl<'a> Runner<'a> {
             if width <= goal || replications == self.study.replications {
                 return Ok(Precision::new(goal, width, for_normality, replications, look));
             }
-            // An even number, as mirrored runs come in pairs.
-            replications = (replications + (replications / 4) * 2).min(self.study.replications);
+            replications = self.next_round(replications);
+        }
+    }
+
+    /// Runs of each variant once the next round is played: an even number, as mirrored runs come in pairs, or the study's.
+    fn next_round(&self, replications: u32) -> u32 {
+        (replications + (replications / 4) * 2).min(self.study.replications)
+    }
+
+    /// Plays replications in rounds, after each of which only contenders and the baseline go on, until no contender can be better than
+    /// the cheapest by more than is worth a change, or these have the study's replications. `indifference` is the share of what the
+    /// baseline costs that is not.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written or read.
+    pub fn play_contenders(&mut self, indifference: f64, progress: &dyn Progress) -> Result<Selection, JournalError> {
+        self.keeps = true;
+        let study = self.study;
+        let mut selection = Selection::begin(study.replications);
+        let mut screening = Screening::default();
+        let mut replications = FIRST_ROUND.min(study.replications);
+        let part = self.part(Shard::WHOLE, progress);
+        loop {
+            selection.replications = replications;
+            selection.looks += 1;
+            let runs = (0..study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
+            self.play(runs.filter(|(variant, replication)| selection.has(*variant, *replication)), &part)?;
+            let rows = self.journal.rows()?;
+            let rows = rows.into_iter().filter(|row| selection.has(row.variant, row.replication)).collect();
+            let results = Results::new(study, Shard::WHOLE, replications, selection.looks, rows);
+            let results = Results { indifference, selection: Some(selection.clone()), ..results };
+            let look = screening.look(&results);
+            selection.is_decided = look.is_decided;
+            if look.is_decided || replications == study.replications {
+                return Ok(selection);
+            }
+            for variant in (0..study.variants.len()).filter(|variant| !look.goes_on[*variant]) {
+                if !results.is_set_aside(variant) {
+                    selection.set_aside.push(SetAside { variant, runs: replications });
+                    self.slot(variant).settled = None;
+                }
+            }
+            replications = self.next_round(replications);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::rare::{self, Mixture, PilotRound, Sampling};
 use super::results::{Precision, Results, decisive, seed_of};
 use super::run::RunRow;
 use super::shard::Shard;
-use super::tuning::{Screening, Selection, SetAside};
+use super::tuning::{FIRST_ROUND, Screening, Selection, SetAside, next_round};
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
@@ -22,8 +22,6 @@ use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
 
 const HOUR_S: f64 = 3600.0;
-/// Runs of each variant before anybody looks at them, where the number of runs is not fixed.
-const FIRST_ROUND: u32 = 20;
 /// Pieces in which a run is played.
 const PIECES: u64 = 100;
 
@@ -268,13 +266,8 @@ impl<'a> Runner<'a> {
             if width <= goal || replications == self.study.replications {
                 return Ok(Precision::new(goal, width, for_normality, replications, look));
             }
-            replications = self.next_round(replications);
+            replications = next_round(replications, self.study.replications);
         }
-    }
-
-    /// Runs of each variant once the next round is played: an even number, as mirrored runs come in pairs, or the study's.
-    fn next_round(&self, replications: u32) -> u32 {
-        (replications + (replications / 4) * 2).min(self.study.replications)
     }
 
     /// Plays replications in rounds, after each of which only contenders and the baseline go on, until no contender can be better than
@@ -287,31 +280,22 @@ impl<'a> Runner<'a> {
     pub fn play_contenders(&mut self, indifference: f64, progress: &dyn Progress) -> Result<Selection, JournalError> {
         self.keeps = true;
         let study = self.study;
-        let mut selection = Selection::begin(study.replications);
-        let mut screening = Screening::default();
-        let mut replications = FIRST_ROUND.min(study.replications);
+        let (mut selection, mut screening) = (Selection::begin(study.replications), Screening::default());
         let part = self.part(Shard::WHOLE, progress);
         loop {
-            selection.replications = replications;
-            selection.looks += 1;
+            let replications = selection.replications;
             let runs = (0..study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
             self.play(runs.filter(|(variant, replication)| selection.has(*variant, *replication)), &part)?;
             let rows = self.journal.rows()?;
             let rows = rows.into_iter().filter(|row| selection.has(row.variant, row.replication)).collect();
             let results = Results::new(study, Shard::WHOLE, replications, selection.looks, rows);
             let results = Results { indifference, selection: Some(selection.clone()), ..results };
-            let look = screening.look(&results);
-            selection.is_decided = look.is_decided;
-            if look.is_decided || replications == study.replications {
+            if !selection.goes_on(&screening.look(&results)) {
                 return Ok(selection);
             }
-            for variant in (0..study.variants.len()).filter(|variant| !look.goes_on[*variant]) {
-                if !results.is_set_aside(variant) {
-                    selection.set_aside.push(SetAside { variant, runs: replications });
-                    self.slot(variant).settled = None;
-                }
+            for SetAside { variant, .. } in &selection.set_aside {
+                self.slot(*variant).settled = None;
             }
-            replications = self.next_round(replications);
         }
     }
 }

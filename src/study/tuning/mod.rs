@@ -23,7 +23,7 @@ use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
 use crate::report::{TuningRow, named_table_text};
 use combination::Combination;
-pub(super) use selection::Screening;
+pub(super) use selection::{FIRST_ROUND, Screening, next_round};
 pub use selection::{Selection, SetAside};
 pub use together::Together;
 

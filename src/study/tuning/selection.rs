@@ -17,8 +17,18 @@ use serde::{Deserialize, Serialize};
 
 use super::super::estimate::Series;
 use super::super::results::Results;
+use super::super::statistics::FEW;
 use super::combination::Combination;
 use super::{Tuner, Tuning};
+
+/// Runs of each variant before anybody looks at them, where the number of runs is not fixed: from so many on intervals of skewed costs
+/// hold as often as they say.
+pub(in crate::study) const FIRST_ROUND: u32 = FEW as u32;
+
+/// Runs of each variant once the next round is played: an even number, as mirrored runs come in pairs, or the most.
+pub(in crate::study) fn next_round(replications: u32, most: u32) -> u32 {
+    (replications + (replications / 4) * 2).min(most)
+}
 
 /// How runs were given to variants where only contenders were played on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,9 +57,26 @@ pub struct SetAside {
 }
 
 impl Selection {
-    /// Nobody is set aside yet.
+    /// Nobody is set aside in the first round.
     pub(in crate::study) fn begin(replications_max: u32) -> Self {
-        Self { replications_max, is_decided: false, set_aside: Vec::new(), replications: 0, looks: 0 }
+        let replications = FIRST_ROUND.min(replications_max);
+        Self { replications_max, is_decided: false, set_aside: Vec::new(), replications, looks: 1 }
+    }
+
+    /// Makes of a look at a round the next one; whether there is one.
+    pub(in crate::study) fn goes_on(&mut self, look: &Look) -> bool {
+        self.is_decided = look.is_decided;
+        if look.is_decided || self.replications >= self.replications_max {
+            return false;
+        }
+        for variant in (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant]) {
+            if self.runs_of(variant).is_none() {
+                self.set_aside.push(SetAside { variant, runs: self.replications });
+            }
+        }
+        self.replications = next_round(self.replications, self.replications_max);
+        self.looks += 1;
+        true
     }
 
     /// Runs that a variant has; none if it goes on.
@@ -229,6 +256,11 @@ impl Results {
         self.selection.as_ref().and_then(|selection| selection.runs_of(variant))
     }
 
+    /// Whether any variant was not played on.
+    pub(crate) fn has_set_aside(&self) -> bool {
+        self.selection.as_ref().is_some_and(|selection| !selection.set_aside.is_empty())
+    }
+
     /// At most how many questions are asked of the runs.
     fn questions(&self) -> usize {
         if self.tuned.is_empty() {
@@ -289,5 +321,191 @@ impl Tuning {
     /// Whether workloads get values of their own.
     fn has_own_values(&self) -> bool {
         !self.workloads.is_empty() && self.changes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::metrics::WORKLOAD_METRICS;
+    use super::super::super::results::tests::{results, with_metric};
+    use super::*;
+    use crate::engine::Streams;
+
+    /// Selects among variants of which all runs are known; gives what is known at the end.
+    fn select(all: &Results) -> Results {
+        let (mut selection, mut screening) = (Selection::begin(all.replications), Screening::default());
+        loop {
+            let mut found = all.clone();
+            for (variant, runs) in found.runs.iter_mut().enumerate() {
+                runs.retain(|run| selection.has(variant, run.replication));
+            }
+            (found.replications, found.looks) = (selection.replications(), selection.looks());
+            found.selection = Some(selection.clone());
+            let goes_on = selection.goes_on(&screening.look(&found));
+            if !goes_on {
+                found.selection = Some(selection);
+                return found;
+            }
+        }
+    }
+
+    /// Columns of `n` runs in which all variants have the same luck but for some of their own.
+    fn drawn(seed: u64, n: usize, cost: impl Fn(usize, &mut dyn FnMut() -> f64) -> Vec<f64>) -> Results {
+        let mut stream = Streams::new(seed).stream("selection", "");
+        let mut unit = || stream.unit();
+        let rows: Vec<Vec<f64>> = (0..n).map(|run| cost(run, &mut unit)).collect();
+        let columns: Vec<Vec<f64>> = (0..rows[0].len()).map(|of| rows.iter().map(|row| row[of]).collect()).collect();
+        results(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// Close to normal, with a deviation of 1.
+    fn normal(unit: &mut dyn FnMut() -> f64) -> f64 {
+        (0..12).map(|_| unit()).sum::<f64>() - 6.0
+    }
+
+    /// How often of so many studies the best variant is set aside, and how many runs are played of a hundred.
+    fn check(
+        studies: u64,
+        best: usize,
+        n: usize,
+        cost: impl Fn(usize, &mut dyn FnMut() -> f64) -> Vec<f64>,
+    ) -> (usize, usize) {
+        let (mut lost, mut runs, mut all_runs) = (0, 0, 0);
+        for seed in 0..studies {
+            let mut all = drawn(seed, n, &cost);
+            (all.indifference, all.is_chancy) = (0.0, true);
+            all.baseline = all.variants.len() - 1;
+            let found = select(&all);
+            lost += usize::from(
+                found.is_set_aside(best)
+                    || found.comparison().is_none_or(|of| of.best != best && !of.alike.contains(&best)),
+            );
+            runs += found.run_count();
+            all_runs += all.run_count();
+        }
+        (lost, runs * 100 / all_runs)
+    }
+
+    #[test]
+    fn the_best_of_normal_costs_is_seldom_lost_and_most_runs_are_spared() {
+        let means = [100.0, 100.5, 102.0, 104.0, 106.0, 108.0, 110.0, 115.0];
+        let (lost, played) = check(200, 0, 200, |_, unit| {
+            let luck = 10.0 * normal(unit);
+            means.iter().map(|mean| mean + luck + normal(unit)).collect()
+        });
+        // Five per cent would be 10.
+        assert!(lost <= 10, "{lost} of 200");
+        assert!(played <= 33, "{played} %");
+    }
+
+    #[test]
+    fn the_best_of_variants_that_are_all_but_equal_is_seldom_lost() {
+        // The hardest that there is: all others cost as much, and all have luck of their own.
+        let (lost, _) = check(200, 0, 100, |_, unit| (0..5).map(|_| 100.0 + 5.0 * normal(unit)).collect());
+        assert!(lost <= 10, "{lost} of 200");
+    }
+
+    #[test]
+    fn the_best_of_skewed_costs_is_seldom_lost() {
+        // Few runs fail, and what these cost is lognormal with a long tail. The cheaper one fails as often, and is dearer when it does not.
+        let (lost, played) = check(200, 0, 200, |_, unit| {
+            let fails = unit() < 0.3;
+            let repair = if fails { libm::exp(1.2 * normal(unit)) } else { 0.0 };
+            [(11.0, 10.0), (10.0, 14.0), (10.0, 20.0), (25.0, 15.0), (10.0, 60.0)]
+                .map(|(usual, each)| usual + each * repair + 0.5 * normal(unit))
+                .to_vec()
+        });
+        // The means are 17.2, 18.6, 22.3, 34.2 and 47.0.
+        assert!(lost <= 10, "{lost} of 200");
+        assert!(played < 90, "{played} %");
+    }
+
+    #[test]
+    fn what_fails_rarely_and_badly_is_not_lost_for_having_been_unlucky_early() {
+        // One of fifty runs of the best costs 1000; the other one is dearer by what is 30 in every run.
+        let (lost, _) = check(200, 0, 200, |_, unit| {
+            let fails = unit() < 0.02;
+            vec![100.0 + if fails { 1000.0 } else { 0.0 } + normal(unit), 130.0 + normal(unit)]
+        });
+        assert!(lost <= 10, "{lost} of 200");
+    }
+
+    #[test]
+    fn it_ends_where_what_is_left_makes_no_difference() {
+        let mut all = drawn(1, 200, |_, unit| {
+            let luck = 10.0 * normal(unit);
+            [100.0, 100.1, 150.0].map(|mean| mean + luck + 0.1 * normal(unit)).to_vec()
+        });
+        all.baseline = 2;
+        let found = select(&all);
+        let selection = found.selection.as_ref().expect("it selects");
+        assert!(selection.is_decided && found.replications == 20, "{selection:?}");
+        assert_eq!(found.tuning().expect("priced").recommended_variant(), Some(0));
+        // Nothing is too little to count: the two are told apart, or all is played.
+        all.indifference = 0.0;
+        let found = select(&all);
+        assert!(found.comparison().is_some_and(|of| of.best == 0));
+    }
+
+    /// A grid of five values of two workloads with these costs of each, and a wobble of their own.
+    fn workloads(costs: [[f64; 2]; 5], n: usize) -> Results {
+        let mut stream = Streams::new(3).stream("workloads", "");
+        let wobble: Vec<f64> = (0..n * 10).map(|_| normal(&mut || stream.unit())).collect();
+        let own = |variant: usize, run: usize, workload: usize| {
+            costs[variant][workload] + 0.5 * wobble[(run * 5 + variant) * 2 + workload]
+        };
+        let columns: Vec<Vec<f64>> =
+            (0..5).map(|variant| (0..n).map(|run| own(variant, run, 0) + own(variant, run, 1)).collect()).collect();
+        let mut all = results(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        all.tuned = vec![("deployment/d/a".into(), 0), ("deployment/d/b".into(), 0)];
+        for (variant, runs) in all.runs.iter_mut().enumerate() {
+            for run in runs {
+                run.workloads = vec![0.0; 2 * WORKLOAD_METRICS.len()].into();
+                for workload in 0..2 {
+                    run.workloads[workload * WORKLOAD_METRICS.len()] = own(variant, run.replication as usize, workload);
+                }
+            }
+        }
+        all.baseline = 2;
+        all
+    }
+
+    #[test]
+    fn what_one_workload_wants_goes_on_though_it_is_dear_as_a_whole() {
+        // The first workload wants 0, or 1 by little less, for which the other one pays dearly; nobody wants 4.
+        let all = workloads([[10.0, 90.0], [10.2, 95.0], [20.0, 30.0], [19.0, 20.0], [40.0, 60.0]], 200);
+        let found = select(&all);
+        assert!(found.is_set_aside(4), "{:?}", found.selection);
+        assert!((0..3).all(|variant| !found.is_set_aside(variant)), "{:?}", found.selection);
+        let choices = |results: &Results| {
+            let tuning = results.tuning().expect("priced");
+            tuning.workloads.iter().map(|of| of.recommended.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(choices(&found), choices(&all));
+        assert_eq!(choices(&found), ["0", "3"]);
+        // Who has fewer runs says so.
+        let tuning = found.tuning().expect("priced");
+        let runs: Vec<_> = tuning.workloads[0].values.iter().map(|of| of.runs).collect();
+        assert_eq!(runs[4], Some(20));
+        let csv = tuning.csv();
+        assert!(csv.lines().next().is_some_and(|header| header.ends_with(",ruled_out,runs")), "{csv}");
+        assert!(csv.lines().any(|row| row.starts_with("deployment/d/a,4,") && row.ends_with(",20")), "{csv}");
+        assert!(!all.tuning().expect("priced").csv().contains("runs"));
+    }
+
+    #[test]
+    fn who_leaves_work_undone_is_not_played_on_and_beats_nobody() {
+        let mut all = drawn(1, 60, |_, unit| {
+            let luck = 10.0 * normal(unit);
+            [50.0, 100.0, 100.1].map(|mean| mean + luck + normal(unit)).to_vec()
+        });
+        (all.baseline, all.indifference) = (2, 0.0);
+        with_metric(&mut all, 0, "commands_unfinished", &[1.0; 60]);
+        let found = select(&all);
+        let selection = found.selection.as_ref().expect("it selects");
+        assert_eq!(selection.set_aside, [SetAside { variant: 0, runs: 20 }]);
+        assert_eq!(found.replications, 60);
+        all.allows_undone = true;
+        assert_eq!(select(&all).comparison().expect("priced").best, 0);
     }
 }

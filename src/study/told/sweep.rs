@@ -75,6 +75,7 @@ impl Teller<'_> {
         };
         let mut remark = Remark::new(Tone::Neutral, text);
         let mut after: Vec<u32> = selection.set_aside.iter().map(|of| of.runs).collect();
+        after.sort_unstable();
         after.dedup();
         for runs in after {
             let of = selection.set_aside.iter().filter(|of| of.runs == runs).map(|of| of.variant);

@@ -69,11 +69,11 @@ impl Selection {
         if look.is_decided || self.replications >= self.replications_max {
             return false;
         }
-        for variant in (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant]) {
-            if self.runs_of(variant).is_none() {
-                self.set_aside.push(SetAside { variant, runs: self.replications });
-            }
-        }
+        let left =
+            (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant] && self.runs_of(*variant).is_none());
+        let left: Vec<SetAside> = left.map(|variant| SetAside { variant, runs: self.replications }).collect();
+        self.set_aside.extend(left);
+        self.set_aside.sort_unstable_by_key(|of| of.variant);
         self.replications = next_round(self.replications, self.replications_max);
         self.looks += 1;
         true
@@ -81,7 +81,8 @@ impl Selection {
 
     /// Runs that a variant has; none if it goes on.
     pub(in crate::study) fn runs_of(&self, variant: usize) -> Option<u32> {
-        self.set_aside.iter().find(|of| of.variant == variant).map(|of| of.runs)
+        let at = self.set_aside.binary_search_by_key(&variant, |of| of.variant).ok()?;
+        Some(self.set_aside[at].runs)
     }
 
     /// Whether a run is one of those that count: what is left of an interrupted study may have more.
@@ -139,11 +140,14 @@ pub(in crate::study) struct Screening {
     /// The answer to questions that have one. It stays: who would take the place of what is as good as the best but for what nobody would
     /// notice, and so on round after round, would in the end be far from it.
     settled: BTreeMap<Question, usize>,
+    /// How many questions are asked of the runs, at most.
+    questions: usize,
 }
 
 impl Screening {
     /// What the results so far say.
     pub(in crate::study) fn look(&mut self, results: &Results) -> Look {
+        self.questions = results.questions();
         let variants = results.variants.len();
         let columns: Vec<Series> = (0..variants).map(|variant| results.costs(variant)).collect();
         let ruled_out = results.ruled_out();
@@ -174,7 +178,7 @@ impl Screening {
         let today = combinations.iter().position(|of| of.key == key_today);
         let asked = Asked { question: Question::Combination, columns: &columns, is_out: &is_out, today };
         let best = self.answer(tuner, &asked);
-        let mut is_decided = best.is_settled;
+        let (mut is_decided, sets_values_aside) = (best.is_settled, tuner.sets_values_aside());
         for (combination, of) in combinations.iter().enumerate() {
             let is_contender = best.contenders[combination];
             // What is there is not given up before something is recommended in its place.
@@ -186,7 +190,7 @@ impl Screening {
                 is_decided &= levels.is_settled || !is_contender;
                 let axis = tuner.tuned[workload].1;
                 let wants = |variant: usize| match tuner.choice(variant)[axis] {
-                    Some(level) => !tuner.sets_values_aside() || levels.contenders[level],
+                    Some(level) => !sets_values_aside || levels.contenders[level],
                     None => false,
                 };
                 let own = of.variants.iter().filter(|_| !of.is_outside);
@@ -223,7 +227,7 @@ impl Screening {
     /// Which columns may be the cheapest. All pairs of columns of all questions hold at once.
     fn answer(&mut self, results: &Results, asked: &Asked<'_>) -> Answer {
         let Asked { question, columns, is_out, today } = *asked;
-        let contest = results.contest_of(columns, is_out, results.questions());
+        let contest = results.contest_of(columns, is_out, self.questions);
         let estimate = results.estimate_at(contest.confidence).with_unseen(columns, results.is_chancy);
         let cheapest = contest.order[0];
         let cost_today = estimate.mean(&columns[today.unwrap_or(cheapest)]).mean;
@@ -292,6 +296,9 @@ impl Tuner<'_> {
 
     /// Whether a combination of variants is not played on.
     pub(super) fn are_set_aside(&self, variants: &[usize]) -> bool {
+        if !self.has_set_aside() {
+            return false;
+        }
         match self.sets_values_aside() {
             true => variants.iter().all(|variant| self.is_set_aside(*variant)),
             false => variants.iter().any(|variant| self.is_set_aside(*variant)),
@@ -301,7 +308,7 @@ impl Tuner<'_> {
     /// Values of an axis that cannot be chosen: they are ruled out, or not played on.
     pub(super) fn levels_out(&self, variants: &[usize], axis: usize, is_ruled_out: &[bool]) -> Vec<bool> {
         let mut out = self.levels_ruled_out(variants, axis, is_ruled_out);
-        if self.sets_values_aside() {
+        if self.has_set_aside() && self.sets_values_aside() {
             for (level, is_out) in out.iter_mut().enumerate() {
                 *is_out |= self.runs_of_level(variants, axis, level).is_some();
             }

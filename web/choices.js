@@ -76,7 +76,7 @@ function card(study, choice, lines, documents, isOpen) {
   const verdict = changes ? `tolerationSeconds ${choice.today} → ${choice.recommended}` : `stays at ${choice.today}`;
   const why = !changes && choice.best !== choice.today ? (choice.is_slight ? `${choice.best} costs less, but too little to be worth a change` : `the data cannot tell ${choice.best} from ${choice.today}${choice.rests_on_unseen ? ": what it would save rests on failures that no run shows" : ""}`) : together ? "none of these workloads shows alone that it pays; together they do" : "";
   const ranged = choice.values.map((/** @type {any} */ of) => {
-    const marks = [of.value === choice.recommended && changes && "recommended", of.value === choice.today && "today", of.value === choice.best && of.value !== choice.recommended && "cheapest seen", of.ruled_out && "ruled out"].filter(Boolean);
+    const marks = [of.value === choice.recommended && changes && "recommended", of.value === choice.today && "today", of.value === choice.best && of.value !== choice.recommended && "cheapest seen", of.ruled_out && "ruled out", of.runs && `set aside after ${of.runs} runs`].filter(Boolean);
     return { label: of.value, interval: of.cost, mark: marks.join(", "), isOut: of.ruled_out, isStrong: of.value === choice.recommended };
   });
   const facts = [

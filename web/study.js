@@ -48,10 +48,11 @@ const LEAST_SAVING = 0.01;
 
 /** What was asked, to be typed again. @param {any} summary */
 export function commandOf(summary) {
-  const { shard, allows_undone: allowsUndone, precision, indifference, file, rare } = summary.study;
+  const { shard, allows_undone: allowsUndone, precision, selection, indifference, file, rare } = summary.study;
   const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", argument(file ?? "STUDY.yaml")];
   if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
   if (precision) parts.push("--precision", String(precision.goal));
+  if (selection) parts.push("--contenders");
   if ((indifference ?? LEAST_SAVING) !== LEAST_SAVING) parts.push("--indifference", String(indifference));
   if (rare?.is_asked) parts.push("--rare", argument(`${rare.event.metric}${rare.event.side === "above" ? ">" : "<"}${rare.event.threshold}`));
   if (allowsUndone) parts.push("--allow-undone");

@@ -57,12 +57,26 @@ export function readStudy(summary, data) {
   };
 }
 
+/** Runs of a variant that was not played on; null of others. @param {Study} study @param {number} variant @returns {number | null} */
+function runsIfSetAside(study, variant) {
+  const aside = (study.summary.study.selection?.set_aside ?? []).find((/** @type {any} */ of) => of.variant === variant);
+  return aside ? aside.runs : null;
+}
+
+/** A name where no mark stands beside it. @param {Study} study @param {number} variant @param {string} name */
+function withRuns(study, variant, name) {
+  const runs = runsIfSetAside(study, variant);
+  return runs === null ? name : `${name} (${runs} runs)`;
+}
+
 /** What marks a variant in every table and picture. @param {Study} study @param {number} variant */
 function marksOf(study, variant) {
   const marks = [];
   if (variant === study.best) marks.push(study.summary.tuning ? "recommended" : "lowest");
   if (variant === study.baseline) marks.push("baseline");
   if (study.out(variant)) marks.push(study.summary.study.allows_undone ? "leaves work undone" : "ruled out");
+  const runs = runsIfSetAside(study, variant);
+  if (runs !== null) marks.push(`set aside after ${runs} runs`);
   return marks.join(", ");
 }
 
@@ -157,7 +171,7 @@ export function showTradeOff(study) {
     if (x === null || y === null || x === undefined || y === undefined) return [];
     const isNamed = study.shown.length <= WORDED || front.includes(variant) || variant === study.best || variant === study.baseline;
     const tint = variant === study.best ? "good" : variant === study.baseline ? "text" : front.includes(variant) ? "workload-0" : "faint";
-    return [{ label: study.short(variant), x, y, isNamed, tint, isOut: Boolean(study.out(variant)) }];
+    return [{ label: withRuns(study, variant, study.short(variant)), x, y, isNamed, tint, isOut: Boolean(study.out(variant)) }];
   });
   if (points.length === 0) {
     fill(body, el("p", { class: "muted" }, "No variant has a run yet."));
@@ -226,7 +240,7 @@ export function showRecoveries(study) {
     if (/** @type {HTMLInputElement} */ (event.currentTarget).checked) on.add(curve);
     else on.delete(curve);
     again();
-  } }), keyOf(`workload-${at % 7}`, ""), named(curve.variants.map(study.label).join("; ")), el("span", { class: "muted" }, ` median ${lasting(median(curve) * 1000)}`))));
+  } }), keyOf(`workload-${at % 7}`, ""), named(curve.variants.map((variant) => withRuns(study, variant, study.label(variant))).join("; ")), el("span", { class: "muted" }, ` median ${lasting(median(curve) * 1000)}`))));
   const same = curves.length === 1 && study.data.recoveries.length > 1;
   const left = study.data.total - study.data.recoveries.length;
   fill(body,

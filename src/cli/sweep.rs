@@ -188,15 +188,18 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 /// What every variant gave.
 pub(super) fn table(results: &Results) -> String {
+    let has_set_aside = results.has_set_aside();
     let mut text = format!(
-        "{}: {}, {} each\n\n",
+        "{}: {}, {}{} each\n\n",
         results.study,
         counted(results.variants.len(), "variant", "variants"),
+        if has_set_aside { "up to " } else { "" },
         counted(results.replications as usize, "run", "runs")
     );
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     let mut header: Vec<String> = results.axes.clone();
+    header.extend(has_set_aside.then(|| "RUNS".to_owned()));
     header.extend(["UNREADY REPLICA-S", "EVICTIONS", "NEEDLESS", "LONGEST GAP S"].map(str::to_owned));
     if !results.prices.is_empty() {
         header.push("COST".to_owned());
@@ -209,6 +212,7 @@ pub(super) fn table(results: &Results) -> String {
     let is_out = ruled_out(results);
     for variant in 0..results.variants.len() {
         let mut row = results.variants[variant].clone();
+        row.extend(has_set_aside.then(|| results.runs[variant].len().to_string()));
         row.extend(columns.each_ref().map(|of| spread(of[variant].interval)));
         if !results.prices.is_empty() {
             row.push(spread(decisive[variant].interval));
@@ -218,6 +222,7 @@ pub(super) fn table(results: &Results) -> String {
             variant if !results.compares(variant, results.baseline) => "lasts otherwise".to_owned(),
             variant => spread(decisive[variant].difference),
         };
+        let against = if results.is_set_aside(variant) { format!("{against}, set aside") } else { against };
         row.push(if is_out[variant].is_empty() { against } else { format!("{against}, ruled out") });
         table.add_row(row);
     }

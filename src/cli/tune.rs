@@ -20,12 +20,16 @@ use crate::study::{Confirmation, Results, Teller, Tuning, spread};
 pub(super) struct TuneArgs {
     #[command(flatten)]
     sweep: SweepArgs,
+    /// After a first round of 20 runs each play on with those values alone that may yet be cheapest, for a workload or as a whole, and
+    /// end as soon as more runs would not change what is recommended; the study's `replications` are then the most
+    #[arg(long, conflicts_with_all = ["shard", "precision"])]
+    contenders: bool,
 }
 
-pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
+pub(super) fn tune(TuneArgs { sweep: arguments, contenders }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
     let study = arguments.load()?;
     let bar = ui.bar();
-    let options = arguments.options(&bar);
+    let options = arguments.options(&bar).contenders(*contenders);
     // What cannot be answered has no warnings.
     study.check_tunable(&options)?;
     ui.diagnostics(study.warnings(), &study.inner().sources);

@@ -28,6 +28,7 @@ pub struct SweepOptions<'a> {
     shard: Option<Shard>,
     precision: Option<f64>,
     indifference: Option<f64>,
+    contenders: bool,
     is_resumed: bool,
     write: WriteOptions,
     progress: Option<&'a dyn Progress>,
@@ -70,6 +71,16 @@ impl<'a> SweepOptions<'a> {
         self
     }
 
+    /// Plays on, after a first round, with contenders alone: variants that may yet be cheapest, as a whole or for one workload, and the
+    /// baseline. The study's `replications` are then the most, and it ends as soon as no contender can be better than the cheapest by more
+    /// than is worth a change. For [`tune`](Study::tune) alone, and for all variants at once: an error of a sweep, of a part, and with a
+    /// precision.
+    #[must_use]
+    pub fn contenders(mut self, is_on: bool) -> Self {
+        self.contenders = is_on;
+        self
+    }
+
     /// In a directory: whether to go on where an interrupted sweep stopped, or from the results of a finished one.
     #[must_use]
     pub fn resume(mut self, is_resumed: bool) -> Self {
@@ -105,6 +116,15 @@ impl<'a> SweepOptions<'a> {
         self.shard.unwrap_or(Shard::WHOLE)
     }
 
+    /// Refuses what means nothing, or nothing to that question, before anything is played.
+    fn check_for(&self, question: Question) -> Result<(), Error> {
+        if self.contenders && question == Question::Sweep {
+            let message = "a sweep recommends nothing, so that nobody is a contender";
+            return Err(Error::argument(message, "`tune` plays on with contenders alone"));
+        }
+        self.check()
+    }
+
     /// Refuses what means nothing, before anything is played.
     fn check(&self) -> Result<(), Error> {
         if let Some(share) = self.indifference.filter(|share| !Self::is_indifference(*share)) {
@@ -121,6 +141,14 @@ impl<'a> SweepOptions<'a> {
             Some(_) if self.shard.is_some() => {
                 Err(Error::argument("a part of a study has no precision", "give either a part or a precision"))
             }
+            Some(_) if self.contenders => Err(Error::argument(
+                "a precision is wanted of every variant, and only contenders are played on",
+                "give either a precision or contenders",
+            )),
+            _ if self.contenders && self.shard.is_some() => Err(Error::argument(
+                "who plays a part of a study cannot tell who the contenders are",
+                "give either a part or contenders",
+            )),
             _ => Ok(()),
         }
     }
@@ -128,10 +156,10 @@ impl<'a> SweepOptions<'a> {
 
 impl fmt::Debug for SweepOptions<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { threads, shard, precision, indifference, is_resumed, write, progress } = self;
+        let Self { threads, shard, precision, indifference, contenders, is_resumed, write, progress } = self;
         let mut debug = formatter.debug_struct("SweepOptions");
         debug.field("threads", threads).field("shard", shard).field("precision", precision);
-        debug.field("indifference", indifference);
+        debug.field("indifference", indifference).field("contenders", contenders);
         debug.field("is_resumed", is_resumed).field("write", write).field("progress", &progress.is_some()).finish()
     }
 }
@@ -200,7 +228,7 @@ impl Study {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn sweep(&self, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
-        options.check()?;
+        options.check_for(Question::Sweep)?;
         self.answer(Question::Sweep, &Journal::in_memory(), options)
     }
 
@@ -301,7 +329,7 @@ impl Study {
     }
 
     fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
-        options.check()?;
+        options.check_for(question)?;
         place::check(place, &options.write, Of::Study(&self.study.name, options.part()), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
             place::spare_recommendation(place, options.write.overwrite(), "`sweep`")?;
@@ -366,6 +394,14 @@ impl Study {
         let progress = options.progress.unwrap_or(&Silent);
         let mut runner = Runner::new(study, journal);
         let rare = threads.install(|| runner.choose_sampling(progress))?;
+        let indifference = options.indifference.unwrap_or(study.indifference);
+        if options.contenders {
+            let selection = threads.install(|| runner.play_contenders(indifference, progress))?;
+            let mut rows = journal.rows()?;
+            rows.retain(|row| selection.has(row.variant, row.replication));
+            let results = Results::new(study, shard, selection.replications(), selection.looks(), rows);
+            return Ok(Results { indifference, selection: Some(selection), ..results });
+        }
         let precision = match options.precision {
             None => {
                 threads.install(|| runner.play_all(shard, progress))?;
@@ -377,7 +413,6 @@ impl Study {
             precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = journal.rows()?;
         rows.retain(|row| row.replication < replications);
-        let indifference = options.indifference.unwrap_or(study.indifference);
         Ok(Results { precision, indifference, rare, ..Results::new(study, shard, replications, looks, rows) })
     }
 

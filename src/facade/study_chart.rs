@@ -11,7 +11,8 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     let (front, unavailability) = (results.front(), results.unavailability());
     let mean = |of: &Statistic| shown(of.interval.mean);
     let (bad, needless) = (results.of_metric(unavailability.metric()), results.of_metric("needless_evictions"));
-    chart.labels = results.variants.iter().map(|values| values.join(" ")).collect();
+    let label = |variant: usize| with_runs(results.variants[variant].join(" "), results.runs_if_set_aside(variant));
+    chart.labels = (0..results.variants.len()).map(label).collect();
     chart.values.clone_from(&results.variants);
     chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
     chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
@@ -51,11 +52,16 @@ fn drawn(interval: Interval) -> (f64, f64, f64) {
     (mean, end(interval.low), end(interval.high))
 }
 
+/// What was set aside says on how few runs it stands.
+fn with_runs(label: String, runs: Option<u32>) -> String {
+    runs.map_or_else(|| label.clone(), |runs| format!("{label} ({runs} runs)"))
+}
+
 fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
     let value = |value: &String| choice.values.iter().position(|of| of.value == *value);
     WorkloadCurve {
         workload: choice.workload.clone(),
-        labels: choice.values.iter().map(|of| of.value.clone()).collect(),
+        labels: choice.values.iter().map(|of| with_runs(of.value.clone(), of.runs)).collect(),
         costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
         best: value(&choice.recommended),
         today: choice.cost_today.mean,

@@ -222,6 +222,8 @@ pub(crate) struct TuningRow {
     pub(crate) needless_evictions: f64,
     pub(crate) recommended: String,
     pub(crate) ruled_out: String,
+    /// One number, or none where all have as many.
+    pub(crate) runs: Vec<f64>,
 }
 
 impl Row for TuningRow {
@@ -243,6 +245,11 @@ impl Row for TuningRow {
             Column::real("needless_evictions", "pods", "mean needless evictions", |row| row.needless_evictions),
             Column::text("recommended", "the value that is recommended", |row| &row.recommended),
             Column::text("ruled_out", "what the value leaves undone, if that rules it out", |row| &row.ruled_out),
+            Column::reals(
+                "<runs>",
+                "of `tune --contenders`, a column `runs`: the runs that the row rests on, fewer where the value was set aside",
+                |row| &row.runs,
+            ),
         ],
     };
 }

@@ -84,6 +84,11 @@ impl Results {
     /// Paired differences on common random numbers, with Bonferroni's correction for all pairs, so that it also holds for the
     /// column that the data chose: Law, Simulation Modeling and Analysis, sections 10.2 and 10.3.
     pub(super) fn contest(&self, columns: &[Series], is_out: &[bool]) -> Contest {
+        self.contest_of(columns, is_out, 1)
+    }
+
+    /// The same of several contests, all of which hold at once.
+    pub(super) fn contest_of(&self, columns: &[Series], is_out: &[bool], contests: usize) -> Contest {
         let means = columns.iter().map(|column| self.estimate_at(CONFIDENCE).mean(column).mean);
         let all_are_out = is_out.iter().all(|is_out| *is_out);
         let mut order: Vec<(f64, usize)> =
@@ -91,7 +96,7 @@ impl Results {
         order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
         let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
-        let confidence = 1.0 - (1.0 - self.confidence()) / pairs;
+        let confidence = 1.0 - (1.0 - self.confidence()) / (pairs * contests as f64);
         let estimate = self.estimate_at(confidence).with_unseen(columns, self.is_chancy);
         let is_alike = |other: &usize| estimate.between(columns, order[0], *other).has_zero();
         let alike = order.iter().skip(1).copied().filter(is_alike).collect();
@@ -115,7 +120,7 @@ impl Results {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
-        let contest = self.contest(&columns, &self.ruled_out());
+        let contest = self.contest(&columns, &self.not_to_win());
         let cheapest = *contest.order.first()?;
         let best = variant.unwrap_or(cheapest);
         let of_pairs = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
@@ -142,8 +147,14 @@ impl Results {
         if is_traffic { Unavailability::LostTraffic } else { Unavailability::Unready }
     }
 
+    /// Variants that cannot be the cheapest: those that are ruled out, and those that were not played on, as they were told to be dearer.
+    fn not_to_win(&self) -> Vec<bool> {
+        let ruled_out = self.ruled_out().into_iter().enumerate();
+        ruled_out.map(|(variant, is_out)| is_out || self.is_set_aside(variant)).collect()
+    }
+
     /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one. Those that
-    /// are ruled out neither beat nor count; none is on the front where runs last differently long, or have
+    /// are ruled out, or were not played on, neither beat nor count; none is on the front where runs last differently long, or have
     /// weights.
     #[must_use]
     pub fn front(&self) -> Vec<usize> {
@@ -156,7 +167,7 @@ impl Results {
             let of = (0..self.variants.len()).map(|variant| self.observations(variant, metric));
             of.collect::<Vec<Series>>()
         });
-        self.not_beaten(&columns, &self.ruled_out())
+        self.not_beaten(&columns, &self.not_to_win())
     }
 
     /// Positions, in two columns of what is to be low, that no other one is told to beat, run by run: to be lower in one, by more than

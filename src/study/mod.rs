@@ -58,5 +58,5 @@ pub use tables::{Statistic, VariantStatistics};
 #[cfg(feature = "cli")]
 pub(crate) use told::spread;
 pub use told::{Remark, Teller};
-pub use tuning::{KeptForUnseen, Together, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{KeptForUnseen, Selection, SetAside, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

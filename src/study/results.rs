@@ -12,6 +12,7 @@ use super::rare::Sampling;
 use super::run::RunRow;
 use super::shard::Shard;
 use super::statistics::Interval;
+use super::tuning::Selection;
 
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -36,7 +37,7 @@ pub struct Results {
     pub levels: Vec<Vec<String>>,
     /// The values of each variant.
     pub variants: Vec<Vec<String>>,
-    /// Runs of each variant, once all parts are together.
+    /// Runs of each variant, once all parts are together; of contenders, where only these were played on.
     pub replications: u32,
     /// The seed of the first replication.
     pub first_seed: u64,
@@ -47,6 +48,9 @@ pub struct Results {
     /// What `--precision` wanted and got; none if the number of runs was fixed before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// How runs were given to variants where only contenders were played on; none if all have as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// Prices by metric; none if nothing has one.
@@ -125,6 +129,7 @@ impl Results {
             is_antithetic: study.is_antithetic,
             looks,
             precision: None,
+            selection: None,
             baseline: study.baseline,
             prices: study.prices.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect(),
             tuned: study.tuned.clone(),
@@ -324,6 +329,7 @@ pub(super) mod tests {
             is_antithetic: false,
             looks: 0,
             precision: None,
+            selection: None,
             tuned: Vec::new(),
             file: None,
             fingerprint: "f".into(),

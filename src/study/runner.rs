@@ -13,6 +13,7 @@ use super::rare::{self, Mixture, PilotRound, Sampling};
 use super::results::{Precision, Results, decisive, seed_of};
 use super::run::RunRow;
 use super::shard::Shard;
+use super::tuning::{FIRST_ROUND, Screening, Selection, SetAside, next_round};
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
@@ -245,9 +246,8 @@ impl<'a> Runner<'a> {
     ///
     /// If the journal cannot be written or read.
     pub fn play_until_precise(&mut self, goal: f64, progress: &dyn Progress) -> Result<Precision, JournalError> {
-        const FIRST: u32 = 20;
         self.keeps = true;
-        let mut replications = FIRST.min(self.study.replications);
+        let mut replications = FIRST_ROUND.min(self.study.replications);
         let metric = decisive(self.study.prices.is_empty());
         let metric = metrics::position(metric).unwrap_or(0);
         let mut look = 0;
@@ -266,8 +266,36 @@ impl<'a> Runner<'a> {
             if width <= goal || replications == self.study.replications {
                 return Ok(Precision::new(goal, width, for_normality, replications, look));
             }
-            // An even number, as mirrored runs come in pairs.
-            replications = (replications + (replications / 4) * 2).min(self.study.replications);
+            replications = next_round(replications, self.study.replications);
+        }
+    }
+
+    /// Plays replications in rounds, after each of which only contenders and the baseline go on, until no contender can be better than
+    /// the cheapest by more than is worth a change, or these have the study's replications. `indifference` is the share of what the
+    /// baseline costs that is not.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written or read.
+    pub fn play_contenders(&mut self, indifference: f64, progress: &dyn Progress) -> Result<Selection, JournalError> {
+        self.keeps = true;
+        let study = self.study;
+        let (mut selection, mut screening) = (Selection::begin(study.replications), Screening::default());
+        let part = self.part(Shard::WHOLE, progress);
+        loop {
+            let replications = selection.replications;
+            let runs = (0..study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
+            self.play(runs.filter(|(variant, replication)| selection.has(*variant, *replication)), &part)?;
+            let rows = self.journal.rows()?;
+            let rows = rows.into_iter().filter(|row| selection.has(row.variant, row.replication)).collect();
+            let results = Results::new(study, Shard::WHOLE, replications, selection.looks, rows);
+            let results = Results { indifference, selection: Some(selection.clone()), ..results };
+            if !selection.goes_on(&screening.look(&results)) {
+                return Ok(selection);
+            }
+            for SetAside { variant, .. } in &selection.set_aside {
+                self.slot(*variant).settled = None;
+            }
         }
     }
 }

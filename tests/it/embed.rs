@@ -160,6 +160,11 @@ fn what_means_nothing_is_refused_before_anything_is_played() {
     let part = SweepOptions::new().shard("1/2".parse().expect("a part"));
     assert_eq!(refused(study.sweep(&part.precision(0.1))).0, ErrorKind::Argument);
     assert_eq!(refused(study.tune(&part)).0, ErrorKind::Argument);
+    let contenders = SweepOptions::new().contenders(true);
+    assert_eq!(refused(study.sweep(&contenders)).0, ErrorKind::Argument);
+    assert_eq!(refused(study.sweep_to("absent/place", &contenders)).0, ErrorKind::Argument);
+    assert_eq!(refused(study.tune(&contenders.precision(0.1))).0, ErrorKind::Argument);
+    assert_eq!(refused(study.tune(&contenders.shard("1/2".parse().expect("a part")))).0, ErrorKind::Argument);
     assert_eq!(refused(Shard::new(3, 2).map_err(Error::from)).0, ErrorKind::Argument);
     let plan = plan();
     assert_eq!(refused(plan.solve(&SolveOptions::new().headroom("web"))).0, ErrorKind::Argument);

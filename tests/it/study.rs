@@ -447,6 +447,95 @@ fn a_precision_that_is_not_reached_is_said_and_what_it_would_take() {
     assert!(said.contains(&format!("about {needed} would do")), "{said}");
 }
 
+/// A study of four variants: two of them cost as much on average, as what takes an exponential time to return is as far from it as ever, and
+/// two have a start that takes too long.
+fn tied_study(dir: &Path) -> String {
+    one_pod(dir, "{exponential: {mean: 300s}}");
+    let spec = "  scenario: one-pod.yaml\n  replications: 60\n  indifference: 0\n  vary:\n  - name: wait\n    tolerationSeconds: {workloads: \
+                [deployment/shop/web], values: [0, 300]}\n  - {name: start, path: spec.latency.podStart, values: [{constant: 30s}, {constant: \
+                600s}]}\n  cost: {unreadyReplicaSeconds: 1, evictions: 269}\n";
+    write_study(dir, "tied", spec)
+}
+
+#[test]
+fn contenders_alone_are_played_on_whatever_the_number_of_threads_and_kills() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &tied_study(dir.path());
+    let place = |name: &str| path(dir.path(), name);
+    let tune = |more: &[&str]| -> Vec<String> {
+        ["tune", study, "--contenders"].iter().chain(more).map(|argument| (*argument).to_owned()).collect()
+    };
+    let run = |arguments: &[String]| kubesquall(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let done = run(&tune(&["--jobs", "8", "--out", &place("whole")])).assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("whole/summary.json")).expect("a summary"))
+            .expect("JSON");
+    // Who starts late is set aside after the first round, and what is left is not told apart.
+    let selection = &summary["study"]["selection"];
+    assert_eq!((&selection["is_decided"], &selection["replications_max"]), (&false.into(), &60.into()), "{said}");
+    let set_aside: Vec<(u64, u64)> = selection["set_aside"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|of| (of["variant"].as_u64().expect("a position"), of["runs"].as_u64().expect("a number")))
+        .collect();
+    assert!(set_aside.contains(&(1, 20)), "{set_aside:?}\n{said}");
+    for (variant, of) in summary["variants"].as_array().expect("a list").iter().enumerate() {
+        let runs = set_aside.iter().find(|(of, _)| *of == variant as u64).map_or(60, |(_, runs)| *runs);
+        assert_eq!(of["n"], runs, "{variant}");
+    }
+    let played: u64 = summary["variants"].as_array().expect("a list").iter().filter_map(|of| of["n"].as_u64()).sum();
+    let told = format!("Only contenders were played on: {played} instead of 240 runs");
+    assert!(
+        said.contains(&told) && said.contains("NOT decided") && said.contains("set aside after 20 runs: "),
+        "{said}"
+    );
+    assert!(said.contains(" RUNS ") && said.contains(", set aside\n"), "{said}");
+    let verdict = summary["verdict"].to_string();
+    assert!(verdict.contains(&told) && verdict.contains("20 to 60 each"), "{verdict}");
+    // One thread, killed again and again.
+    let journal = dir.path().join("killed.journal.tmp");
+    let mut moments = Streams::new(4).stream("kill -9", "");
+    for _ in 0..6 {
+        let mut arguments = tune(&["-q", "--jobs", "1", "--out", &place("killed")]);
+        arguments.extend(journal.exists().then(|| "--resume".to_owned()));
+        let mut child = run(&arguments).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(150 + u64::from(moments.below(400))));
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+    let mut last = tune(&["-q", "--jobs", "1", "--out", &place("killed")]);
+    last.extend(journal.exists().then(|| "--resume".to_owned()));
+    run(&last).assert().success();
+    assert_eq!(results(&dir.path().join("killed")), results(&dir.path().join("whole")));
+    // From the runs of a full grid.
+    kubesquall(&["tune", study, "-q", "--out", &place("grid")]).assert().success();
+    run(&tune(&["-q", "--resume", "--out", &place("grid")])).assert().success();
+    assert_eq!(results(&dir.path().join("grid")), results(&dir.path().join("whole")));
+    // Charts and page are drawn from the tables alone.
+    let drawn = results(&dir.path().join("whole"));
+    fs::remove_dir_all(dir.path().join("whole/charts")).expect("removed");
+    kubesquall(&["report", "-q", &place("whole")]).assert().success();
+    assert_eq!(results(&dir.path().join("whole")), drawn);
+}
+
+#[test]
+fn contenders_are_refused_where_there_are_none() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &small_study(dir.path(), "small");
+    let out = path(dir.path(), "out");
+    let refused = |more: &[&str]| {
+        let arguments: Vec<&str> = ["tune", study, "--contenders", "--out", &out].iter().chain(more).copied().collect();
+        refusal(&arguments)
+    };
+    assert!(refused(&["--precision", "5%"]).contains("cannot be used with"));
+    assert!(refused(&["--shard", "1/2"]).contains("cannot be used with"));
+    assert!(refused(&["--rare", "unready_replica_s>5000"]).contains("nothing is recommended by these"));
+    assert!(refusal(&["sweep", study, "--contenders"]).contains("--contenders"));
+    assert!(!dir.path().join("out").exists());
+}
+
 #[test]
 fn a_sweep_does_not_remove_what_tune_recommended() {
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -41,6 +41,7 @@ struct Page<'a> {
     version: &'a str,
     variants: usize,
     replications: u64,
+    has_set_aside: bool,
     is_tuned: bool,
     part: Option<String>,
 }
@@ -104,6 +105,7 @@ pub fn draw_study_page(dir: &Path, summary: &Value) -> Result<String, TableError
         version: study["version"].as_str().unwrap_or_default(),
         variants: data.total,
         replications: study["replications"].as_u64().unwrap_or_default(),
+        has_set_aside: study["selection"]["set_aside"].as_array().is_some_and(|of| !of.is_empty()),
         is_tuned: !summary["tuning"].is_null(),
         part: part.map(|count| format!("{}/{count}", study["shard"]["index"])),
         shell: Shell::new(study["study"].as_str().unwrap_or_default(), MODULES, &trimmed, vec![("data", block)]),

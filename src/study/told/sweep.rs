@@ -5,6 +5,7 @@ use super::super::estimate::RestsOnUnseen;
 use super::super::results::Precision;
 use super::super::statistics::{FEW, Interval, observations_for_quantile, unseen_share};
 use super::super::tables::Statistic;
+use super::super::tuning::Selection;
 use super::words::{number, percent, spread};
 use super::{Remark, Teller};
 use crate::observe::Tone;
@@ -53,9 +54,50 @@ impl Teller<'_> {
     #[must_use]
     pub fn cautions(&self) -> Vec<Remark> {
         let mut remarks: Vec<Remark> = self.results.precision.map(precision).into_iter().collect();
+        remarks.extend(self.results.selection.as_ref().map(|selection| self.selection(selection)));
         remarks.extend(self.samples());
         remarks.extend(self.ruled_out());
         remarks
+    }
+
+    /// Who was played on, and whether that was enough.
+    fn selection(&self, selection: &Selection) -> Remark {
+        let results = self.results;
+        let all = results.variants.len() as u64 * u64::from(selection.replications_max);
+        let runs = format!("{} instead of {} runs", grouped(results.run_count() as u64), grouped(all));
+        let least = percent(results.indifference);
+        let text = match (selection.is_decided, selection.set_aside.is_empty()) {
+            (true, true) => format!("Decided after {runs}"),
+            (true, false) => format!("Only contenders were played on until it was decided: {runs}"),
+            (false, _) => format!(
+                "Only contenders were played on: {runs}. Whether another one of these is cheaper by more than {least} % is NOT decided"
+            ),
+        };
+        let mut remark = Remark::new(Tone::Neutral, text);
+        let mut after: Vec<u32> = selection.set_aside.iter().map(|of| of.runs).collect();
+        after.sort_unstable();
+        after.dedup();
+        for runs in after {
+            let of = selection.set_aside.iter().filter(|of| of.runs == runs).map(|of| of.variant);
+            let named = self.named(&self.labels(of), "; ");
+            remark = remark.with(format!("set aside after {}: {named}", counted(runs as usize, "run", "runs")));
+        }
+        let least = if results.indifference > 0.0 {
+            format!(", by more than {least} % of what the baseline costs")
+        } else {
+            String::new()
+        };
+        let what = match (selection.is_decided, selection.set_aside.is_empty()) {
+            (true, true) => format!("at 95 %, over all looks, none of the others is cheaper than the cheapest{least}"),
+            (true, false) => {
+                format!(
+                    "at 95 %, over all looks, none of these and of the contenders is cheaper than the cheapest{least}"
+                )
+            }
+            (false, true) => return remark,
+            (false, false) => format!("at 95 %, over all looks, none of these is the cheapest{least}"),
+        };
+        remark.with(what)
     }
 
     /// The variant that costs least; none if nothing says which.
@@ -135,7 +177,8 @@ impl Teller<'_> {
             }
             _ => "",
         };
-        format!("Not told to be beaten in both {words}{why} and needless evictions: {front}")
+        let of = if results.has_set_aside() { "Of the contenders not" } else { "Not" };
+        format!("{of} told to be beaten in both {words}{why} and needless evictions: {front}")
     }
 
     /// How many runs the verdict stands on.
@@ -147,7 +190,9 @@ impl Teller<'_> {
         let seeds = if first == last { format!("seed {first}") } else { format!("seeds {first} to {last}") };
         let mirrored = if results.is_antithetic { ", each second run mirroring the one before it" } else { "" };
         let weights = if results.is_weighted() { ", failures drawn more often than they come" } else { "" };
-        let each = grouped(each);
+        let least = results.selection.iter().flat_map(|selection| &selection.set_aside).map(|of| of.runs).min();
+        let least = least.map_or_else(String::new, |runs| format!("{} to ", grouped(runs)));
+        let each = format!("{least}{}", grouped(each));
         Remark::new(
             Tone::Neutral,
             format!("It stands on {runs}: {variants}, {each} each, with {seeds}{mirrored}{weights}"),

@@ -23,8 +23,17 @@ pub(super) struct Combination {
     pub(super) at_best: Series,
     /// Whether it cannot be recommended, as it leaves work undone.
     pub(super) is_ruled_out: bool,
+    /// Whether it was not played on.
+    pub(super) is_set_aside: bool,
     /// Whether it has the values of the scenario as it is, which none of the grid's have.
     pub(super) is_outside: bool,
+}
+
+impl Combination {
+    /// Whether it cannot be chosen.
+    pub(super) fn is_out(&self) -> bool {
+        self.is_ruled_out || self.is_set_aside
+    }
 }
 
 /// The sum of two series.
@@ -91,22 +100,24 @@ impl Tuner<'_> {
             (0..levels).map(|level| self.at_level(&variants, workload, level, 0)).collect()
         };
         let costs: Vec<Vec<Series>> = (0..self.tuned.len()).map(of).collect();
-        // What belongs to no tuned workload.
-        let rest = variants.iter().map(|&variant| {
+        // What belongs to no tuned workload. Variants that were not played on do not shorten what is known of the others.
+        let is_set_aside = self.are_set_aside(&variants);
+        let counts = |variant: &&usize| is_set_aside || !self.is_set_aside(**variant);
+        let rest = variants.iter().filter(counts).map(|&variant| {
             let own = |workload| self.of_workload(variant, workload, 0);
             (0..self.tuned.len())
                 .fold(self.costs(variant), |rest, workload| combined(&rest, &own(workload), |a, b| a - b))
         });
         let rest = averaged(&rest.collect::<Vec<_>>());
         let at_best = costs.iter().zip(self.tuned).fold(rest.clone(), |total, (levels, (_, axis))| {
-            let best = self.contest(levels, &self.levels_ruled_out(&variants, *axis, is_out)).order[0];
+            let best = self.contest(levels, &self.levels_out(&variants, *axis, is_out)).order[0];
             sum(&total, &levels[best])
         });
         let variant = variants[0];
         // What is there already is no choice that could be refused.
         let changes = key != self.others(self.baseline);
         let is_ruled_out = changes && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
-        Combination { key, variant, variants, costs, rest, at_best, is_ruled_out, is_outside: false }
+        Combination { key, variant, variants, costs, rest, at_best, is_ruled_out, is_set_aside, is_outside: false }
     }
 
     /// Every combination that was played. That of the baseline is always among them: what is there must be beaten, also if the
@@ -119,7 +130,11 @@ impl Tuner<'_> {
                 groups.entry(self.others(variant)).or_default().push(variant);
             }
         }
-        let of_grid: Vec<usize> = groups.values().flatten().copied().collect();
+        let go_on = groups.values().filter(|variants| !self.are_set_aside(variants));
+        let mut of_grid: Vec<usize> = go_on.flatten().copied().collect();
+        if of_grid.is_empty() {
+            of_grid = groups.values().flatten().copied().collect();
+        }
         let mut found: Vec<Combination> =
             groups.into_iter().map(|(key, variants)| self.combination(key, variants, is_out)).collect();
         let today = self.others(self.baseline);
@@ -148,6 +163,7 @@ impl Tuner<'_> {
             rest,
             at_best,
             is_ruled_out: false,
+            is_set_aside: false,
             is_outside: true,
         });
         found

@@ -6,6 +6,7 @@
 
 mod combination;
 mod recommended;
+mod selection;
 mod together;
 mod workload;
 
@@ -22,6 +23,8 @@ use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
 use crate::report::{TuningRow, named_table_text};
 use combination::Combination;
+pub(super) use selection::{FIRST_ROUND, Screening, next_round};
+pub use selection::{Selection, SetAside};
 pub use together::Together;
 
 /// The metric of what is paid for nodes.
@@ -53,6 +56,9 @@ pub struct Tuning {
     /// The variant that is what is recommended; none if workloads get values of their own.
     #[serde(skip)]
     of_grid: Option<usize>,
+    /// Runs of each value that was not set aside, if some may have been.
+    #[serde(skip)]
+    replications: Option<u32>,
 }
 
 /// Values that cost less in the runs that were played, of which none or hardly any shows what may go wrong.
@@ -125,6 +131,9 @@ pub struct ValueOutcome {
     pub evictions: f64,
     /// Mean number of evictions after which the node came back before the replacement was Ready.
     pub needless_evictions: f64,
+    /// Runs that this rests on, if it was set aside and others have more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
     /// What the cluster leaves undone under it that it gets done under the baseline.
     pub left_undone: Vec<LeftUndone>,
     /// Whether it cannot be recommended for that.
@@ -200,7 +209,7 @@ impl Tuner<'_> {
         let is_out = self.ruled_out();
         let combinations = self.combinations(&is_out);
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
-        let contest = self.contest(&at_best, &combinations.iter().map(|of| of.is_ruled_out).collect::<Vec<_>>());
+        let contest = self.contest(&at_best, &combinations.iter().map(Combination::is_out).collect::<Vec<_>>());
         let key_today = self.others(self.baseline);
         let today = combinations.iter().position(|of| of.key == key_today)?;
         let chosen = self.worth_a_change(&combinations, &at_best, &contest, today);
@@ -228,6 +237,7 @@ impl Tuner<'_> {
             of_grid: self.of_grid(&of.key, &choices),
             workloads: choices,
             variant: of.variant,
+            replications: self.selection.is_some().then_some(self.results.replications),
         })
     }
 
@@ -320,8 +330,10 @@ impl Tuning {
             needless_evictions: of.needless_evictions,
             recommended: choice.recommended.clone(),
             ruled_out: if of.ruled_out { reason(&of.left_undone) } else { String::new() },
+            runs: self.replications.map(|all| f64::from(of.runs.unwrap_or(all))).into_iter().collect(),
         });
-        String::from_utf8(named_table_text::<TuningRow>(&[], rows)).expect("cells are text")
+        let runs: &[&str] = if self.replications.is_some() { &["runs"] } else { &[] };
+        String::from_utf8(named_table_text::<TuningRow>(&[runs], rows)).expect("cells are text")
     }
 }
 

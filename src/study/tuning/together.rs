@@ -53,7 +53,7 @@ impl Tuner<'_> {
             Some(today) if of.is_outside => levels[today].clone(),
             _ => all(&|workload| self.of_workload(self.baseline, workload, 0)),
         };
-        let out = self.levels_ruled_out(&of.variants, axis, is_out);
+        let out = self.levels_out(&of.variants, axis, is_out);
         let contest = self.contest(&levels, &out);
         let best = contest.order[0];
         if out[best] || level_today == Some(best) {

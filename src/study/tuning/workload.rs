@@ -15,7 +15,8 @@ impl Tuner<'_> {
         let labels = &self.levels[*axis];
         let (levels, variants) = (&of.costs[workload], &of.variants);
         let name = |&level: &usize| labels[level].clone();
-        let out = self.levels_ruled_out(variants, *axis, is_out);
+        let ruled_out = self.levels_ruled_out(variants, *axis, is_out);
+        let out = self.levels_out(variants, *axis, is_out);
         let contest = self.contest(levels, &out);
         let level = contest.order[0];
         let level_today = self.choice(self.baseline)[*axis];
@@ -36,7 +37,7 @@ impl Tuner<'_> {
         let estimate = with_unseen(self.confidence());
         let cost_today = estimate.mean(&of_today);
         let is_told = is_comparable && !is_today && !out[level] && against_today.high < 0.0;
-        let values = self.values(workload, of, &out, &estimate);
+        let values = self.values(workload, of, &ruled_out, &estimate);
         let column = |metric: usize| -> Vec<Series> {
             (0..labels.len()).map(|level| self.at_level(variants, workload, level, metric)).collect()
         };
@@ -77,6 +78,7 @@ impl Tuner<'_> {
             evictions: mean(level, EVICTIONS),
             needless_evictions: mean(level, NEEDLESS),
             left_undone: shows[level].map_or_else(Vec::new, |variant| left[variant].clone()),
+            runs: self.runs_of_level(&of.variants, axis, level),
             ruled_out: out[level],
         };
         self.levels[axis].iter().enumerate().map(outcome).collect()

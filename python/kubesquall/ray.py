@@ -230,18 +230,10 @@ class _Pool:
     """Workers that work a forecast out together with this process, which makes no play."""
 
     def __init__(self, address: str | None, *forecast: SimpleNamespace) -> None:
-        self._ray, cpus = _connected(address)
-        here = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
-            self._ray.get_runtime_context().get_node_id(), soft=False
-        )
-        # It is lost with this process, not with another machine.
-        actor = self._ray.remote(num_cpus=0, scheduling_strategy=here)(_Plays)
-        self._plays = actor.remote()
-        work = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_take_part)
-        source, reading, forecasting = forecast
-        everywhere = SimpleNamespace(paths=[os.path.abspath(path) for path in source.paths], texts=source.texts)
-        given = self._ray.put((everywhere, reading, forecasting))
-        self._tasks = [work.remote(given, self._plays) for _ in range(min(cpus, _PLAYS_AT_ONCE))]
+        self._address, self._forecast = address, forecast
+        self._ray: Any = None
+        self._plays: Any = None
+        self._tasks: list[Any] = []
 
     def __enter__(self) -> _Pool:
         return self
@@ -249,19 +241,31 @@ class _Pool:
     def __exit__(self, *_raised: object) -> None:
         for task in self._tasks:
             self._ray.cancel(task, force=True)
-        self._ray.kill(self._plays)
+        if self._plays is not None:
+            self._ray.kill(self._plays)
 
     def begin(self, fingerprint: int) -> None:
+        """All has been read and is right: the others may begin."""
+        self._ray, cpus = _connected(self._address)
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
+        here = strategies.NodeAffinitySchedulingStrategy(self._ray.get_runtime_context().get_node_id(), soft=False)
+        # It is lost with this process, not with another machine.
+        self._plays = self._ray.remote(num_cpus=0, scheduling_strategy=here)(_Plays).remote()
         self._ray.get(self._plays.begin.remote(fingerprint))
+        source, reading, forecasting = self._forecast
+        dir = os.getcwd() if source.paths else None
+        given = self._ray.put((dir, source, reading, SimpleNamespace(**{**vars(forecasting), "pool": None})))
+        work = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_take_part)
+        self._tasks = [work.remote(given, self._plays) for _ in range(min(cpus, _PLAYS_AT_ONCE))]
 
     def next(self, batch: int, count: int, _made: None) -> list[str] | None:
-        ended, _ = self._ray.wait(self._tasks, timeout=0)
         # Of those who cannot take part: why.
+        ended, _ = self._ray.wait(self._tasks, num_returns=len(self._tasks), timeout=0)
         self._ray.get(ended)
-        answer = self._ray.get(self._plays.next.remote(batch, count, None, False))
-        if answer is None:
+        texts: list[str] | None = self._ray.get(self._plays.next.remote(batch, count, None, False))
+        if texts is None:
             time.sleep(_POLL_S)
-        return None if answer is None else list(answer)
+        return texts
 
 
 class _Member:
@@ -280,11 +284,20 @@ class _Member:
         return answer
 
 
-def _take_part(forecast: tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace], plays: Any) -> None:
+def _take_part(forecast: tuple[str | None, SimpleNamespace, SimpleNamespace, SimpleNamespace], plays: Any) -> None:
     """Works a forecast out with others, for whoever has asked."""
-    source, reading, forecasting = forecast
+    dir, source, reading, forecasting = forecast
     forecasting.pool = _Member(importlib.import_module("ray"), plays)
-    _kubesquall.forecast(source, reading, _inputs.writing(None, False), forecasting, progress=None)
+    # Results name files as they were given, so that these have to be found under the same names.
+    before = os.getcwd()
+    try:
+        if dir is not None:
+            os.chdir(dir)
+        _kubesquall.forecast(source, reading, _inputs.writing(None, False), forecasting, progress=None)
+    except FileNotFoundError as error:
+        raise kubesquall.InputError(f"a machine of the cluster has no directory `{dir}`, from which paths lead on") from error
+    finally:
+        os.chdir(before)
 
 
 class _Plays:

@@ -274,7 +274,10 @@ pub(crate) fn forecast(
         };
         let (outcome, written) = worked_out.map_err(|error| {
             let failure = Failure::from(error);
-            pool.map_or(failure, |pool| pool.failure(failure))
+            match pool {
+                Some(pool) => pool.failure(failure),
+                None => failure,
+            }
         })?;
         Ok(Results::new(Of::Forecast(outcome), written, warnings))
     })

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import kubesquall
-from conftest import contents, on_disk, study
+from conftest import WEB, contents, on_disk, study
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -70,7 +70,8 @@ def player(raylet: int) -> int | None:
     """The worker of a raylet that plays a part; Ray names its process after what it does."""
     try:
         children = Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split()
-        return next((int(child) for child in children if b"ray::_part" in Path(f"/proc/{child}/cmdline").read_bytes()), None)
+        commands = ((int(child), Path(f"/proc/{child}/cmdline").read_bytes()) for child in children)
+        return next((child for child, command in commands if b"ray::_part" in command or b"ray::_take_part" in command), None)
     except FileNotFoundError:
         return None
 
@@ -142,6 +143,80 @@ def test_what_is_played_on_a_cluster_is_that_of_one_machine(
 
     with pytest.raises(kubesquall.ArgumentError, match="another study `waits`"):
         kubesquall.ray.sweep("study.yaml", parts=12, progress=change)
+
+
+def to_forecast() -> dict[str, Any]:
+    """Four nodes in two zones, and a service."""
+    capacity = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+
+    def node(number: int) -> dict[str, Any]:
+        labels = {"kubernetes.io/hostname": f"node-{number}", "topology.kubernetes.io/zone": "ab"[number % 2]}
+        status = {"allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}", "labels": labels}, "status": status}
+
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+    return {"nodes.yaml": [node(number) for number in range(4)], "web.yaml": [WEB, service]}
+
+
+def test_a_forecast_survives_the_loss_of_a_raylet(tmp_path: Path, cluster) -> None:
+    alone = kubesquall.forecast(to_forecast(), years=6).write(tmp_path / "alone")
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    ray.init(address=cluster.address, log_to_driver=False)
+    told: list[Any] = []
+    with once_it_plays(second, lambda raylet, _worker: os.kill(raylet, signal.SIGKILL)) as died:
+        forecast = kubesquall.ray.forecast(to_forecast(), years=6, out=tmp_path / "together", progress=lambda *so_far: told.append(so_far))
+        ended = time.monotonic()
+    assert died[0] < ended, "it was to die in the middle of the forecast"
+    assert contents(tmp_path / "together") == contents(alone)
+    assert forecast.dir == tmp_path / "together" and told
+
+
+def test_a_forecast_of_files_is_that_of_one_machine(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk(tmp_path, {"state/" + name: content for name, content in to_forecast().items()})
+    monkeypatch.chdir(tmp_path)
+    ray.init(address=cluster.address, log_to_driver=False)
+    kubesquall.forecast("state", plays=60, seed=3, out="alone")
+    kubesquall.ray.forecast("state", plays=60, seed=3, out="together")
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
+def test_what_is_wrong_with_a_forecast_is_said_before_anything_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_arguments: Any) -> None:
+        raise AssertionError("nothing is to be sent")
+
+    monkeypatch.setattr(kubesquall.ray, "_connected", connect)
+    with pytest.raises(kubesquall.InputError):
+        kubesquall.ray.forecast({"web.yaml": "kind: ["})
+    with pytest.raises(kubesquall.ArgumentError, match="no precision"):
+        kubesquall.ray.forecast(to_forecast(), precision=2.0)
+    document, files = study(4)
+    kubesquall.sweep(document, files=files, out=tmp_path / "taken")
+    with pytest.raises(kubesquall.PlaceError):
+        kubesquall.ray.forecast(to_forecast(), out=tmp_path / "taken")
+    with pytest.raises(AssertionError, match="nothing is to be sent"):
+        kubesquall.ray.forecast(to_forecast())
+
+
+def test_who_reads_another_cluster_takes_no_part() -> None:
+    plays = kubesquall.ray._Plays()
+    plays.begin(7)
+    plays.begin(7)
+    with pytest.raises(kubesquall.ArgumentError, match="another cluster"):
+        plays.begin(8)
+
+
+def test_a_play_that_nobody_ends_is_given_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(kubesquall.ray.time, "monotonic", lambda: now[0])
+    plays = kubesquall.ray._Plays()
+    assert [plays.next(0, 2, None, True) for _ in range(3)] == [0, 1, None]
+    assert plays.next(0, 2, None, False) is None
+    now[0] += 0.4
+    assert plays.next(0, 2, (1, "one"), True) is None, "nobody is slow yet"
+    now[0] += 0.7
+    assert plays.next(0, 2, None, True) == 0, "twice as long as the longest, and a second"
+    assert plays.next(0, 2, (0, "zero"), True) == ["zero", "one"]
+    assert plays.next(0, 2, (0, "zero"), False) == ["zero", "one"], "who was slow gives the same"
 
 
 def test_what_is_wrong_is_said_before_anything_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,10 +47,16 @@ fn service(name: &str) -> String {
     )
 }
 
-/// Plays that several have among themselves: of each batch what is made, and what somebody makes.
+/// Plays of a batch: what is made, and what somebody makes.
+struct Batch {
+    made: Vec<Option<String>>,
+    begun: Vec<bool>,
+}
+
+/// Plays that several have among themselves.
 #[derive(Default)]
 struct Shared {
-    batches: Mutex<BTreeMap<u64, (Vec<Option<String>>, Vec<bool>)>>,
+    batches: Mutex<BTreeMap<u64, Batch>>,
     changed: Condvar,
     fingerprints: Mutex<Vec<u64>>,
 }
@@ -70,11 +76,12 @@ impl PlayPool for Member<'_> {
     fn next(&self, batch: u64, count: usize, made: Option<(usize, String)>) -> Handed {
         let mut batches = self.shared.batches.lock().expect("whole");
         if let Some((at, text)) = made {
-            batches.get_mut(&batch).expect("begun").0[at] = Some(text);
+            batches.get_mut(&batch).expect("begun").made[at] = Some(text);
             self.shared.changed.notify_all();
         }
         loop {
-            let (made, begun) = batches.entry(batch).or_insert_with(|| (vec![None; count], vec![false; count]));
+            let anew = || Batch { made: vec![None; count], begun: vec![false; count] };
+            let Batch { made, begun } = batches.entry(batch).or_insert_with(anew);
             assert_eq!(made.len(), count, "all have the same batches");
             if made.iter().all(Option::is_some) {
                 return Handed::Over(made.iter().flatten().cloned().collect());
@@ -130,7 +137,7 @@ fn several_that_share_plays_have_the_bytes_of_one_though_one_is_lost() {
     assert_eq!(refused.kind(), ErrorKind::Argument);
     let fingerprints = shared.fingerprints.into_inner().expect("whole");
     assert_eq!(fingerprints, [fingerprints[0]; 3]);
-    let played: usize = shared.batches.into_inner().expect("whole").values().map(|(made, _)| made.len()).sum();
+    let played: usize = shared.batches.into_inner().expect("whole").values().map(|batch| batch.made.len()).sum();
     assert!(played > 50, "{played} plays were shared");
 }
 

@@ -193,6 +193,7 @@ def sweep(
     """
     playing = SimpleNamespace(
         tunes=False,
+        contenders=False,
         allow_undone=allow_undone,
         threads=threads,
         shard=shard,
@@ -215,16 +216,19 @@ def tune(
     threads: int | None = None,
     precision: float | None = None,
     indifference: float | None = None,
+    contenders: bool = False,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
 ) -> Study:
     """Sweeps a study, recommends what costs least, and plays that against the baseline on new seeds.
 
-    The study has to have prices. Arguments and exceptions are those of `sweep`.
+    The study has to have prices. With `contenders` those alone are played on, after 20 runs each, that may yet be cheapest, until that is
+    decided. Other arguments, and exceptions, are those of `sweep`.
     """
     playing = SimpleNamespace(
         tunes=True,
+        contenders=contenders,
         allow_undone=allow_undone,
         threads=threads,
         shard=None,
@@ -270,6 +274,7 @@ def plan(
     exhaustive: bool = False,
     headroom: Iterable[str] = (),
     blast_radius: bool | str = False,
+    placements: int | None = None,
     allow_partial: bool = False,
     progress: Progress = False,
 ) -> Plan:
@@ -285,6 +290,7 @@ def plan(
         exhaustive: Whether to play the loss of every node and set of nodes, even of those that are alike.
         headroom: Workloads, such as ``deployment/shop/web``, of which to find how many more replicas the answer survives.
         blast_radius: Whether to rank the losses of nodes, pairs and zones by what they cost; a label of nodes for its domains, too.
+        placements: In how many draws of where pods go each count has to survive; none for what the plan says.
         allow_partial: Whether to go on without objects that cannot be read or would be refused.
         progress: Whether to show how far it has got, with tqdm; or a function that is told.
 
@@ -305,6 +311,7 @@ def plan(
                 exhaustive=exhaustive,
                 headroom=[headroom] if isinstance(headroom, str) else list(headroom),
                 blast_radius=label,
+                placements=placements,
                 progress=tell,
             )
         )

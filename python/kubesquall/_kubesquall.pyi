@@ -139,6 +139,7 @@ def plan(
     exhaustive: bool,
     headroom: list[str],
     blast_radius: Optional[str],
+    placements: Optional[int],
     progress: Any,
 ) -> Results: ...
 def forecast(source: Any, reading: Any, writing: Any, forecasting: Any, *, progress: Any) -> Results: ...

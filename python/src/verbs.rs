@@ -1,6 +1,6 @@
 //! The verbs: what is read, played, decided and imported.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use kubesquall::{
@@ -89,6 +89,7 @@ pub(crate) struct Playing {
     shard: Option<String>,
     precision: Option<f64>,
     indifference: Option<f64>,
+    contenders: bool,
     rare: Option<String>,
     resume: bool,
 }
@@ -110,7 +111,11 @@ pub(crate) fn study(
         if let Some(event) = &playing.rare {
             study = study.rare_event(event.parse::<RareEvent>().map_err(Error::from)?)?;
         }
-        let mut options = SweepOptions::new().write(writing.options()).resume(playing.resume).progress(watch);
+        let mut options = SweepOptions::new()
+            .write(writing.options())
+            .contenders(playing.contenders)
+            .resume(playing.resume)
+            .progress(watch);
         if let Some(count) = playing.threads {
             options = options.threads(count);
         }
@@ -171,7 +176,7 @@ pub(crate) fn merge(py: Python<'_>, parts: Vec<PathBuf>, writing: Writing) -> Py
 
 /// Works out a plan.
 #[pyfunction]
-#[pyo3(signature = (source, reading, writing, *, threads, exhaustive, headroom, blast_radius, progress))]
+#[pyo3(signature = (source, reading, writing, *, threads, exhaustive, headroom, blast_radius, placements, progress))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 pub(crate) fn plan(
     py: Python<'_>,
@@ -182,6 +187,7 @@ pub(crate) fn plan(
     exhaustive: bool,
     headroom: Vec<String>,
     blast_radius: Option<String>,
+    placements: Option<NonZeroU32>,
     progress: Caller,
 ) -> PyResult<Results> {
     work(py, progress.as_ref(), move |watch| {
@@ -193,6 +199,9 @@ pub(crate) fn plan(
         options = headroom.into_iter().fold(options, SolveOptions::headroom);
         if let Some(label) = blast_radius {
             options = options.blast_radius(label);
+        }
+        if let Some(count) = placements {
+            options = options.placements(count);
         }
         if let Some(count) = threads {
             options = options.threads(count);

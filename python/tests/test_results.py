@@ -88,6 +88,16 @@ def test_a_study_is_written_with_the_bytes_of_the_command(
     assert [name for name in expected if found[name] != expected[name]] == ["report.html", "summary.json"]
 
 
+def test_contenders_are_those_of_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
+    document, files = study(60)
+    on_disk(tmp_path, {"study.yaml": document, **files})
+    command("tune", "study.yaml", "--contenders", "--out", "by-command", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tuned = kubesquall.tune("study.yaml", contenders=True, out=tmp_path / "by-out")
+    assert contents(tmp_path / "by-out") == contents(tmp_path / "by-command")
+    assert tuned.summary["study"]["selection"]["replications_max"] == 60
+
+
 def test_a_plan_is_written_with_the_bytes_of_the_command(
     tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +112,7 @@ def test_a_plan_is_written_with_the_bytes_of_the_command(
     planned.write(tmp_path / "by-write")
     assert contents(tmp_path / "by-write") == contents(tmp_path / "by-command") == contents(tmp_path / "by-out")
     assert planned.answer == {"worker": 2} and list(planned.tables) == ["plan.csv", "cases.csv", "blast-radius.csv"]
+    assert kubesquall.plan("plan.yaml", placements=3).summary["placements"]["count"] == 3
     assert planned["cases"].column_names[0] in contents(tmp_path / "by-write")["cases.csv"].decode()
 
 

@@ -159,7 +159,8 @@ impl Prepared for AffinityCounts {
             let has_keys = self.affinity.iter().all(|&view| cache.counts.read(view).domain(id).is_some());
             let is_matched = || self.affinity.iter().all(has_pods);
             // The first of pods that want each other has to be let in.
-            let is_first = || self.matches_itself && self.affinity.iter().all(|&view| cache.counts.read(view).total() == 0);
+            let is_first =
+                || self.matches_itself && self.affinity.iter().all(|&view| cache.counts.read(view).total() == 0);
             if !has_keys || !(is_matched() || is_first()) {
                 return Some(Rejection::unresolvable(NAME, sym!("node(s) didn't match pod affinity rules")));
             }
@@ -189,9 +190,8 @@ impl Prepared for AffinityCounts {
         }
         let weighted: SmallVec<[(ViewRef<'_>, i64); 4]> =
             self.preferred.iter().map(|(view, weight)| (cache.counts.read(*view), *weight)).collect();
-        let raw = |&node: &NodeId| {
-            weighted.iter().map(|(view, weight)| weight * view.around(node).unwrap_or(0)).sum::<i64>()
-        };
+        let raw =
+            |&node: &NodeId| weighted.iter().map(|(view, weight)| weight * view.around(node).unwrap_or(0)).sum::<i64>();
         scores.extend(feasible.iter().map(raw));
         let (min, max) = (scores.iter().copied().min().unwrap_or(0), scores.iter().copied().max().unwrap_or(0));
         for score in scores {

@@ -8,7 +8,9 @@ use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeS
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Normalizer, Plugin, Point, PreFilter, Register, Spec};
+use crate::scheduler::framework::{
+    self, AnyPlugin, Incoming, LocalPlugin, Normalizer, Plugin, Point, PreFilter, Register, Spec,
+};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};

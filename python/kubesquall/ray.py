@@ -155,25 +155,8 @@ def forecast(
 ) -> Forecast:
     """Finds what hurts a cluster most, on a Ray cluster: on sixteen of its CPUs at most, as what is played next follows from what was played.
 
-    Args:
-        cluster: What `kubesquall.forecast` takes. Paths have to lead to the same files on all machines.
-        address: The Ray cluster, as `ray.init` takes it; none for one that is connected already, or one on this machine.
-        set: Other values of the scenario that it is played as.
-        seed: What chance is drawn from.
-        out: A directory to write the results to, on this machine.
-        force: Whether to replace whatever is there.
-        plays: At most so many plays, the most telling first.
-        years: So many years of random failures.
-        precision: Adds years until the interval of the whole cost is at most this share of it wide.
-        rates: Random processes of your own, as `import_faults` makes them.
-        catalog: Incidents of your own.
-        allow_partial: Whether to go on without objects that cannot be read or would be refused.
-        progress: Whether to show how far it has got, with tqdm; or a function that is told.
-
-    Raises:
-        InputError: Something is wrong with what is read, here or on another machine.
-        ArgumentError: Another machine reads another cluster.
-        PlaceError: `out` is taken.
+    Paths have to lead to the same files on all machines; `address` is that of `sweep`. Other arguments, and exceptions, are those of
+    `kubesquall.forecast`; also `ArgumentError`, if another machine reads another cluster.
     """
     source, reading = _inputs.cluster(cluster), _inputs.reading(set, seed, allow_partial)
     forecasting = _inputs.forecasting(threads=1, plays=plays, years=years, precision=precision, rates=rates, catalog=catalog)
@@ -233,6 +216,7 @@ class _Pool:
         self._address, self._forecast = address, forecast
         self._ray: Any = None
         self._plays: Any = None
+        self._listener: _Member
         self._tasks: list[Any] = []
 
     def __enter__(self) -> _Pool:
@@ -251,34 +235,32 @@ class _Pool:
         here = strategies.NodeAffinitySchedulingStrategy(self._ray.get_runtime_context().get_node_id(), soft=False)
         # It is lost with this process, not with another machine.
         self._plays = self._ray.remote(num_cpus=0, scheduling_strategy=here)(_Plays).remote()
-        self._ray.get(self._plays.begin.remote(fingerprint))
+        self._listener = _Member(self._ray, self._plays, makes=False)
+        self._listener.begin(fingerprint)
         source, reading, forecasting = self._forecast
         dir = os.getcwd() if source.paths else None
         given = self._ray.put((dir, source, reading, SimpleNamespace(**{**vars(forecasting), "pool": None})))
         work = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_take_part)
         self._tasks = [work.remote(given, self._plays) for _ in range(min(cpus, _PLAYS_AT_ONCE))]
 
-    def next(self, batch: int, count: int, _made: None) -> list[str] | None:
+    def next(self, batch: int, count: int, made: None) -> int | list[str] | None:
         # Of those who cannot take part: why.
         ended, _ = self._ray.wait(self._tasks, num_returns=len(self._tasks), timeout=0)
         self._ray.get(ended)
-        texts: list[str] | None = self._ray.get(self._plays.next.remote(batch, count, None, False))
-        if texts is None:
-            time.sleep(_POLL_S)
-        return texts
+        return self._listener.next(batch, count, made)
 
 
 class _Member:
-    """A worker of a pool."""
+    """Who works a forecast out with others, and makes plays or only listens."""
 
-    def __init__(self, ray: Any, plays: Any) -> None:
-        self._ray, self._plays = ray, plays
+    def __init__(self, ray: Any, plays: Any, *, makes: bool) -> None:
+        self._ray, self._plays, self._makes = ray, plays, makes
 
     def begin(self, fingerprint: int) -> None:
         self._ray.get(self._plays.begin.remote(fingerprint))
 
     def next(self, batch: int, count: int, made: tuple[int, str] | None) -> int | list[str] | None:
-        answer: int | list[str] | None = self._ray.get(self._plays.next.remote(batch, count, made, True))
+        answer: int | list[str] | None = self._ray.get(self._plays.next.remote(batch, count, made, self._makes))
         if answer is None:
             time.sleep(_POLL_S)
         return answer
@@ -287,7 +269,7 @@ class _Member:
 def _take_part(forecast: tuple[str | None, SimpleNamespace, SimpleNamespace, SimpleNamespace], plays: Any) -> None:
     """Works a forecast out with others, for whoever has asked."""
     dir, source, reading, forecasting = forecast
-    forecasting.pool = _Member(importlib.import_module("ray"), plays)
+    forecasting.pool = _Member(importlib.import_module("ray"), plays, makes=True)
     # Results name files as they were given, so that these have to be found under the same names.
     before = os.getcwd()
     try:

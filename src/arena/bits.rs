@@ -63,6 +63,15 @@ impl BitSet {
         was_there
     }
 
+    /// Adds an index or takes it out.
+    pub fn set(&mut self, index: impl BitIndex, is_in: bool) {
+        if is_in {
+            self.insert(index);
+        } else {
+            self.remove(index);
+        }
+    }
+
     /// Whether an index is in the set.
     #[must_use]
     pub fn contains(&self, index: impl BitIndex) -> bool {

@@ -79,7 +79,7 @@ pub trait Timers<T> {
 }
 
 /// A call on its way to the API server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Call<G> {
     /// Which of the component's clients sends it.
     pub client: usize,
@@ -92,7 +92,7 @@ pub struct Call<G> {
 }
 
 /// What a handler asks for; drained by the simulation in this order when the handler returns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outbox<G> {
     /// Calls to the API server.
     pub calls: Vec<Call<G>>,

@@ -37,10 +37,11 @@ pub fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool
     if Arc::ptr_eq(a, b) {
         return true;
     }
-    let hash = sym!("pod-template-hash");
-    a.spec == b.spec
-        && a.metadata.annotations == b.metadata.annotations
-        && a.metadata.labels.without(hash) == b.metadata.labels.without(hash)
+    fn labels(of: &PodTemplateSpec) -> impl Iterator<Item = (Symbol, Symbol)> {
+        let hash = sym!("pod-template-hash");
+        of.metadata.labels.iter().filter(move |(key, _)| *key != hash)
+    }
+    labels(a).eq(labels(b)) && a.metadata.annotations == b.metadata.annotations && a.spec == b.spec
 }
 
 /// The revision of the template that is wanted now.

@@ -116,8 +116,9 @@ impl Labels {
         if self.get(key) == Some(value) {
             return self.clone();
         }
-        let others = self.iter().filter(|pair| pair.0 != key);
-        others.chain([(key, value)]).collect()
+        let mut pairs: Vec<(Symbol, Symbol)> = self.iter().filter(|pair| pair.0 != key).collect();
+        pairs.insert(pairs.partition_point(|pair| pair.0 < key), (key, value));
+        Self(Some(pairs.into()))
     }
 
     /// These labels without one of them.

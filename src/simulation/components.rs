@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Program, Reconcile, Start,
-    TokenBucket,
+    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Outbox, Program, Reconcile,
+    Start, TokenBucket,
 };
 use crate::controllers;
 use crate::procedures::{self, ProcedurePlan};
@@ -20,8 +20,10 @@ use super::watches::{Watcher, Watchers};
 
 /// A component with its clients, and whether its process runs.
 #[derive(Clone, Debug)]
-pub(super) struct Slot<C> {
+pub(super) struct Slot<C: Component> {
     pub(super) component: C,
+    /// What a handler asks for; empty but while one runs, and kept for its memory.
+    pub(super) outbox: Outbox<C::Tag>,
     pub(super) clients: Vec<TokenBucket>,
     pub(super) recorder: EventRecorder,
     /// Events that wait for the one before to be posted, by client.
@@ -40,6 +42,7 @@ impl<C: Component> Slot<C> {
         }
         Self {
             component,
+            outbox: Outbox::default(),
             clients,
             recorder: EventRecorder::default(),
             unposted: VecDeque::new(),

@@ -13,7 +13,7 @@ use super::watches::{WatchId, Watcher, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Outbox, Record, Request, Timers,
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Request, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::kubelet::Kubelets;
@@ -168,22 +168,22 @@ impl Kernel {
         wrap_tag: fn(C::Tag) -> AnyTag,
         handler: impl FnOnce(&mut C, &mut Ctx<'_, C>),
     ) {
-        let mut outbox = Outbox::default();
         let mut timers = QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch };
-        let mut ctx =
-            Ctx::new(self.now, &self.store, &self.config, &self.streams, self.cause, &mut timers, &mut outbox);
+        let (now, cause) = (self.now, self.cause);
+        let mut ctx = Ctx::new(now, &self.store, &self.config, &self.streams, cause, &mut timers, &mut slot.outbox);
         handler(&mut slot.component, &mut ctx);
-        if outbox.is_empty() {
+        if slot.outbox.is_empty() {
             return;
         }
-        for call in outbox.calls {
+        let mut outbox = std::mem::take(&mut slot.outbox);
+        for call in outbox.calls.drain(..) {
             let at = self.reserve(slot, call.client);
             let over = if self.links.are_fast() { None } else { C::sender(&call.request, &self.store) };
             let tag = call.tag.map(wrap_tag);
             let (since, epoch, cause) = (self.now, slot.epoch, call.cause);
             self.send(at, PendingCall { since, which, epoch, request: call.request, tag, over, cause, number: 0 });
         }
-        for (client, event, cause) in outbox.events {
+        for (client, event, cause) in outbox.events.drain(..) {
             if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
                 && slot.unposted.len() < EVENTS_QUEUED_MAX
             {
@@ -193,11 +193,12 @@ impl Kernel {
         if !slot.is_posting {
             self.post_next(which, slot);
         }
-        for (record, cause) in outbox.records {
+        for (record, cause) in outbox.records.drain(..) {
             self.record(record, cause);
         }
-        self.machine_log.extend(outbox.machine_changes);
-        self.messages.extend(outbox.messages);
+        self.machine_log.extend(outbox.machine_changes.drain(..));
+        self.messages.extend(outbox.messages.drain(..));
+        slot.outbox = outbox;
     }
 
     /// Sends a component's next Event.
@@ -205,7 +206,7 @@ impl Kernel {
     /// # Source
     /// client-go, event recorder: one sender, which waits for each answer; so Events take turns with the calls that wait
     /// for the same client's tokens.
-    pub(super) fn post_next<C>(&mut self, which: Which, slot: &mut Slot<C>) {
+    pub(super) fn post_next<C: Component>(&mut self, which: Which, slot: &mut Slot<C>) {
         let next = slot.unposted.pop_front();
         slot.is_posting = next.is_some();
         let Some((client, event, cause)) = next else { return };
@@ -214,7 +215,7 @@ impl Kernel {
         self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
     }
 
-    fn reserve<C>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
+    fn reserve<C: Component>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
         let last = slot.clients.len() - 1;
         slot.clients[client.min(last)].reserve(self.now) + self.call_times.request()
     }
@@ -421,8 +422,8 @@ impl Kernel {
 
     /// The same for changes that a call of this component brought about.
     pub(super) fn publish_by(&mut self, by: &'static str) {
-        let changed = std::mem::take(&mut self.changed);
-        for what in changed {
+        let mut changed = std::mem::take(&mut self.changed);
+        for what in changed.drain(..) {
             let cause = self.observers.next_cause(self.now, self.cause, &what, &self.store);
             let change = Change { at: self.now, cause, by, what };
             self.observers.changed(&change, &self.store);
@@ -446,5 +447,8 @@ impl Kernel {
                 queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver(watch) });
             });
         }
+        // Nothing that is told changes anything at once, and the memory serves again.
+        debug_assert!(self.changed.is_empty(), "a change was made while others were told");
+        self.changed = changed;
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{NodeId, NodeSlot, Pod, PodId};
-use crate::arena::Column;
+use crate::arena::{ChangeLog, Column};
 
 /// The pods of a DaemonSet by the nodes that they are on or aim at, and how often those of each node have been written: whoever
 /// remembers that number knows what to look at again.
@@ -11,7 +11,13 @@ use crate::arena::Column;
 pub struct DaemonPods {
     pods: Column<NodeSlot, SmallVec<[PodId; 1]>>,
     writes: Column<NodeSlot, u32>,
+    /// The nodes of the last writes.
+    log: ChangeLog<NodeId>,
 }
+
+/// Of so many writes the nodes are kept in any case; of more, if there are more nodes. Who has to catch up with more looks at every
+/// node, which then takes no longer than the writes have.
+const WRITES_KEPT: usize = 64;
 
 impl DaemonPods {
     /// The node that a daemon pod is on, or aims at as long as it is on none.
@@ -32,6 +38,12 @@ impl DaemonPods {
         *self.writes.get(node)
     }
 
+    /// The nodes of all writes, some of them several times.
+    #[must_use]
+    pub fn log(&self) -> &ChangeLog<NodeId> {
+        &self.log
+    }
+
     /// How many pods there are, on all nodes.
     pub(super) fn len(&self) -> usize {
         self.pods.values().map(SmallVec::len).sum()
@@ -40,6 +52,8 @@ impl DaemonPods {
     pub(super) fn written(&mut self, node: NodeId) {
         let writes = self.writes.get_mut(node);
         *writes = writes.wrapping_add(1);
+        let kept_max = self.writes.values().len().max(WRITES_KEPT);
+        self.log.push(node, kept_max);
     }
 
     pub(super) fn came(&mut self, pod: PodId, node: NodeId) {

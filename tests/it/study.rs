@@ -537,6 +537,23 @@ fn contenders_are_refused_where_there_are_none() {
 }
 
 #[test]
+fn what_has_no_price_costs_zero_and_not_less() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    one_pod(dir.path(), "{constant: 30m}");
+    let spec = "  scenario: one-pod.yaml\n  replications: 3\n  vary:\n  - name: wait\n    tolerationSeconds: {workloads: [deployment/shop/*], \
+                values: [0, 60]}\n";
+    let out = path(dir.path(), "out");
+    kubesquall(&["sweep", &write_study(dir.path(), "unpriced", spec), "-q", "--no-charts", "--out", &out])
+        .assert()
+        .success();
+    for file in ["runs.csv", "workloads.csv", "variants.csv"] {
+        let text = fs::read_to_string(Path::new(&out).join(file)).expect("a table");
+        assert!(text.lines().count() > 2, "{file} is empty");
+        assert!(!text.split([',', '\n']).any(|cell| cell == "-0" || cell == "-0.0"), "{file}: {text}");
+    }
+}
+
+#[test]
 fn a_sweep_does_not_remove_what_tune_recommended() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let text = fs::read_to_string(small_study(dir.path(), "small")).expect("a study");

@@ -16,13 +16,13 @@ pub(super) struct FailedPods {
 }
 
 impl FailedPods {
-    /// Judges every node, as the real controller does in each pass.
+    /// Judges every node where there is something to be done; the real controller judges all in each pass.
     ///
     /// # Source
     /// daemonset-controller, `manage`.
     pub(super) fn manage(&mut self, view: &View<'_>, ctx: &mut Ctx<'_, Controller<DaemonSets>>) -> Work {
         let mut work = Work::default();
-        for spot in view.spots.iter().filter(|spot| !spot.is_quiet) {
+        for spot in view.spots.loud() {
             self.manage_node(view, spot, &mut work, ctx);
         }
         let stranded = view.stranded_pods().into_iter();

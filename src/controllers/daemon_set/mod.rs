@@ -184,7 +184,7 @@ impl DaemonSets {
         let unseen = std::mem::take(&mut self.unseen);
         let rule = Rule { store, set: id, hash, min_ready: spots::min_ready(set), now: ctx.now, unseen: &unseen };
         spots.refresh(&rule, set, &mut self.placements);
-        let view = View { rule, set, spots: spots.all() };
+        let view = View { rule, set, spots: &spots };
         let mut plan = SyncPlan::nothing();
         let is_satisfied = self.expectations.satisfied(id, ctx.now);
         if is_settled && is_satisfied {
@@ -410,7 +410,7 @@ impl Reconcile for DaemonSets {
         let rule = Rule { store: ctx.store, set: id, hash: pass.hash, min_ready, now: ctx.now, unseen: &self.unseen };
         let spots = self.spots.entry(id).or_default();
         spots.refresh_pods(&rule, &self.placements);
-        let (mut status, again_after) = status::status(&View { rule, set, spots: spots.all() });
+        let (mut status, again_after) = status::status(&View { rule, set, spots });
         status.observed_generation = pass.generation;
         if status == set.status {
             return (None, again_after);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::arena::{Column, Symbol};
+use crate::arena::{ChangeLog, Column, Symbol};
 use crate::model::{Taint, TaintEffect, Toleration, TolerationOperator};
 use crate::state::{DaemonSet, DaemonSetId, Node, NodeId, NodeSlot, Store};
 
@@ -15,6 +15,9 @@ pub(super) struct Placement {
     /// A pod that is there may stay.
     pub(super) should_continue: bool,
 }
+
+/// Of so many changes the nodes are kept in any case; of more, if there are more nodes.
+const CHANGES_KEPT: usize = 64;
 
 /// Verdicts by set and node, kept until the node's labels or taints or the set's template change.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +31,8 @@ pub(super) struct Placements {
     changes: u64,
     /// How often each node has, or pods on it have become known.
     changes_of: Column<NodeSlot, u32>,
+    /// Which nodes that was said of, in turn.
+    log: ChangeLog<NodeId>,
     /// How often all had when a pass over all nodes last began.
     seen: BTreeMap<DaemonSetId, u64>,
 }
@@ -66,6 +71,13 @@ impl Placements {
     pub(super) fn look_again(&mut self, node: NodeId) {
         let changes = self.changes_of.get_mut(node);
         *changes = changes.wrapping_add(1);
+        let kept_max = self.changes_of.values().len().max(CHANGES_KEPT);
+        self.log.push(node, kept_max);
+    }
+
+    /// The nodes that have changed, or have to be looked at again, some of them several times.
+    pub(super) fn log(&self) -> &ChangeLog<NodeId> {
+        &self.log
     }
 
     /// How often a node has changed, or has to be looked at again; it starts again at zero after the last of 32 bits.

@@ -1,13 +1,14 @@
-//! What the pods of a DaemonSet on one node come to, worked out when they or the node have changed: a pass looks at every node, and
-//! most of them are as they were.
+//! What the pods of a DaemonSet on one node come to, worked out when they or the node have changed: the real controller looks at every
+//! node in each pass, and most of them are as they were.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::placement::{Placement, Placements};
 use super::revision;
-use crate::arena::Symbol;
-use crate::state::{DaemonSet, DaemonSetId, NodeId, Pod, PodId, PodPhase, Store, WorkloadId};
+use super::status::Counts;
+use crate::arena::{BitSet, ChangeLog, Column, Symbol};
+use crate::state::{DaemonPods, DaemonSet, DaemonSetId, NodeId, NodeSlot, Pod, PodId, PodPhase, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// A pod that is not being deleted.
@@ -56,6 +57,13 @@ pub(super) struct Spot {
     seen: (u32, u32),
 }
 
+impl Spot {
+    /// Whether all that is on the node is one pod of the new template, which is available.
+    fn is_current(&self) -> bool {
+        matches!(self.found, Found::New(pod) if pod.is_available)
+    }
+}
+
 /// What decides about pods beside themselves.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Rule<'a> {
@@ -97,6 +105,12 @@ impl<'a> Rule<'a> {
 
     fn writes(&self, node: NodeId) -> u32 {
         self.store.daemon_pods(self.set).map_or(0, |pods| pods.writes(node))
+    }
+
+    /// The nodes of these writes.
+    fn log(&self) -> &'a ChangeLog<NodeId> {
+        static NOTHING: ChangeLog<NodeId> = ChangeLog::new();
+        self.store.daemon_pods(self.set).map_or(&NOTHING, DaemonPods::log)
     }
 
     fn spot(&self, node: NodeId, placement: Placement, changes: u32) -> Spot {
@@ -141,12 +155,25 @@ impl Found {
     }
 }
 
-/// The spots of a set: all existing nodes by name, as the last pass saw them.
+/// The spots of a set: all existing nodes by name, as the last pass saw them, and what they come to together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spots {
     spots: Vec<Spot>,
+    /// Where each node stands among them.
+    positions: Column<NodeSlot, Option<u32>>,
+    /// Positions of those where there is something to be done, even without an update.
+    loud: BitSet,
+    /// Positions of those that are not current.
+    behind: BitSet,
+    /// Positions of those that change by waiting.
+    waiting: BitSet,
+    counts: Counts,
+    /// Up to where the set's writes and the changes of nodes have been taken in.
+    read: (u64, u64),
     /// For which revision, how long a pod has to be Ready, which nodes, and which verdicts on them. None if a verdict may be another.
     worked_out_for: Option<(Symbol, SimDuration, u64, u64)>,
+    /// Positions that were last looked at; for the memory.
+    stale: Vec<u32>,
 }
 
 impl Spots {
@@ -155,36 +182,56 @@ impl Spots {
         self.worked_out_for = None;
     }
 
-    pub(super) fn all(&self) -> &[Spot] {
-        &self.spots
+    /// Those where there is something to be done, even without an update.
+    pub(super) fn loud(&self) -> impl Iterator<Item = &Spot> {
+        self.loud.iter().map(|position| &self.spots[position])
+    }
+
+    /// All but the current ones: what an update looks at.
+    pub(super) fn behind(&self) -> impl Iterator<Item = &Spot> {
+        self.behind.iter().map(|position| &self.spots[position])
+    }
+
+    /// How many have one available pod of the new template, and nothing else.
+    pub(super) fn current_count(&self) -> usize {
+        self.spots.len() - self.behind.len()
+    }
+
+    /// What the status counts.
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Takes in all that has changed: what a pass begins with.
     pub(super) fn refresh(&mut self, rule: &Rule<'_>, set: &DaemonSet, placements: &mut Placements) {
         placements.pass_begins(rule.set);
         let wanted = Some((rule.hash, rule.min_ready, rule.store.node_changes(), placements.orders()));
-        if self.worked_out_for != wanted {
+        if self.worked_out_for == wanted {
+            let stale = self.find_stale(rule, placements);
+            for &position in &stale {
+                let spot = &self.spots[position as usize];
+                let changes = placements.changes_of(spot.node);
+                if spot.seen != (rule.writes(spot.node), changes) || spot.waits {
+                    let placement = placements.of(rule.set, set, spot.node, rule.store).unwrap_or(spot.placement);
+                    self.put(position, rule.spot(spot.node, placement, changes));
+                }
+            }
+            self.stale = stale;
+        } else {
             let nodes = placements.order(rule.store).to_vec();
             // A node may have gone since, and its removal not have been delivered yet.
             let spots = nodes.into_iter().filter_map(|node| {
                 let placement = placements.of(rule.set, set, node, rule.store)?;
                 Some(rule.spot(node, placement, placements.changes_of(node)))
             });
-            self.spots = spots.collect();
-            self.worked_out_for = wanted;
-            return;
+            *self = Self { worked_out_for: wanted, ..spots.collect() };
         }
-        for spot in &mut self.spots {
-            let changes = placements.changes_of(spot.node);
-            if spot.seen != (rule.writes(spot.node), changes) || spot.waits {
-                let placement = placements.of(rule.set, set, spot.node, rule.store).unwrap_or(spot.placement);
-                *spot = rule.spot(spot.node, placement, changes);
-            }
-        }
+        self.read = (rule.log().end(), placements.log().end());
         debug_assert!(
             self.spots.iter().all(|spot| *spot == rule.spot(spot.node, spot.placement, spot.seen.1)),
             "a spot has changed, and nothing said so"
         );
+        debug_assert!(self.add_up(), "spots do not come to what was counted");
     }
 
     /// Takes in what has become of pods: what a pass ends with. Nodes are those that it began with.
@@ -194,13 +241,63 @@ impl Spots {
         if is_other {
             self.forget();
         }
-        for spot in &mut self.spots {
+        let stale = self.find_stale(rule, placements);
+        for &position in &stale {
+            let spot = &self.spots[position as usize];
             let is_same = spot.seen == (rule.writes(spot.node), placements.changes_of(spot.node));
             if is_other || !is_same || spot.waits {
                 // The change of the node is for the next pass.
-                *spot = rule.spot(spot.node, spot.placement, spot.seen.1);
+                self.put(position, rule.spot(spot.node, spot.placement, spot.seen.1));
             }
         }
+        self.stale = stale;
+        self.read.0 = rule.log().end();
+    }
+
+    /// Positions at which anything may have changed, in memory that is to be given back.
+    fn find_stale(&mut self, rule: &Rule<'_>, placements: &Placements) -> Vec<u32> {
+        let mut stale = std::mem::take(&mut self.stale);
+        stale.clear();
+        let logs = (rule.log().since(self.read.0), placements.log().since(self.read.1));
+        if let (Some(_), (Some(writes), Some(changes))) = (self.worked_out_for, logs) {
+            stale.extend(writes.chain(changes).filter_map(|node| *self.positions.get(node)));
+            stale.extend(self.waiting.iter().map(|position| position as u32));
+        } else {
+            stale.extend(0..self.spots.len() as u32);
+        }
+        stale
+    }
+
+    fn put(&mut self, position: u32, spot: Spot) {
+        let before = std::mem::replace(&mut self.spots[position as usize], spot);
+        self.counts -= Counts::of(&before);
+        self.count(position, &spot);
+    }
+
+    fn count(&mut self, position: u32, spot: &Spot) {
+        self.counts += Counts::of(spot);
+        self.loud.set(position, !spot.is_quiet);
+        self.behind.set(position, !spot.is_current());
+        self.waiting.set(position, spot.waits);
+    }
+
+    /// Whether what all spots come to is what they come to counted anew.
+    fn add_up(&self) -> bool {
+        let anew: Self = self.spots.iter().copied().collect();
+        (anew.counts, anew.loud, anew.behind, anew.waiting)
+            == (self.counts, self.loud.clone(), self.behind.clone(), self.waiting.clone())
+    }
+}
+
+impl FromIterator<Spot> for Spots {
+    fn from_iter<T: IntoIterator<Item = Spot>>(spots: T) -> Self {
+        let mut all = Self { spots: spots.into_iter().collect(), ..Self::default() };
+        for position in 0..all.spots.len() as u32 {
+            let spot = all.spots[position as usize];
+            *all.positions.get_mut(spot.node) = Some(position);
+            all.count(position, &spot);
+        }
+        all
     }
 }
 

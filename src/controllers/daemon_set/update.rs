@@ -36,7 +36,7 @@ pub(super) fn limits(set: &DaemonSet, desired: i32) -> (i32, i32) {
 /// daemonset-controller, `rollingUpdate` (1.30+). Nodes come out of a hash map: which of the candidates are taken is up to
 /// chance, anew in every pass.
 pub(super) fn roll(view: &View<'_>, streams: &Streams, work: &mut Work) {
-    let desired = view.spots.iter().filter(|spot| spot.placement.should_run).count() as i32;
+    let desired = view.spots.counts().desired;
     let (surge, max_unavailable) = limits(view.set, desired);
     if surge == 0 {
         replace(view, max_unavailable, streams, work);
@@ -64,7 +64,7 @@ fn some<T: Copy>(candidates: &[T], room: i32, view: &View<'_>, streams: &Streams
 fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut Work) {
     let mut unavailable = 0;
     let mut candidates = Vec::new();
-    for spot in view.spots {
+    for spot in view.spots.behind() {
         if !spot.placement.should_run && spot.kept.is_none() {
             continue;
         }
@@ -88,10 +88,10 @@ fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut 
 /// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it.
 fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams, work: &mut Work) {
     let mut surging = 0;
-    let mut available_nodes = 0;
+    let mut available_nodes = view.spots.current_count() as i32;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
-    for spot in view.spots {
+    for spot in view.spots.behind() {
         if let Found::Old(pod) | Found::New(pod) | Found::Both { old: pod, .. } = spot.found {
             available_nodes += i32::from(pod.is_available);
         }

@@ -1,6 +1,6 @@
 //! A DaemonSet as one pass of the controller sees it.
 
-use super::spots::{Rule, Spot};
+use super::spots::{Rule, Spots};
 use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
 use crate::units::SimDuration;
 
@@ -10,7 +10,7 @@ pub(super) struct View<'a> {
     pub(super) rule: Rule<'a>,
     pub(super) set: &'a DaemonSet,
     /// All existing nodes by name.
-    pub(super) spots: &'a [Spot],
+    pub(super) spots: &'a Spots,
 }
 
 impl View<'_> {

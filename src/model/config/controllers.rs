@@ -104,7 +104,7 @@ impl Controllers {
     /// kube-controller-manager, `IsControllerEnabled`: the first entry that names it decides; without one, `*`.
     #[must_use]
     pub fn runs(&self, name: &str) -> bool {
-        let named = self.entries.iter().find_map(|entry| {
+        let named = self.entries.iter().filter(|entry| **entry != "*").find_map(|entry| {
             let text = entry.as_str();
             match text.strip_prefix('-') {
                 Some(left_out) if full_name(left_out) == Some(name) => Some(false),

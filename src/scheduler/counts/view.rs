@@ -199,9 +199,16 @@ impl ViewRef<'_> {
         (domain > 0).then_some(domain as usize)
     }
 
-    /// More than any domain.
-    pub(in crate::scheduler) fn domain_end(self) -> usize {
-        self.topology.values.len() + 1
+    /// How many domains these nodes are in.
+    pub(in crate::scheduler) fn domains_among(self, nodes: &[NodeId]) -> usize {
+        let (mut seen, mut count, all) = (BitSet::new(), 0, self.topology.values.len());
+        for domain in nodes.iter().filter_map(|node| self.domain(*node)) {
+            count += usize::from(seen.insert(domain));
+            if count == all {
+                break;
+            }
+        }
+        count
     }
 
     /// Whether the view takes a node in.

@@ -1,5 +1,6 @@
 //! PodTopologySpread: pods of a kind are spread evenly over zones, hosts, racks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -277,25 +278,21 @@ impl WidePlugin for PodTopologySpread {
 
 impl Constraint {
     /// By how much the pods that are there already count: the more domains there are among these nodes, the more.
-    fn weight(&self, view: ViewRef<'_>, nodes: impl Iterator<Item = NodeId>) -> f64 {
-        let size = if self.is_hostname {
-            nodes.count()
-        } else {
-            let mut seen = vec![false; view.domain_end()];
-            let domains = nodes.filter_map(|node| view.domain(node));
-            domains.filter(|&domain| !std::mem::replace(&mut seen[domain], true)).count()
-        };
+    fn weight(&self, view: ViewRef<'_>, nodes: &[NodeId]) -> f64 {
+        let size = if self.is_hostname { nodes.len() } else { view.domains_among(nodes) };
         libm::log(size as f64 + 2.0)
     }
 
-    /// What it adds to the raw score of a node.
-    fn raw_score(&self, view: ViewRef<'_>, weight: f64, node: NodeId) -> f64 {
-        if !view.has_key(node) {
-            return 0.0;
+    /// Adds to the raw scores of nodes, one after the other, what it says of them; nothing of those without its key.
+    fn add_raw_scores(&self, view: ViewRef<'_>, weight: f64, nodes: &[NodeId], sums: &mut [f64]) {
+        let score = |count: i64| count as f64 * weight + (self.max_skew - 1) as f64;
+        let nodes = sums.iter_mut().zip(nodes.iter().copied()).filter(|(_, node)| view.has_key(*node));
+        if self.is_hostname {
+            // Pods on a host are counted whether its node is taken in or not.
+            nodes.for_each(|(sum, node)| *sum += score(view.on_node(node)));
+        } else {
+            nodes.for_each(|(sum, node)| *sum += score(view.around(node).unwrap_or(0)));
         }
-        // Pods on a host are counted whether its node is taken in or not.
-        let count = if self.is_hostname { view.on_node(node) } else { view.around(node).unwrap_or(0) };
-        count as f64 * weight + (self.max_skew - 1) as f64
     }
 }
 
@@ -358,25 +355,29 @@ impl Prepared for Constraints {
         let views: SmallVec<[ViewRef<'_>; 2]> =
             self.soft.iter().map(|constraint| cache.counts.read(constraint.view)).collect();
         // A node that lacks one of the keys is left out.
-        let lacks_key = |node| self.needs_all_keys && views.iter().any(|view| view.domain(node).is_none());
-        let ignored: Vec<bool> = feasible.iter().map(|&node| lacks_key(node)).collect();
-        let considered = || feasible.iter().zip(&ignored).filter(|(_, is_ignored)| !**is_ignored);
-        let mut sums = vec![0.0; feasible.len()];
+        let is_left_out = |node: &NodeId| self.needs_all_keys && views.iter().any(|view| view.domain(*node).is_none());
+        let considered = if feasible.iter().any(is_left_out) {
+            Cow::Owned(feasible.iter().copied().filter(|node| !is_left_out(node)).collect())
+        } else {
+            Cow::Borrowed(feasible)
+        };
+        let mut sums = vec![0.0; considered.len()];
         for (constraint, &view) in self.soft.iter().zip(&views) {
-            let weight = constraint.weight(view, considered().map(|(node, _)| *node));
-            for (sum, &node) in sums.iter_mut().zip(feasible) {
-                *sum += constraint.raw_score(view, weight, node);
-            }
+            let weight = constraint.weight(view, &considered);
+            constraint.add_raw_scores(view, weight, &considered, &mut sums);
         }
-        scores.extend(sums.iter().map(|&sum| rounded(sum)));
-        let raw = || scores.iter().zip(&ignored).filter(|(_, is_ignored)| !**is_ignored).map(|(score, _)| *score);
-        let (min, max) = (raw().min().unwrap_or(0), raw().max().unwrap_or(0).max(0));
-        for (score, is_ignored) in scores.iter_mut().zip(&ignored) {
-            *score = match max {
-                _ if *is_ignored => 0,
-                0 => 100,
-                max => quotient(100 * (max + min - *score), max),
-            };
+        let (mut min, mut max) = (i64::MAX, 0);
+        for sum in &sums {
+            min = min.min(rounded(*sum));
+            max = max.max(rounded(*sum));
+        }
+        let normalized = |sum: f64| if max == 0 { 100 } else { quotient(100 * (max + min - rounded(sum)), max) };
+        if considered.len() == feasible.len() {
+            scores.extend(sums.into_iter().map(normalized));
+        } else {
+            let mut sums = sums.into_iter();
+            let of_node = |node| if is_left_out(node) { 0 } else { sums.next().map_or(0, normalized) };
+            scores.extend(feasible.iter().map(of_node));
         }
         true
     }

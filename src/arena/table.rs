@@ -100,6 +100,11 @@ impl<T> Table<T> {
         Self { slots: Vec::with_capacity(row_count), free: Vec::new(), row_count: 0 }
     }
 
+    /// Makes room for so many rows more: a large table that grows by and by is copied several times.
+    pub fn reserve(&mut self, row_count: usize) {
+        self.slots.reserve(row_count.saturating_sub(self.free.len()));
+    }
+
     /// Adds a row.
     ///
     /// # Panics

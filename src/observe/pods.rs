@@ -141,6 +141,7 @@ pub(super) struct Pods {
 
 impl Pods {
     pub(super) fn begin(&mut self, store: &Store) {
+        self.rows.reserve(store.pod_count());
         for (id, pod) in store.pods() {
             *self.row_of.get_mut(id) = self.rows.len();
             let place = self.place_of(pod, store);

@@ -63,7 +63,7 @@ pub use invalid::Invalid;
 pub(crate) use knobs::knobs;
 pub use limits::Limits;
 pub use lock::lock_file;
-pub use objects::{highest_priority, too_many_pods};
+pub use objects::{highest_priority, pod_count, too_many_pods};
 pub use overrides::{Caller, Overrides};
 pub use owners::missing_owners;
 pub use pools::NodePool;

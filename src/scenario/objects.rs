@@ -131,13 +131,19 @@ fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnosti
     );
 }
 
-/// How many pods a cluster would have, if these are more than can be played, and what to do about it.
+/// How many pods its objects ask for; a pod that is there and whose owner asks for it counts twice.
 #[must_use]
-pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
+pub fn pod_count(scenario: &ResolvedScenario) -> u64 {
     let is_node = |object: &&ManifestObject| matches!(object.object, Object::Node(_));
     let pools: u64 = scenario.pools.iter().map(|pool| u64::from(pool.count)).sum();
     let node_count = pools + scenario.objects.iter().filter(is_node).count() as u64;
-    let total: u64 = scenario.objects.iter().map(|object| pods_wanted(&object.object, node_count)).sum();
+    scenario.objects.iter().map(|object| pods_wanted(&object.object, node_count)).sum()
+}
+
+/// How many pods a cluster would have, if these are more than can be played, and what to do about it.
+#[must_use]
+pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
+    let total = pod_count(scenario);
     (total > scenario.limits.pods()).then(|| (total, scenario.limits.of_pods_in_words()))
 }
 

@@ -91,6 +91,7 @@ impl Prepared {
         let mut api = ApiServer::new();
         api.set_epoch(scenario.epoch_unix_nanos);
         let mut store = Store::default();
+        store.reserve_pods(scenario::pod_count(scenario).min(scenario.limits.pods()) as usize);
         store.crash_loops = scenario::crash_loops(&scenario.objects).into();
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
         let implied = if gaps == Gaps::Filled { implied_storage(&objects) } else { Vec::new() };

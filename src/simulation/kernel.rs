@@ -183,6 +183,10 @@ impl Kernel {
             let (since, epoch, cause) = (self.now, slot.epoch, call.cause);
             self.send(at, PendingCall { since, which, epoch, request: call.request, tag, over, cause, number: 0 });
         }
+        // What is told before t=0 nobody reads, and nothing waits for it, as clients have no limits there.
+        if self.settling.is_some() {
+            outbox.events.clear();
+        }
         for (client, event, cause) in outbox.events.drain(..) {
             if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
                 && slot.unposted.len() < EVENTS_QUEUED_MAX

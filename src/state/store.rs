@@ -328,6 +328,11 @@ impl Store {
         self.ownerless_pods.get(&namespace).unwrap_or(&NO_PODS)
     }
 
+    /// Makes room for so many pods more.
+    pub fn reserve_pods(&mut self, count: usize) {
+        self.pods.reserve(count);
+    }
+
     /// Adds a pod.
     ///
     /// # Panics

@@ -1,4 +1,5 @@
-//! How long whole incidents take to play: a year of random failures, a large cluster in which nothing happens, and one that loses a zone.
+//! How long whole incidents take to play: a year of random failures, an upgrade of a pool, and a large cluster that is brought up, in which
+//! nothing happens, or that loses a zone.
 //!
 //! `cargo bench --bench incident`
 
@@ -21,15 +22,33 @@ fn observers(scenario: &ResolvedScenario) -> Observers {
     Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO)
 }
 
-/// 100 nodes, 1,000 pods, 365 days of machine and switch failures, bootstrap included.
-fn year_of_failures(criterion: &mut Criterion) {
-    let scenario = load("scenarios/year-of-failures.yaml");
-    criterion.bench_function("year_of_failures", |bencher| {
+/// Brings a cluster up and plays a scenario.
+fn play(criterion: &mut Criterion, name: &str, file: &str) {
+    let scenario = load(file);
+    criterion.bench_function(name, |bencher| {
         bencher.iter(|| {
             let mut run = Prepared::new(&scenario).start(scenario.seed, observers(&scenario));
             run.run_until(SimTime::ZERO + scenario.duration);
             black_box(run.finish().events)
         });
+    });
+}
+
+/// 100 nodes, 1,000 pods, 365 days of machine and switch failures, bootstrap included.
+fn year_of_failures(criterion: &mut Criterion) {
+    play(criterion, "year_of_failures", "scenarios/year-of-failures.yaml");
+}
+
+/// 200 nodes with 5,000 pods are drained and made anew, ten at a time, bootstrap included.
+fn rolling_upgrade(criterion: &mut Criterion) {
+    play(criterion, "rolling_upgrade", "benches/scenarios/rolling-upgrade.yaml");
+}
+
+/// 5,000 nodes with 150,000 pods, every one of them made, scheduled and started.
+fn bring_up(criterion: &mut Criterion) {
+    let scenario = load("benches/scenarios/zone-loss.yaml");
+    criterion.bench_function("bring_up", |bencher| {
+        bencher.iter(|| black_box(Prepared::new(&scenario).store().pod_count()));
     });
 }
 
@@ -63,6 +82,6 @@ fn zone_loss(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(15));
-    targets = year_of_failures, idle_day, zone_loss
+    targets = year_of_failures, rolling_upgrade, bring_up, idle_day, zone_loss
 }
 criterion_main!(benches);

@@ -201,14 +201,12 @@ impl ViewRef<'_> {
 
     /// How many domains these nodes are in.
     pub(in crate::scheduler) fn domains_among(self, nodes: &[NodeId]) -> usize {
-        let (mut seen, mut count, all) = (BitSet::new(), 0, self.topology.values.len());
-        for domain in nodes.iter().filter_map(|node| self.domain(*node)) {
-            count += usize::from(seen.insert(domain));
-            if count == all {
-                break;
-            }
+        let domains = nodes.iter().filter_map(|node| self.domain(*node));
+        // Zones are few, and then one word holds them.
+        if self.topology.values.len() < u64::BITS as usize {
+            return domains.fold(0_u64, |seen, domain| seen | 1 << domain).count_ones() as usize;
         }
-        count
+        domains.collect::<BitSet>().len()
     }
 
     /// Whether the view takes a node in.

@@ -222,7 +222,7 @@ pub use facade::{
     Cell, Cluster, ClusterOptions, Column, Columns, Comparison, Decision, Decisions, Document, Error, ErrorKind,
     Explanation, FaultImport, Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, Imported, LoadOptions,
     NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions, Plugins, PodCounts, PodView, RefineOptions,
-    Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study,
+    Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, SensitivityOptions, SensitivityOutcome, Settled, Simulation, SolveOptions, Study,
     StudyOutcome, SweepOptions, Unsure, Values, WriteOptions,
 };
 #[cfg(feature = "bundles")]
@@ -240,7 +240,7 @@ pub use state::PodPhase;
 pub use study::forecast::{Handed, PlayPool};
 #[doc(inline)]
 pub use study::{
-    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
+    BreakEven, Interval, InvalidRareEvent, InvalidShard, Patches, PriceRange, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
     RunRow, Shard,
 };
 #[doc(inline)]

@@ -52,6 +52,7 @@ mod scheduler;
 mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
+mod sensitivity;
 mod services;
 mod stories;
 mod study;

@@ -29,8 +29,8 @@ function showSensitivityTiles(summary) {
 function effectsTable(rows) {
   return listing("Effects", [
     { name: "input", cell: (row) => [named(row.input, "strong"), el("div", { class: "muted" }, named(row.of))], by: (row) => row.input },
-    { name: "from", cell: (row) => named(row.from) },
-    { name: "to", cell: (row) => named(row.to) },
+    { name: "from", cell: (row) => named(row.from), by: (row) => row.from },
+    { name: "to", cell: (row) => named(row.to), by: (row) => row.to },
     { name: "μ", title: "by how much the figure rises as the input goes from one end to the other, on average of all places", right: true, cell: (row) => intervalOf(row, "mu"), by: (row) => row.mu },
     { name: "μ*", title: "the mean size of the effect, whatever its direction", right: true, cell: (row) => figure(row.mu_star), by: (row) => row.mu_star },
     { name: "σ", title: "how much the effect differs from place to place", right: true, cell: (row) => figure(row.sigma), by: (row) => row.sigma },
@@ -68,7 +68,7 @@ function showStops(summary, stops) {
 }
 
 /** What was asked, to be typed again. @param {any} summary */
-export function sensitivityCommandOf(summary) {
+function sensitivityCommandOf(summary) {
   const parts = ["kubesquall", "sensitivity", argument(summary.file ?? "STUDY.yaml"), "--trajectories", String(summary.trajectories), "--replications", String(summary.replications)];
   if (summary.asked) parts.push("--variant", argument(summary.asked));
   return [...parts, "--out", "again"].join(" ");

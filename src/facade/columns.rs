@@ -10,7 +10,9 @@ use super::sensitivity::SensitivityOutcome;
 use super::study_outcome::StudyOutcome;
 use crate::diagnostics::nearest_or;
 use crate::observe::{ColumnInfo, TableInfo};
-use crate::report::{TableError, Type, may_lack, scan_typed, tables_of_plans, tables_of_runs, tables_of_sensitivities, tables_of_studies};
+use crate::report::{
+    TableError, Type, may_lack, scan_typed, tables_of_plans, tables_of_runs, tables_of_sensitivities, tables_of_studies,
+};
 
 /// A table by columns, with the same values as its file: a time is the number nearest to its three decimals.
 ///

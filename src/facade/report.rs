@@ -18,9 +18,10 @@ use crate::observe::{Cells, TableInfo};
 use crate::report::{
     DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts,
     draw_forecast_page, draw_live_page, draw_plan_page, draw_run_charts, draw_run_page, draw_sensitivity_charts,
-    draw_sensitivity_page, draw_study_charts, draw_study_page, draw_survival_matrix, event_list, expect_whole, is_live_built, is_place_of_openmetrics,
-    is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs, tables_of_sensitivities, tables_of_studies,
-    write_audit_log, write_metrics, write_openmetrics, write_trace,
+    draw_sensitivity_page, draw_study_charts, draw_study_page, draw_survival_matrix, event_list, expect_whole,
+    is_live_built, is_place_of_openmetrics, is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans,
+    tables_of_runs, tables_of_sensitivities, tables_of_studies, write_audit_log, write_metrics, write_openmetrics,
+    write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 

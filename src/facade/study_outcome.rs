@@ -24,7 +24,15 @@ pub struct StudyOutcome {
 
 impl StudyOutcome {
     pub(super) fn of(results: Results, inputs: Vec<PathBuf>) -> Self {
-        Self { results, tuning: None, confirmation: None, patches: None, note: None, break_even: OnceLock::new(), inputs }
+        Self {
+            results,
+            tuning: None,
+            confirmation: None,
+            patches: None,
+            note: None,
+            break_even: OnceLock::new(),
+            inputs,
+        }
     }
 
     /// What is to be said about earlier results in the directory, of which nothing is used.

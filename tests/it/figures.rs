@@ -246,7 +246,9 @@ fn capital(text: &str) -> String {
 
 #[test]
 fn names_of_tables_and_of_their_columns_are_unique() {
-    for tables in [kubesquall::report::tables_of_runs(), tables_of_studies(), tables_of_plans(), tables_of_sensitivities()] {
+    for tables in
+        [kubesquall::report::tables_of_runs(), tables_of_studies(), tables_of_plans(), tables_of_sensitivities()]
+    {
         check_names(&tables);
     }
 }

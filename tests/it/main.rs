@@ -50,9 +50,9 @@ mod recordings;
 mod regressions;
 mod scheduler;
 mod schemas;
+mod sensitivity;
 #[cfg(feature = "serve")]
 mod serve;
-mod sensitivity;
 mod services;
 mod stories;
 mod study;

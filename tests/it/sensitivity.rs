@@ -43,14 +43,21 @@ const ASSUMED: &str = "
   - {name: attach, path: spec.latency.volumeAttach, from: 1s, to: 60s}
   - {price: evictions, from: 29, to: 31}";
 
-fn study_of(values: &str, assumed: &str) -> Study {
-    let text = format!(
+fn study_text(values: &str, assumed: &str) -> String {
+    format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Study\nmetadata: {{name: rests}}\nspec:\n  scenario: scenario.yaml\n  replications: 8\n  vary:\n  \
          - {{name: wait, tolerationSeconds: {{workloads: [deployment/shop/web], values: {values}}}}}\n  cost: {{unreadyReplicaSeconds: 1, \
          evictions: 30}}\n{}",
         if assumed.is_empty() { String::new() } else { format!("  assumed:{assumed}\n") }
-    );
-    Study::parse(&text, [("scenario.yaml", SCENARIO), ("web.yaml", WEB)]).unwrap_or_else(|error| panic!("{error}"))
+    )
+}
+
+fn parsed(study: &str, scenario: &str) -> Study {
+    Study::parse(study, [("scenario.yaml", scenario), ("web.yaml", WEB)]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn study_of(values: &str, assumed: &str) -> Study {
+    parsed(&study_text(values, assumed), SCENARIO)
 }
 
 fn options() -> SensitivityOptions<'static> {
@@ -88,7 +95,7 @@ fn what_turns_the_answer_is_found_and_what_does_nothing_is_said_to_do_nothing() 
     assert!(verdict.contains("The answer turns round: wait=0 is cheaper than wait=300 as it is"), "{verdict}");
     assert!(verdict.contains("What turns it: outage in ") && verdict.contains("attach (no run differs)"), "{verdict}");
     let points = outcome.table("points.csv").expect("a table");
-    assert_eq!(points.len(), 1 + 4 * 4);
+    assert_eq!(points.rows, 1 + 4 * 4);
     assert_eq!(outcome.tables(), ["sensitivity.csv", "points.csv"]);
 }
 
@@ -171,13 +178,19 @@ fn what_is_not_listed_is_what_hardly_anybody_measures() {
         summary["inputs"].as_array().expect("a list").iter().filter_map(|input| input["name"].as_str()).collect();
     assert_eq!(names, ["kubeletReconnect", "podStart", "nodeBoot"]);
     assert!(summary["assumed_by"] == "default" && summary["notes"].to_string().contains("does not list"), "{summary}");
-    // How often machines of a shipped scenario fail is among them.
-    let study = Study::load("scenarios/studies/tune-tolerations.yaml").expect("a study");
-    let two = NonZeroU32::new(2).expect("two");
-    let fewest = SensitivityOptions::new().trajectories(2).replications(two).variant("tolerationSeconds=60");
-    let summary = study.sensitivity(&fewest).expect("played").summary();
-    let crashes = input(&summary, "machine-crashes");
-    assert_eq!((&crashes["from"], &crashes["to"], &crashes["scale"]), (&"150d".into(), &"600d".into(), &"log".into()));
+    // How often machines fail is among them, however the scenario writes it.
+    let check = |distribution: &str, (path, from, to): (&str, &str, &str)| {
+        let faults =
+            format!("  faults:\n  - {{name: crashes, kind: Crash, timeToFailure: {distribution}, timeToRepair: 5m}}\n");
+        let study = parsed(&study_text("[0, 300]", ""), &format!("{SCENARIO}{faults}"));
+        let summary = study.sensitivity(&options().trajectories(2)).expect("played").summary();
+        let crashes = input(&summary, "crashes");
+        assert_eq!((&crashes["from"], &crashes["to"], &crashes["scale"]), (&from.into(), &to.into(), &"log".into()));
+        assert_eq!(crashes["of"], format!("spec.faults[0].timeToFailure.{path}"));
+    };
+    check("{weibull: {shape: 0.8, mean: 300d}}", ("weibull.mean", "150d", "600d"));
+    check("{weibull: {shape: 0.8, scale: 100d}}", ("weibull.scale", "50d", "200d"));
+    check("{exponential: {mean: 30d}}", ("exponential.mean", "15d", "60d"));
 }
 
 #[test]
@@ -223,16 +236,12 @@ fn the_command_line_says_the_same() {
     for (file, text) in [("scenario.yaml", SCENARIO), ("web.yaml", WEB)] {
         fs::write(root.path().join(file), text).expect("a file");
     }
-    let study = format!(
-        "apiVersion: kubesquall.sim/v1alpha1\nkind: Study\nmetadata: {{name: rests}}\nspec:\n  scenario: scenario.yaml\n  replications: 8\n  vary:\n  - {{name: \
-         wait, tolerationSeconds: {{workloads: [deployment/shop/web], values: [0, 300]}}}}\n  cost: {{unreadyReplicaSeconds: 1, evictions: \
-         30}}\n  assumed:{ASSUMED}\n"
-    );
+    let study = study_text("[0, 300]", ASSUMED);
     fs::write(root.path().join("study.yaml"), study).expect("a file");
     let (study, out) = (place("study.yaml"), place("out"));
     let said = command(&["sensitivity", &study, "--trajectories", "4", "--out", &out]).assert().success();
     let text = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
-    assert!(text.starts_with("rests: wait=0 against the baseline wait=300\n\nINPUT"), "{text}");
+    assert!(text.starts_with("rests: wait=0 against the baseline wait=300\n\n INPUT"), "{text}");
     let summary: Value =
         serde_json::from_slice(&fs::read(root.path().join("out/summary.json")).expect("it")).expect("JSON");
     for remark in summary["verdict"].as_array().expect("a list") {

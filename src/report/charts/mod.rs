@@ -211,7 +211,11 @@ charts! {
 /// The file of every chart of runs, studies and plans.
 pub(super) fn files() -> impl Iterator<Item = &'static str> {
     let of_runs = CHARTS.iter().map(|chart| chart.file);
-    of_runs.chain(study::CHARTS.iter().map(|chart| chart.0)).chain([survival_matrix::FILE]).chain(forecast::FILES).chain(sensitivity::FILES)
+    of_runs
+        .chain(study::CHARTS.iter().map(|chart| chart.0))
+        .chain([survival_matrix::FILE])
+        .chain(forecast::FILES)
+        .chain(sensitivity::FILES)
 }
 
 /// The charts of a run.

@@ -92,7 +92,7 @@ fn draw(title: &str, caption: &str, effects: &[EffectPoint]) -> Option<String> {
         }
         let named = font(11).pos(Pos::new(HPos::Left, VPos::Center));
         for (at, label) in labels(all(), (right, top)) {
-            let beside = EmptyElement::at(at) + Text::new(label, (px(8) as i32, 0), named.clone());
+            let beside = EmptyElement::at(at) + Text::new(label, (px(8) as i32, -(px(8) as i32)), named.clone());
             plot.draw_series([beside])?;
         }
         Ok(())

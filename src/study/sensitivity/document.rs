@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::document::{PRICED, check_name, is_within};
 use super::super::metrics::metric_names;
 use super::super::problems::Problems;
-use super::input::{Assumed, Range, Scale, What};
+use super::input::{Assumed, Range, Scale, What, Written, plain};
 use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::model::manifest::Folder;
 use crate::report::tables_of_sensitivities;
@@ -69,7 +69,10 @@ pub(in crate::study) fn read(
         let range = Range::read(&entry.from, &entry.to).and_then(|range| match &what {
             What::Path { .. } => Ok(range),
             What::Price { .. } => range.of_prices().filter(|range| range.ends().0 >= 0.0).ok_or_else(|| {
-                (format!("{} to {} cannot be prices", entry.from, entry.to), "a price is a number that is not negative")
+                (
+                    format!("`{}` to `{}` cannot be prices", plain(&entry.from), plain(&entry.to)),
+                    "a price is a number that is not negative",
+                )
             }),
         });
         match range {
@@ -95,7 +98,8 @@ fn what(
 ) -> Option<What> {
     match (&entry.path, &entry.price) {
         (Some(path), None) => {
-            let written = Some(((around.place)(&format!("{at}.path")), (around.place)(&format!("{at}.from"))));
+            let [path_at, from, to] = ["path", "from", "to"].map(|field| (around.place)(&format!("{at}.{field}")));
+            let written = Some(Written { path: path_at, from, to });
             let vain = if is_within(path, "metadata") {
                 Some("what a scenario is called makes no difference")
             } else if path == "spec.seed" {
@@ -200,7 +204,9 @@ pub(in crate::study) fn check(
 ) {
     let Some(reader) = problems.take(Reader::open(folder, scenario_path, overrides)) else { return };
     for of in assumed {
-        let What::Path { path, written: Some((path_at, from_at)) } = &of.what else { continue };
+        let What::Path { path, written: Some(Written { path: path_at, from: from_at, .. }) } = &of.what else {
+            continue;
+        };
         let mut ends = Vec::new();
         for share in [0.0, 1.0] {
             ends.extend(problems.take(at(&reader, of, share)));

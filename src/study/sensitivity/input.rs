@@ -20,10 +20,18 @@ pub struct Assumed {
 /// What has the value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
-    /// A field of the scenario; where the study speaks of it and of its values, if it does.
-    Path { path: String, written: Option<(Location, Location)> },
+    /// A field of the scenario; where the study speaks of it, if it does.
+    Path { path: String, written: Option<Written> },
     /// The price of a metric.
     Price { metric: &'static str },
+}
+
+/// Where a study speaks of a field: its path, and both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Written {
+    pub(super) path: Location,
+    pub(super) from: Location,
+    pub(super) to: Location,
 }
 
 /// How values lie between two ends.
@@ -195,8 +203,9 @@ impl Assumed {
     /// Sets a value of the scenario's document; nothing for a price.
     pub(super) fn override_with(&self, given: &Given, overrides: &mut Overrides) {
         match &self.what {
-            What::Path { path, written: Some((path_at, value_at)) } => {
-                overrides.set_from(path, &given.value.to_string(), path_at.clone(), value_at.clone());
+            What::Path { path, written: Some(written) } => {
+                let value_at = if given.place < 1.0 { &written.from } else { &written.to };
+                overrides.set_from(path, &given.value.to_string(), written.path.clone(), value_at.clone());
             }
             What::Path { path, written: None } => overrides.set(path, &given.value.to_string()),
             What::Price { .. } => {}
@@ -205,7 +214,7 @@ impl Assumed {
 }
 
 /// A value as it is written.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -63,6 +63,9 @@ pub(super) struct Stop {
     pub(super) point: usize,
 }
 
+/// Which replication a run is, and its metrics.
+type Run = (u32, Box<[f64]>);
+
 /// What the baseline and the variant cost at a point, by replication.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Costs {
@@ -158,7 +161,7 @@ impl Experiment {
     /// If the journal cannot be written or read.
     pub fn play(&self, journal: &Journal, progress: &dyn Progress) -> Result<SensitivityResults, JournalError> {
         Runner::new(&self.study, journal).play_all(Shard::WHOLE, progress)?;
-        let mut runs: Vec<Vec<(u32, Box<[f64]>)>> = vec![Vec::new(); self.study.variants.len()];
+        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); self.study.variants.len()];
         for row in journal.rows()? {
             if row.variant < runs.len() && row.replication < self.study.replications {
                 runs[row.variant].push((row.replication, row.metrics));
@@ -173,7 +176,7 @@ impl Experiment {
 }
 
 /// What the runs of a point cost at its prices.
-fn costs(point: &Point, runs: &[Vec<(u32, Box<[f64]>)>]) -> Costs {
+fn costs(point: &Point, runs: &[Vec<Run>]) -> Costs {
     let prices: Vec<(usize, f64)> =
         point.prices.iter().filter_map(|(metric, price)| Some((metrics::position(metric)?, *price))).collect();
     let cost =

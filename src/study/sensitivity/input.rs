@@ -221,7 +221,7 @@ pub(super) fn plain(value: &Value) -> String {
 /// A length of time, in days where it is whole days.
 fn duration_text(duration: SimDuration) -> String {
     const DAY_S: u64 = 86_400;
-    let is_days = duration.as_nanos() > 0 && duration.as_nanos() % (DAY_S * 1_000_000_000) == 0;
+    let is_days = duration.as_nanos() > 0 && duration.as_nanos().is_multiple_of(DAY_S * 1_000_000_000);
     if is_days { format!("{}d", duration.as_secs() / DAY_S) } else { duration.to_string() }
 }
 

@@ -202,7 +202,7 @@ impl Results {
                 .patches()
                 .map(|(name, patch)| (name.to_owned(), patch.shell.clone(), patch.yaml.clone()))
                 .collect(),
-            Of::Run(_) | Of::Plan(_) => Vec::new(),
+            Of::Run(_) | Of::Plan(_) | Of::Sensitivity(_) => Vec::new(),
         }
     }
 

@@ -222,8 +222,8 @@ pub use facade::{
     Cell, Cluster, ClusterOptions, Column, Columns, Comparison, Decision, Decisions, Document, Error, ErrorKind,
     Explanation, FaultImport, Forecast, ForecastInputs, ForecastOptions, ForecastOutcome, Imported, LoadOptions,
     NodeView, Observations, Outcome, Plan, PlanOutcome, PlayOptions, Plugins, PodCounts, PodView, RefineOptions,
-    Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study,
-    StudyOutcome, SweepOptions, Unsure, Values, WriteOptions,
+    Refined, Refinement, Rejected, Replay, Report, Row, Rows, Scenario, SensitivityOptions, SensitivityOutcome,
+    Settled, Simulation, SolveOptions, Study, StudyOutcome, SweepOptions, Unsure, Values, WriteOptions,
 };
 #[cfg(feature = "bundles")]
 #[doc(inline)]
@@ -240,8 +240,8 @@ pub use state::PodPhase;
 pub use study::forecast::{Handed, PlayPool};
 #[doc(inline)]
 pub use study::{
-    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
-    RunRow, Shard,
+    BreakEven, Interval, InvalidRareEvent, InvalidShard, Patches, PriceRange, Progress, RareEstimate, RareEvent,
+    RareFactors, RareSide, RunRow, Shard,
 };
 #[doc(inline)]
 pub use units::{SimDuration, SimTime};

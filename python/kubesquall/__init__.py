@@ -43,6 +43,7 @@ from ._results import (
     Report,
     Run,
     Schedule,
+    Sensitivity,
     Study,
     Tables,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Score",
+    "Sensitivity",
     "Study",
     "Table",
     "Tables",
@@ -92,6 +94,7 @@ __all__ = [
     "plan",
     "run",
     "schedule",
+    "sensitivity",
     "sweep",
     "tune",
 ]
@@ -251,6 +254,60 @@ def _study(
     source = _inputs.source(study, files)
     with told(progress) as tell:
         return Study(_kubesquall.study(source, reading, writing, playing, progress=tell))
+
+
+def sensitivity(
+    study: Document,
+    *,
+    set: Settings = (),
+    files: Files | None = None,
+    out: Path | None = None,
+    force: bool = False,
+    resume: bool = False,
+    threads: int | None = None,
+    trajectories: int | None = None,
+    replications: int | None = None,
+    variant: str | None = None,
+    allow_partial: bool = False,
+    progress: Progress = False,
+) -> Sensitivity:
+    """Says how far the answer of a study rests on what it assumes.
+
+    Args:
+        study: The study, which has to have prices. What it lists as ``assumed`` is moved, or what usually is.
+        set: Other values than its scenario says.
+        files: The files that it names, if they are not on disk.
+        out: A directory for the results; each run is there as soon as it is over, so that what is interrupted can be resumed.
+        force: Whether to begin anew whatever was interrupted, and to replace whatever is there.
+        resume: Whether to go on where an interrupted analysis to `out` stopped.
+        threads: At most so many; none for one a core. Of no consequence for the results.
+        trajectories: How many; each has one point more than there are inputs. None for 10.
+        replications: Runs of each of the two variants at each point; none for 20, or as many as the study has, if these are fewer.
+        variant: What is played beside the baseline, such as ``"wait=60, grace=40s"``; none for what the study recommends, which is then
+            played first.
+        allow_partial: Whether to go on without objects that cannot be read or would be refused.
+        progress: Whether to show how far it has got, with tqdm; or a function that is told.
+
+    Raises:
+        InputError: Something is wrong with the study or what it names.
+        ArgumentError: There is no such variant, nothing is assumed, or it takes too many runs.
+        PlaceError: `out` is taken.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    with told(progress) as tell:
+        return Sensitivity(
+            _kubesquall.sensitivity(
+                _inputs.source(study, files),
+                _inputs.reading(set, None, allow_partial),
+                _inputs.writing(out, force),
+                threads=threads,
+                trajectories=trajectories,
+                replications=replications,
+                variant=variant,
+                resume=resume,
+                progress=tell,
+            )
+        )
 
 
 def merge(parts: Iterable[Path], *, out: Path | None = None, force: bool = False) -> Study:

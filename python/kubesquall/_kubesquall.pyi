@@ -142,6 +142,18 @@ def plan(
     placements: Optional[int],
     progress: Any,
 ) -> Results: ...
+def sensitivity(
+    source: Any,
+    reading: Any,
+    writing: Any,
+    *,
+    threads: Optional[int],
+    trajectories: Optional[int],
+    replications: Optional[int],
+    variant: Optional[str],
+    resume: bool,
+    progress: Any,
+) -> Results: ...
 def forecast(source: Any, reading: Any, writing: Any, forecasting: Any, *, progress: Any) -> Results: ...
 def schedule(
     source: Any,

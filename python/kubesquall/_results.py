@@ -302,6 +302,30 @@ class Plan(Result):
         return f"<kubesquall.Plan {self.name}: {self.answer}>"
 
 
+class Sensitivity(Result):
+    """How far the answer of a study rests on what it assumes."""
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        name: str = self.summary["sensitivity"]
+        return name
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """What is assumed: of each its range, its effects on ``cost`` and ``saving``, and how often it turns the answer round."""
+        inputs: list[dict[str, Any]] = self.summary["inputs"]
+        return inputs
+
+    @property
+    def verdict(self) -> list[str]:
+        """What has been found, a sentence each, the answer first."""
+        return [remark["text"] for remark in self.summary["verdict"]]
+
+    def __repr__(self) -> str:
+        return f"<kubesquall.Sensitivity {self.name}: {len(self.inputs)} inputs>"
+
+
 class Forecast(Result):
     """A forecast of a cluster."""
 

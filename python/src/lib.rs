@@ -26,7 +26,7 @@ mod _kubesquall {
     #[pymodule_export]
     use crate::verbs::{
         check, check_study, forecast, import_cluster, import_faults, import_latencies, import_outage, merge, plan, run,
-        schedule, study,
+        schedule, sensitivity, study,
     };
 
     /// The version of kubesquall.

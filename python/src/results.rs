@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kubesquall::{Error, ForecastOutcome, Outcome, PlanOutcome, StudyOutcome, WriteOptions};
+use kubesquall::{Error, ForecastOutcome, Outcome, PlanOutcome, SensitivityOutcome, StudyOutcome, WriteOptions};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 
@@ -25,6 +25,7 @@ pub(crate) enum Of {
     Run(Outcome),
     Study(StudyOutcome),
     Plan(PlanOutcome),
+    Sensitivity(SensitivityOutcome),
     Forecast(ForecastOutcome),
 }
 
@@ -34,6 +35,7 @@ impl Of {
             Self::Run(_) => "run",
             Self::Study(_) => "study",
             Self::Plan(_) => "plan",
+            Self::Sensitivity(_) => "sensitivity",
             Self::Forecast(_) => "forecast",
         }
     }
@@ -43,6 +45,7 @@ impl Of {
             Self::Run(outcome) => outcome.write_with(dir, options),
             Self::Study(outcome) => outcome.write_with(dir, options),
             Self::Plan(outcome) => outcome.write_with(dir, options),
+            Self::Sensitivity(outcome) => outcome.write_with(dir, options),
             Self::Forecast(outcome) => outcome.write_with(dir, options),
         }
     }
@@ -68,7 +71,7 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// `run`, `study`, `plan` or `forecast`.
+    /// `run`, `study`, `plan`, `sensitivity` or `forecast`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.of.word()
@@ -92,6 +95,7 @@ impl Results {
             Of::Run(outcome) => outcome.summary_json(),
             Of::Study(outcome) => outcome.summary_json(),
             Of::Plan(outcome) => outcome.summary_json(),
+            Of::Sensitivity(outcome) => outcome.summary_json(),
             Of::Forecast(outcome) => outcome.json_text(),
         }
     }
@@ -102,6 +106,7 @@ impl Results {
             Of::Run(outcome) => outcome.tables(),
             Of::Study(outcome) => outcome.tables(),
             Of::Plan(outcome) => outcome.tables(),
+            Of::Sensitivity(outcome) => outcome.tables(),
             Of::Forecast(_) => Vec::new(),
         }
     }
@@ -114,6 +119,7 @@ impl Results {
                 Of::Run(outcome) => Some(outcome.table(&file)?),
                 Of::Study(outcome) => Some(outcome.table(&file)?),
                 Of::Plan(outcome) => Some(outcome.table(&file)?),
+                Of::Sensitivity(outcome) => Some(outcome.table(&file)?),
                 Of::Forecast(_) => None,
             })
         })?;
@@ -196,7 +202,7 @@ impl Results {
                 .patches()
                 .map(|(name, patch)| (name.to_owned(), patch.shell.clone(), patch.yaml.clone()))
                 .collect(),
-            Of::Run(_) | Of::Plan(_) => Vec::new(),
+            Of::Run(_) | Of::Plan(_) | Of::Sensitivity(_) => Vec::new(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use kubesquall::{
     Cluster, ClusterImport, ClusterOptions, Document, Error, FaultImport, Forecast, ForecastInputs, ForecastOptions,
-    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent, Scenario, Shard,
-    SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
+    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent, Scenario,
+    SensitivityOptions, Shard, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -159,6 +159,45 @@ pub(crate) fn check_study(
             (None, false) => {}
         }
         Ok(())
+    })
+}
+
+/// Says how far the answer of a study rests on what it assumes.
+#[pyfunction]
+#[pyo3(signature = (source, reading, writing, *, threads, trajectories, replications, variant, resume, progress))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
+pub(crate) fn sensitivity(
+    py: Python<'_>,
+    source: Source,
+    reading: Reading,
+    writing: Writing,
+    threads: Option<NonZeroUsize>,
+    trajectories: Option<u32>,
+    replications: Option<NonZeroU32>,
+    variant: Option<String>,
+    resume: bool,
+    progress: Caller,
+) -> PyResult<Results> {
+    work(py, progress.as_ref(), move |watch| {
+        let study: Study = source.read(&reading.options())?;
+        let mut options = SensitivityOptions::new().write(writing.options()).resume(resume).progress(watch);
+        if let Some(count) = threads {
+            options = options.threads(count);
+        }
+        if let Some(count) = trajectories {
+            options = options.trajectories(count);
+        }
+        if let Some(count) = replications {
+            options = options.replications(count);
+        }
+        if let Some(values) = variant {
+            options = options.variant(values);
+        }
+        let outcome = match &writing.out {
+            Some(out) => study.sensitivity_to(out, &options)?,
+            None => study.sensitivity(&options)?,
+        };
+        Ok(Results::new(Of::Sensitivity(outcome), writing.out, json(study.warnings().as_slice())))
     })
 }
 

@@ -98,6 +98,21 @@ def test_contenders_are_those_of_the_command(tmp_path: Path, command, monkeypatc
     assert tuned.summary["study"]["selection"]["replications_max"] == 60
 
 
+def test_what_an_answer_rests_on_is_written_with_the_bytes_of_the_command(
+    tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, files = study(4)
+    document["spec"]["assumed"] = [{"path": "spec.latency.podStart", "from": "1s", "to": "10s"}]
+    on_disk(tmp_path, {"study.yaml": document, **files})
+    command("sensitivity", "study.yaml", "--trajectories", "2", "--out", "by-command", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = kubesquall.sensitivity("study.yaml", trajectories=2, out=tmp_path / "by-out")
+    found.write(tmp_path / "by-write")
+    assert contents(tmp_path / "by-write") == contents(tmp_path / "by-command") == contents(tmp_path / "by-out")
+    assert [of["name"] for of in found.inputs] == ["podStart"] and list(found.tables) == ["sensitivity.csv", "points.csv"]
+    assert found.verdict and found.summary["trajectories"] == 2
+
+
 def test_a_plan_is_written_with_the_bytes_of_the_command(
     tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

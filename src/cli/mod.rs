@@ -112,6 +112,7 @@ commands! {
     diff::diff: Diff(DiffArgs)
     sweep::sweep: Sweep(SweepArgs)
     tune::tune: Tune(TuneArgs)
+    sensitivity::sensitivity: Sensitivity(SensitivityArgs)
     merge::merge: Merge(MergeArgs)
     plan::plan: Plan(PlanArgs)
     init::init: Init(InitArgs)

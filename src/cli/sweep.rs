@@ -180,6 +180,7 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
             if let Some(remark) = answer.filter(|_| results.shard == Shard::WHOLE) {
                 let _ = write!(text, "\n{}", remarks::lines(&remark));
             }
+            text += &remarks::all(&teller.break_even(outcome.break_even(), false));
             ui.out(&text)?;
         }
     }

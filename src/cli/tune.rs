@@ -41,7 +41,9 @@ pub(super) fn tune(TuneArgs { sweep: arguments, contenders }: &TuneArgs, ui: &Ui
         (Output::Json, _) => ui.data(&outcome.summary_json())?,
         (Output::Text, Some(tuning)) if !ui.is_quiet => {
             let (results, confirmation) = (&outcome.results, outcome.confirmation.as_ref());
-            ui.out(&format!("{}\n{}", table(results), told(results, tuning, confirmation)))?;
+            let prices = Teller::below_table(results).break_even(outcome.break_even(), true);
+            let told = told(results, tuning, confirmation) + &remarks::all(&prices);
+            ui.out(&format!("{}\n{told}", table(results)))?;
         }
         (Output::Text, _) => {}
     }

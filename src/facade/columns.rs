@@ -6,10 +6,13 @@ use super::error::Error;
 use super::outcome::Outcome;
 use super::plan::PlanOutcome;
 use super::report::Report;
+use super::sensitivity::SensitivityOutcome;
 use super::study_outcome::StudyOutcome;
 use crate::diagnostics::nearest_or;
 use crate::observe::{ColumnInfo, TableInfo};
-use crate::report::{TableError, Type, may_lack, scan_typed, tables_of_plans, tables_of_runs, tables_of_studies};
+use crate::report::{
+    TableError, Type, may_lack, scan_typed, tables_of_plans, tables_of_runs, tables_of_sensitivities, tables_of_studies,
+};
 
 /// A table by columns, with the same values as its file: a time is the number nearest to its three decimals.
 ///
@@ -163,6 +166,23 @@ impl StudyOutcome {
     #[must_use]
     pub fn tables(&self) -> Vec<&'static str> {
         tables_of_studies().iter().map(|table| table.file).filter(|file| self.has(file)).collect()
+    }
+}
+
+impl SensitivityOutcome {
+    /// A table by the name of its file: `points.csv`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such table.
+    pub fn table(&self, file: &str) -> Result<Columns, Error> {
+        Columns::of_result(file, "the sensitivity analysis", &tables_of_sensitivities(), || self.text_of(file))
+    }
+
+    /// The names of its tables.
+    #[must_use]
+    pub fn tables(&self) -> Vec<&'static str> {
+        tables_of_sensitivities().iter().map(|table| table.file).filter(|file| self.has(file)).collect()
     }
 }
 

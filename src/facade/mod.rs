@@ -24,6 +24,8 @@ mod report;
 mod rows;
 mod run_files;
 mod scenario;
+mod sensitivity;
+mod sensitivity_chart;
 mod simulation;
 mod study;
 mod study_chart;
@@ -64,6 +66,7 @@ pub use report::Report;
 pub(crate) use report::{expect_place_of_openmetrics, expect_place_of_trace};
 pub use rows::{Cell, Row, Rows};
 pub use scenario::Scenario;
+pub use sensitivity::{SensitivityOptions, SensitivityOutcome};
 pub use simulation::{PlayOptions, Settled, Simulation};
 pub use study::{Study, SweepOptions};
 #[cfg(feature = "cli")]

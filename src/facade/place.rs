@@ -19,6 +19,8 @@ pub(super) enum Of<'a> {
     Plan(&'a str),
     /// A forecast of a cluster of that name.
     Forecast(&'a str),
+    /// A sensitivity analysis of the study of that name.
+    Sensitivity(&'a str),
     /// A study of that name, or a part of it.
     Study(&'a str, Shard),
 }
@@ -37,6 +39,8 @@ impl Of<'_> {
             Self::Forecast(name) => {
                 (there["forecast"] != name).then(|| format!("holds something else than a forecast of {name}"))
             }
+            Self::Sensitivity(name) => (there["sensitivity"] != name)
+                .then(|| format!("holds something else than a sensitivity analysis of the study {name}")),
             Self::Study(name, shard) => match (study, serde_json::from_value::<Shard>(there["study"]["shard"].clone()))
             {
                 (None, _) => Some("holds the results of something else than a study".to_owned()),

@@ -10,17 +10,18 @@ use super::error::Error;
 use super::replay::Replay;
 use super::scenario::Scenario;
 use super::write_options::WriteOptions;
-use super::{forecast_chart, plan_chart, study_chart, study_files};
+use super::{forecast_chart, plan_chart, sensitivity_chart, study_chart, study_files};
 use crate::inspect;
 use crate::model::config::KubernetesVersion;
 use crate::model::served_as;
 use crate::observe::{Cells, TableInfo};
 use crate::report::{
     DrawnCharts, Epoch, Exported, Live, OutputDir, OutputError, RunTables, Table, draw_forecast_charts,
-    draw_forecast_page, draw_live_page, draw_plan_page, draw_run_charts, draw_run_page, draw_study_charts,
-    draw_study_page, draw_survival_matrix, event_list, expect_whole, is_live_built, is_place_of_openmetrics,
-    is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans, tables_of_runs, tables_of_studies,
-    write_audit_log, write_metrics, write_openmetrics, write_trace,
+    draw_forecast_page, draw_live_page, draw_plan_page, draw_run_charts, draw_run_page, draw_sensitivity_charts,
+    draw_sensitivity_page, draw_study_charts, draw_study_page, draw_survival_matrix, event_list, expect_whole,
+    is_live_built, is_place_of_openmetrics, is_place_of_trace, read_forecast, read_text, replace_file, tables_of_plans,
+    tables_of_runs, tables_of_sensitivities, tables_of_studies, write_audit_log, write_metrics, write_openmetrics,
+    write_trace,
 };
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
@@ -31,9 +32,10 @@ enum Kind {
     Study,
     Plan,
     Forecast,
+    Sensitivity,
 }
 
-/// The directory of a finished run, study, plan or forecast.
+/// The directory of a finished run, study, plan, forecast or sensitivity analysis.
 #[derive(Clone, Debug)]
 pub struct Report {
     run: RunTables,
@@ -92,6 +94,7 @@ impl Report {
             Kind::Plan => draw_plan_page(dir, summary)?,
             Kind::Forecast => draw_forecast_page(dir, summary)?,
             Kind::Study => draw_study_page(dir, summary)?,
+            Kind::Sensitivity => draw_sensitivity_page(dir, summary)?,
             Kind::Run => draw_run_page(&self.run)?,
         })
     }
@@ -290,7 +293,7 @@ impl Report {
             Kind::Run => Ok(inspect::expect_run(self.dir(), self.summary())?),
             // Its figures are in one document, which is read as a whole.
             Kind::Forecast => Ok(()),
-            Kind::Study | Kind::Plan => Ok(expect_whole(self.dir(), self.summary())?),
+            Kind::Study | Kind::Plan | Kind::Sensitivity => Ok(expect_whole(self.dir(), self.summary())?),
         }
     }
 
@@ -300,6 +303,8 @@ impl Report {
             Kind::Plan
         } else if summary["forecast"].is_string() {
             Kind::Forecast
+        } else if summary["sensitivity"].is_string() {
+            Kind::Sensitivity
         } else if summary["study"]["study"].is_string() {
             Kind::Study
         } else {
@@ -313,6 +318,7 @@ impl Report {
             Kind::Run => tables_of_runs(),
             Kind::Study => tables_of_studies(),
             Kind::Plan => tables_of_plans(),
+            Kind::Sensitivity => tables_of_sensitivities(),
             Kind::Forecast => Vec::new(),
         }
     }
@@ -325,6 +331,7 @@ impl Report {
             Kind::Plan => Ok(of(self.plan_charts()?)),
             Kind::Forecast => Ok(of(self.forecast_charts()?)),
             Kind::Study => Ok(of(self.study_charts()?)),
+            Kind::Sensitivity => Ok(of(draw_sensitivity_charts(&sensitivity_chart::of(self.dir(), self.summary())?))),
             Kind::Run => Ok(draw_run_charts(&self.run)?),
         }
     }

@@ -384,7 +384,7 @@ impl Study {
         StudyOutcome::of(results, self.inputs().map(Path::to_owned).collect())
     }
 
-    fn inputs(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.study.inputs().chain(self.file.as_deref())
     }
 
@@ -414,6 +414,10 @@ impl Study {
         let mut rows = journal.rows()?;
         rows.retain(|row| row.replication < replications);
         Ok(Results { precision, indifference, rare, ..Results::new(study, shard, replications, looks, rows) })
+    }
+
+    pub(super) fn inner_study(&self) -> &study::Study {
+        &self.study
     }
 
     #[cfg(feature = "cli")]

@@ -1,10 +1,11 @@
 //! What a study leaves behind.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::study::{self, Confirmation, Interval, Patches, RareEstimate, Results, RunRow, Tuning};
+use crate::study::{self, BreakEven, Confirmation, Interval, Patches, RareEstimate, Results, RunRow, Tuning};
 
 /// A study that has been played.
 #[derive(Clone, Debug)]
@@ -15,13 +16,23 @@ pub struct StudyOutcome {
     pub(super) patches: Option<Patches>,
     /// What is to be said about earlier results.
     pub(crate) note: Option<String>,
+    /// How far the answer rests on prices, once somebody has asked.
+    pub(super) break_even: OnceLock<Vec<BreakEven>>,
     /// What it was read from, which is never replaced.
     pub(super) inputs: Vec<PathBuf>,
 }
 
 impl StudyOutcome {
     pub(super) fn of(results: Results, inputs: Vec<PathBuf>) -> Self {
-        Self { results, tuning: None, confirmation: None, patches: None, note: None, inputs }
+        Self {
+            results,
+            tuning: None,
+            confirmation: None,
+            patches: None,
+            note: None,
+            break_even: OnceLock::new(),
+            inputs,
+        }
     }
 
     /// What is to be said about earlier results in the directory, of which nothing is used.
@@ -74,6 +85,14 @@ impl StudyOutcome {
         self.results.comparison().map(|comparison| comparison.best)
     }
 
+    /// Within which range of each price the answer stays what it is, the others being as they are: the recommendation of
+    /// [`Study::tune`](crate::Study::tune), or else the variant that costs least. Nothing where there is no such answer, and where variants
+    /// were set aside.
+    #[must_use]
+    pub fn break_even(&self) -> &[BreakEven] {
+        self.break_even.get_or_init(|| self.results.break_even(self.tuning.as_ref()))
+    }
+
     /// What applies the recommendation of [`Study::tune`](crate::Study::tune).
     #[must_use]
     pub fn patches(&self) -> Option<&Patches> {
@@ -93,6 +112,6 @@ impl StudyOutcome {
     /// The text of `summary.json`.
     #[must_use]
     pub fn summary_json(&self) -> String {
-        self.results.summary_json(self.tuning.as_ref(), self.confirmation.as_ref())
+        self.results.summary_with(self.tuning.as_ref(), self.confirmation.as_ref(), self.break_even())
     }
 }

@@ -78,7 +78,13 @@ pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(PATCHES)) {
         return is_patch(name);
     }
-    let tables = [super::tables_of_runs(), super::tables_of_studies(), super::tables_of_plans()].concat();
+    let tables = [
+        super::tables_of_runs(),
+        super::tables_of_studies(),
+        super::tables_of_plans(),
+        super::tables_of_sensitivities(),
+    ]
+    .concat();
     let is_table = |file: &str| name == Path::new(file) || name == Path::new(&renamed(file, Format::Parquet));
     tables.iter().any(|table| is_table(table.file)) || NAMES.iter().any(|known| name == Path::new(known))
 }
@@ -90,6 +96,7 @@ pub(super) fn is_result(place: &Path) -> bool {
     summary["scenario"].is_string()
         || summary["plan"].is_string()
         || summary["forecast"].is_string()
+        || summary["sensitivity"].is_string()
         || summary["study"]["study"].is_string()
 }
 

@@ -148,7 +148,7 @@ impl Results {
     }
 
     /// Variants that cannot be the cheapest: those that are ruled out, and those that were not played on, as they were told to be dearer.
-    fn not_to_win(&self) -> Vec<bool> {
+    pub(super) fn not_to_win(&self) -> Vec<bool> {
         let ruled_out = self.ruled_out().into_iter().enumerate();
         ruled_out.map(|(variant, is_out)| is_out || self.is_set_aside(variant)).collect()
     }

@@ -1,7 +1,7 @@
 //! A study as its document writes it, read and checked.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::grid::{Axis, Variant};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
 use super::rare::{self, RareEvent, RareEvents};
+use super::sensitivity::{self, Assumed, AssumedEntry};
 use super::setting::Vary;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
@@ -58,6 +59,10 @@ pub struct Study {
     pub rare: Option<RareEvent>,
     /// Whether that was asked for besides the document.
     pub(crate) is_rare_asked: bool,
+    /// What nobody measured, as far as the study says.
+    pub assumed: Vec<Assumed>,
+    /// Where its scenario is, and with which other values it is read.
+    pub(super) origin: (Folder, PathBuf, Overrides),
 }
 
 impl Study {
@@ -70,6 +75,13 @@ impl Study {
     #[must_use]
     pub fn varies_length(&self) -> bool {
         self.variants.windows(2).any(|two| two[0].base.duration != two[1].base.duration)
+    }
+
+    /// `tolerationSeconds=30, grace=40s`.
+    #[must_use]
+    pub fn label(&self, variant: usize) -> String {
+        let values = self.axes.iter().zip(&self.variants[variant].labels);
+        values.map(|(axis, value)| format!("{}={value}", axis.name)).collect::<Vec<_>>().join(", ")
     }
 
     /// How long runs of each variant last, in seconds, if they differ in it.
@@ -152,6 +164,9 @@ struct Spec {
     /// An event that is too rare to be waited for: failures are drawn more often than they come, and runs carry weights.
     #[serde(default)]
     rare_events: Option<RareEvents>,
+    /// What nobody measured, and how far off it may be: `kubesquall sensitivity` says how far the answer rests on it.
+    #[serde(default)]
+    assumed: Vec<AssumedEntry>,
 }
 
 /// What a study looks like, for editors.
@@ -252,6 +267,9 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
+    let varied = spec.vary.iter().map(|vary| (vary.name.as_str(), vary.path.as_deref())).collect();
+    let around = sensitivity::Around { varied, prices: &prices, place: &place };
+    let assumed = sensitivity::read(&spec.assumed, &around, &mut problem);
     let event = spec.rare_events.as_ref().and_then(|events| events.read(&mut problem));
     let scenario_path = Path::new(&spec.scenario);
     if !folder.is_file(scenario_path) {
@@ -272,6 +290,9 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     {
         let diagnostic = Diagnostic::error("study::rare_event", message).help(help);
         problems.push(diagnostic.at(place("spec.rareEvents"), ""));
+    }
+    if grid.is_some() && !assumed.is_empty() {
+        sensitivity::check(&assumed, (folder, scenario_path), &mut problems, overrides);
     }
     let (warnings, sources) = problems.end()?;
     let grid = grid.expect("there are errors where there is none");
@@ -297,6 +318,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         sources,
         rare: event,
         is_rare_asked: false,
+        assumed,
+        origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
 }
 
@@ -398,7 +421,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
 }
 
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
-fn check_name(name: &str) -> Option<(String, &'static str)> {
+pub(super) fn check_name(name: &str) -> Option<(String, &'static str)> {
     let is_column = |table: &TableInfo| table.columns.iter().any(|column| column.name == name);
     let is_of_us =
         tables_of_studies().iter().any(is_column) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
@@ -418,7 +441,7 @@ fn check_name(name: &str) -> Option<(String, &'static str)> {
 }
 
 /// Whether a path is another one or a field somewhere below it.
-fn is_within(inner: &str, outer: &str) -> bool {
+pub(super) fn is_within(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 

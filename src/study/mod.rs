@@ -4,6 +4,7 @@
 //! forked from that. Replication `r` of every variant has the same seed, and faults are drawn from streams of their own,
 //! so that the same faults hit every variant: differences between variants are differences, not luck.
 
+mod break_even;
 mod comparison;
 mod confirmation;
 mod coordinate_search;
@@ -25,6 +26,7 @@ mod rare;
 mod results;
 mod run;
 mod runner;
+pub mod sensitivity;
 mod setting;
 mod shard;
 mod statistics;
@@ -34,6 +36,7 @@ mod tuning;
 mod undone;
 mod variants;
 
+pub use break_even::{BreakEven, PriceRange};
 pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
 pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
@@ -56,7 +59,7 @@ pub use shard::{InvalidShard, Shard};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
 #[cfg(feature = "cli")]
-pub(crate) use told::spread;
+pub(crate) use told::words::{number as figure, spread};
 pub use told::{Remark, Teller};
 pub use tuning::{KeptForUnseen, Selection, SetAside, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::break_even::BreakEven;
 use super::confirmation::Confirmation;
 use super::estimate::Series;
 use super::metrics::{self, COST, WORKLOAD_METRICS, metric_names};
@@ -223,6 +224,17 @@ impl Results {
     /// `summary.json`; `tuning` and `confirmation` are `tune`'s.
     #[must_use]
     pub fn summary_json(&self, tuning: Option<&Tuning>, confirmation: Option<&Confirmation>) -> String {
+        self.summary_with(tuning, confirmation, &self.break_even(tuning))
+    }
+
+    /// The same, where it is known how far the answer rests on prices.
+    #[must_use]
+    pub(crate) fn summary_with(
+        &self,
+        tuning: Option<&Tuning>,
+        confirmation: Option<&Confirmation>,
+        break_even: &[BreakEven],
+    ) -> String {
         let (left, is_out) = (self.left_undone(), self.ruled_out());
         let (teller, costs) = (Teller::alone(self), self.of_metric(COST));
         let variants = costs.iter().enumerate().map(|(variant, cost)| {
@@ -236,9 +248,11 @@ impl Results {
                 "ruled_out": is_out[variant],
             })
         });
+        let mut verdict = teller.verdict(tuning, confirmation);
+        verdict.extend(teller.break_even(break_even, tuning.is_some()));
         let mut summary = serde_json::json!({
             "study": self,
-            "verdict": teller.verdict(tuning, confirmation),
+            "verdict": verdict,
             "notes": teller.intervals(),
             "variants": variants.collect::<Vec<_>>(),
             "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
@@ -249,6 +263,9 @@ impl Results {
         });
         if let Some(estimates) = self.rare_estimates() {
             summary["rare_events"] = serde_json::to_value(estimates).expect("plain data");
+        }
+        if !break_even.is_empty() {
+            summary["break_even"] = serde_json::to_value(break_even).expect("plain data");
         }
         if let Some(tuning) = tuning {
             summary["tuning"] = serde_json::to_value(tuning).expect("plain data");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kubesquall::observe::{Cells, FIGURES, Matter, Observed, TERMS, TableInfo, Tone};
-use kubesquall::report::{tables_of_plans, tables_of_studies};
+use kubesquall::report::{tables_of_plans, tables_of_sensitivities, tables_of_studies};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::state::DeletionCause;
 use kubesquall::units::SimDuration;
@@ -246,7 +246,9 @@ fn capital(text: &str) -> String {
 
 #[test]
 fn names_of_tables_and_of_their_columns_are_unique() {
-    for tables in [kubesquall::report::tables_of_runs(), tables_of_studies(), tables_of_plans()] {
+    for tables in
+        [kubesquall::report::tables_of_runs(), tables_of_studies(), tables_of_plans(), tables_of_sensitivities()]
+    {
         check_names(&tables);
     }
 }
@@ -288,6 +290,14 @@ fn the_tables_of_studies_and_plans_of_the_docs_are_those_of_the_code() {
     let text = fs::read_to_string(path).expect("the page");
     let found = with_part(&text, "tables of studies", tables_in_words(tables_of_studies()).trim_end());
     let found = with_part(&found, "tables of plans", tables_in_words(tables_of_plans()).trim_end());
+    assert_eq!(expected::difference(path, &found), None);
+}
+
+#[test]
+fn the_tables_of_sensitivities_of_the_docs_are_those_of_the_code() {
+    let path = Path::new("docs/sensitivity.md");
+    let text = fs::read_to_string(path).expect("the page");
+    let found = with_part(&text, "tables of sensitivities", tables_in_words(tables_of_sensitivities()).trim_end());
     assert_eq!(expected::difference(path, &found), None);
 }
 

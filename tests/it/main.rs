@@ -50,6 +50,7 @@ mod recordings;
 mod regressions;
 mod scheduler;
 mod schemas;
+mod sensitivity;
 #[cfg(feature = "serve")]
 mod serve;
 mod services;

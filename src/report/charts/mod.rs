@@ -3,6 +3,7 @@
 mod forecast;
 mod lines;
 mod plot;
+mod sensitivity;
 mod study;
 mod style;
 mod survival_matrix;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use forecast::{ForecastBar, ForecastChart, draw_forecast_charts};
+pub use sensitivity::{EffectPoint, SensitivityChart, draw_sensitivity_charts};
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
@@ -209,7 +211,11 @@ charts! {
 /// The file of every chart of runs, studies and plans.
 pub(super) fn files() -> impl Iterator<Item = &'static str> {
     let of_runs = CHARTS.iter().map(|chart| chart.file);
-    of_runs.chain(study::CHARTS.iter().map(|chart| chart.0)).chain([survival_matrix::FILE]).chain(forecast::FILES)
+    of_runs
+        .chain(study::CHARTS.iter().map(|chart| chart.0))
+        .chain([survival_matrix::FILE])
+        .chain(forecast::FILES)
+        .chain(sensitivity::FILES)
 }
 
 /// The charts of a run.

@@ -10,6 +10,7 @@ mod live;
 mod plain;
 mod plan;
 mod run;
+mod sensitivity;
 mod study;
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ pub use forecast::{draw_forecast_page, read_forecast};
 pub(crate) use live::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use plan::draw_plan_page;
 pub use run::draw_run_page;
+pub use sensitivity::draw_sensitivity_page;
 pub use study::draw_study_page;
 
 /// A module of `web/`: its name and its text.
@@ -155,7 +157,7 @@ mod tests {
 
     /// The modules of each page, in their order.
     fn pages() -> Vec<Vec<Module>> {
-        [run::MODULES, diff::MODULES, study::MODULES, plan::MODULES, forecast::MODULES]
+        [run::MODULES, diff::MODULES, study::MODULES, plan::MODULES, forecast::MODULES, sensitivity::MODULES]
             .iter()
             .map(|own| SHARED.iter().chain(*own).copied().collect())
             .collect()

@@ -1,10 +1,11 @@
 //! What a study or a plan has found, in words: the terminal prints them, `summary.json` has them as its verdict, the page shows them.
 
+mod prices;
 mod rare;
 mod sweep;
 mod tune;
 mod undone;
-mod words;
+pub(super) mod words;
 
 use super::confirmation::Confirmation;
 use super::results::Results;
@@ -12,9 +13,6 @@ use super::shard::Shard;
 use super::tuning::Tuning;
 pub use crate::diagnostics::Remark;
 use crate::diagnostics::Tone;
-use crate::units::counted;
-#[cfg(feature = "cli")]
-pub(crate) use words::spread;
 
 /// Names that a sentence of `summary.json` has; the terminal prints them all.
 const NAMED_MAX: usize = 12;
@@ -62,12 +60,7 @@ impl<'a> Teller<'a> {
 
     /// Names, separated; those that are too many are counted.
     fn named(&self, names: &[String], separator: &str) -> String {
-        let shown = names.len().min(self.named_max);
-        let text = names[..shown].join(separator);
-        match names.len() - shown {
-            0 => text,
-            left => format!("{text}{separator}and {}", counted(left, "other", "others")),
-        }
+        words::names(names, self.named_max, separator)
     }
 
     fn labels(&self, variants: impl IntoIterator<Item = usize>) -> Vec<String> {

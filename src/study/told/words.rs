@@ -1,8 +1,9 @@
 //! Means and shares in words.
 
 use super::super::statistics::Interval;
+use crate::units::counted;
 
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     // What is rounded to nothing has no sign.
     let value = if value.abs() < 0.005 { 0.0 } else { value };
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
@@ -25,4 +26,14 @@ pub(crate) fn spread(interval: Interval) -> String {
 pub(super) fn percent(share: f64) -> String {
     let rounded = (share * 10_000.0).round() / 100.0;
     format!("{rounded}")
+}
+
+/// So many names, separated; others are counted.
+pub(in crate::study) fn names(names: &[String], most: usize, separator: &str) -> String {
+    let shown = names.len().min(most);
+    let text = names[..shown].join(separator);
+    match names.len() - shown {
+        0 => text,
+        left => format!("{text}{separator}and {}", counted(left, "other", "others")),
+    }
 }

@@ -298,6 +298,17 @@ impl Tuning {
         self.of_grid
     }
 
+    /// Whether another one recommends the same.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        let values = |of: &Self| -> Vec<(String, String)> {
+            of.workloads.iter().map(|choice| (choice.workload.clone(), choice.recommended.clone())).collect()
+        };
+        match (self.of_grid, other.of_grid) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.others == other.others && values(self) == values(other),
+        }
+    }
+
     /// Whether anything is to be changed.
     #[must_use]
     pub fn changes(&self) -> bool {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::estimate::Series;
 use super::super::statistics::Interval;
 use super::combination::{Combination, sum};
-use super::{Tuner, WorkloadChoice};
+use super::{Results, Tuner, Tuning, WorkloadChoice};
 
 /// One value for all workloads of which none shows alone that a change pays.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,11 +81,7 @@ impl Tuner<'_> {
         if of.is_outside {
             return false;
         }
-        let own = |workload: usize| match &choices[workload] {
-            choice if choice.changes() => of.costs[workload][choice.level].clone(),
-            _ => self.of_workload(self.baseline, workload, 0),
-        };
-        let mixture = (0..choices.len()).fold(of.rest.clone(), |total, workload| sum(&total, &own(workload)));
+        let mixture = self.mixture(choices, of);
         let variants: Vec<usize> = (0..self.variants.len()).filter(|&variant| !is_out[variant]).collect();
         let columns: Vec<Series> =
             std::iter::once(mixture).chain(variants.iter().map(|&variant| self.costs(variant))).collect();
@@ -97,5 +93,28 @@ impl Tuner<'_> {
             let difference = estimate.between(&columns, variant, 0);
             difference.high < 0.0 && self.matters(difference, cost)
         })
+    }
+
+    /// What a combination costs, run by run, with the value that each workload is to have.
+    fn mixture(&self, choices: &[WorkloadChoice], of: &Combination) -> Series {
+        let own = |workload: usize| match &choices[workload] {
+            choice if choice.changes() => of.costs[workload][choice.level].clone(),
+            _ => self.of_workload(self.baseline, workload, 0),
+        };
+        (0..choices.len()).fold(of.rest.clone(), |total, workload| sum(&total, &own(workload)))
+    }
+}
+
+impl Results {
+    /// What is recommended costs, run by run; none if workloads get values of their own that were not played with the rest of it.
+    pub(in crate::study) fn recommended_costs(&self, tuning: &Tuning) -> Option<Series> {
+        if let Some(variant) = tuning.of_grid {
+            return Some(self.costs(variant));
+        }
+        let tuner = Tuner { results: self, tuned: &self.tuned };
+        let key = tuner.others(tuning.variant);
+        let combinations = tuner.combinations(&self.ruled_out());
+        let of = combinations.iter().find(|of| of.key == key && !of.is_outside)?;
+        Some(tuner.mixture(&tuning.workloads, of))
     }
 }

@@ -1,0 +1,98 @@
+//! Which variant is played beside the baseline.
+
+use serde::Serialize;
+
+use super::super::document::Study;
+use super::super::grid::Variant;
+use super::super::results::Results;
+
+/// Why a variant is played beside the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Chosen {
+    /// Somebody named it.
+    Named,
+    /// There is no other.
+    Only,
+    /// It is what the study recommends.
+    Recommended,
+    /// Nothing is recommended; of the others it costs least.
+    Cheapest,
+}
+
+impl Chosen {
+    pub(super) const fn why(self) -> &'static str {
+        match self {
+            Self::Named => "it was named",
+            Self::Only => "it is the only other one",
+            Self::Recommended => "the study recommends it",
+            Self::Cheapest => "nothing is recommended, and of the others it costs least",
+        }
+    }
+}
+
+/// A variant to be played beside the baseline, with its name.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub(super) variant: Variant,
+    pub(super) label: String,
+    pub(super) why: Chosen,
+}
+
+impl Study {
+    fn choice(&self, variant: usize, why: Chosen) -> Choice {
+        Choice { variant: self.variants[variant].clone(), label: self.label(variant), why }
+    }
+
+    /// The variant with these values, `wait=60, grace=40s`; what is not named is as in the baseline.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what to do.
+    pub(crate) fn choose_named(&self, text: &str) -> Result<Choice, (String, String)> {
+        let mut wanted = self.variants[self.baseline].labels.clone();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let names = || self.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+            let split = part.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+            let axis = split.and_then(|(name, _)| self.axes.iter().position(|axis| axis.name == name));
+            let Some((axis, (_, value))) = axis.zip(split) else {
+                let help = format!("write `name=value, name=value`; what is varied is {}", names());
+                return Err((format!("`{part}` names nothing that the study varies"), help));
+            };
+            wanted[axis] = value.to_owned();
+        }
+        let found = self.variants.iter().position(|variant| variant.labels == wanted);
+        match found {
+            Some(variant) if variant == self.baseline => {
+                Err((format!("`{text}` is the baseline itself"), "name a variant that it is held against".to_owned()))
+            }
+            Some(variant) => Ok(self.choice(variant, Chosen::Named)),
+            None => {
+                let values = self.axes.iter().map(|axis| format!("{}: {}", axis.name, axis.labels.join(" ")));
+                let help = format!("values are those of the study: {}", values.collect::<Vec<_>>().join("; "));
+                Err((format!("no variant of the study has the values `{text}`"), help))
+            }
+        }
+    }
+
+    /// The other variant, if there are only two.
+    #[must_use]
+    pub(crate) fn choose_only(&self) -> Option<Choice> {
+        (self.variants.len() == 2).then(|| self.choice(1 - self.baseline, Chosen::Only))
+    }
+
+    /// What the runs of the study recommend, or else the cheapest other variant; none if there is none that costs anything to name.
+    #[must_use]
+    pub(crate) fn choose_by(&self, results: &Results) -> Option<Choice> {
+        let tuning = results.tuning()?;
+        if let Some(variant) = self.recommended(&tuning) {
+            let own = || "what is recommended, with a value of its own for each workload".to_owned();
+            let label = tuning.recommended_variant().map_or_else(own, |variant| self.label(variant));
+            return Some(Choice { variant, label, why: Chosen::Recommended });
+        }
+        let comparison = results.comparison()?;
+        let other = [Some(comparison.best), comparison.runner_up];
+        let other = other.into_iter().flatten().find(|other| *other != self.baseline)?;
+        Some(self.choice(other, Chosen::Cheapest))
+    }
+}

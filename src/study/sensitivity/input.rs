@@ -1,0 +1,277 @@
+//! A value that nobody measured, and how far off it may be.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::diagnostics::Location;
+use crate::scenario::Overrides;
+use crate::units::SimDuration;
+
+/// What a study assumes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assumed {
+    /// Its name.
+    pub name: String,
+    pub(super) what: What,
+    pub(super) range: Range,
+    pub(super) scale: Scale,
+}
+
+/// What has the value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum What {
+    /// A field of the scenario; where the study speaks of it, if it does.
+    Path { path: String, written: Option<Written> },
+    /// The price of a metric.
+    Price { metric: &'static str },
+}
+
+/// Where a study speaks of a field: its path, and both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Written {
+    pub(super) path: Location,
+    pub(super) from: Location,
+    pub(super) to: Location,
+}
+
+/// How values lie between two ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(in crate::study) enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By their logarithms: what may be half as much may be twice as much.
+    Log,
+}
+
+/// The least and the highest value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Range {
+    Duration(SimDuration, SimDuration),
+    Whole(i64, i64),
+    Real(f64, f64),
+    Percent(f64, f64),
+}
+
+/// A value at which an input stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given {
+    /// As tables have it.
+    pub(super) text: String,
+    /// As it stands in a document.
+    pub(super) value: Value,
+    /// As a number.
+    pub(super) number: f64,
+    /// Where it lies between the ends, which are 0 and 1.
+    pub(super) place: f64,
+}
+
+/// One end, as it is written.
+enum End {
+    Duration(SimDuration),
+    Whole(i64),
+    Real(f64),
+    Percent(f64),
+}
+
+impl End {
+    fn read(value: &Value) -> Option<Self> {
+        if let Some(text) = value.as_str() {
+            let percent = text.strip_suffix('%').map(|number| number.trim().parse::<f64>().ok());
+            return match percent {
+                Some(percent) => percent.filter(|percent| percent.is_finite()).map(Self::Percent),
+                None => SimDuration::parse_with_days(text).ok().map(Self::Duration),
+            };
+        }
+        value.as_i64().map(Self::Whole).or_else(|| value.as_f64().filter(|number| number.is_finite()).map(Self::Real))
+    }
+}
+
+impl Range {
+    /// Reads both ends.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them, and what to do.
+    pub(super) fn read(from: &Value, to: &Value) -> Result<Self, (String, &'static str)> {
+        const KINDS: &str =
+            "write two durations such as `0s` and `60s`, two numbers, or two shares such as `1%` and `5%`";
+        let end = |value: &Value| {
+            let unusable = || (format!("`{}` is nothing that can be moved", plain(value)), KINDS);
+            End::read(value).ok_or_else(unusable)
+        };
+        let range = match (end(from)?, end(to)?) {
+            (End::Duration(from), End::Duration(to)) => Self::Duration(from, to),
+            (End::Whole(from), End::Whole(to)) => Self::Whole(from, to),
+            (End::Percent(from), End::Percent(to)) => Self::Percent(from, to),
+            (End::Whole(from), End::Real(to)) => Self::Real(from as f64, to),
+            (End::Real(from), End::Whole(to)) => Self::Real(from, to as f64),
+            (End::Real(from), End::Real(to)) => Self::Real(from, to),
+            _ => return Err((format!("`{}` and `{}` are values of different kinds", plain(from), plain(to)), KINDS)),
+        };
+        let (low, high) = range.ends();
+        if low >= high {
+            let message =
+                format!("`from` has to be less than `to`, and `{}` is not less than `{}`", plain(from), plain(to));
+            return Err((message, "what is known exactly is not assumed: leave it out"));
+        }
+        Ok(range)
+    }
+
+    /// The same as numbers, of prices, which need not be whole; none of what is neither.
+    pub(super) fn of_prices(self) -> Option<Self> {
+        match self {
+            Self::Whole(from, to) => Some(Self::Real(from as f64, to as f64)),
+            Self::Real(..) => Some(self),
+            Self::Duration(..) | Self::Percent(..) => None,
+        }
+    }
+
+    /// Both ends as numbers.
+    pub(super) fn ends(self) -> (f64, f64) {
+        match self {
+            Self::Duration(from, to) => (from.as_secs_f64(), to.as_secs_f64()),
+            Self::Whole(from, to) => (from as f64, to as f64),
+            Self::Real(from, to) | Self::Percent(from, to) => (from, to),
+        }
+    }
+
+    /// The value nearest to a number: lengths of time are whole seconds, milliseconds or microseconds, by how long they are; others have
+    /// six digits.
+    fn nearest(self, number: f64) -> (Value, String, f64) {
+        match self {
+            Self::Duration(..) => {
+                let unit = match self.ends().1 {
+                    high if high >= 1000.0 => 1_000_000_000,
+                    high if high >= 1.0 => 1_000_000,
+                    _ => 1000,
+                };
+                let duration =
+                    SimDuration::from_nanos((number * 1e9 / f64::from(unit)).round() as u64 * u64::from(unit as u32));
+                (json!(duration.to_string()), duration_text(duration), duration.as_secs_f64())
+            }
+            Self::Whole(..) => {
+                let whole = number.round() as i64;
+                (json!(whole), whole.to_string(), whole as f64)
+            }
+            Self::Real(..) => {
+                let real = six_digits(number);
+                (json!(real), real.to_string(), real)
+            }
+            Self::Percent(..) => {
+                let percent = six_digits(number);
+                (json!(format!("{percent}%")), format!("{percent}%"), percent)
+            }
+        }
+    }
+}
+
+impl Assumed {
+    /// The value at a share of the way from the least to the highest.
+    pub(super) fn at(&self, share: f64) -> Given {
+        let (from, to) = self.range.ends();
+        let number = match self.scale {
+            // Ends are what they are, whatever a logarithm makes of them.
+            _ if share <= 0.0 => from,
+            _ if share >= 1.0 => to,
+            Scale::Linear => from + share * (to - from),
+            Scale::Log => from * libm::exp(share * libm::log(to / from)),
+        };
+        let (value, text, number) = self.range.nearest(number);
+        let place = match self.scale {
+            Scale::Linear => (number - from) / (to - from),
+            Scale::Log => libm::log(number / from) / libm::log(to / from),
+        };
+        Given { text, value, number, place }
+    }
+
+    /// The least and the highest value, as texts.
+    pub(super) fn ends(&self) -> (String, String) {
+        (self.at(0.0).text, self.at(1.0).text)
+    }
+
+    /// What is assumed: the path, or the metric that has the price.
+    pub(super) fn of(&self) -> &str {
+        match &self.what {
+            What::Path { path, .. } => path,
+            What::Price { metric } => metric,
+        }
+    }
+
+    /// Sets a value of the scenario's document; nothing for a price.
+    pub(super) fn override_with(&self, given: &Given, overrides: &mut Overrides) {
+        match &self.what {
+            What::Path { path, written: Some(written) } => {
+                let value_at = if given.place < 1.0 { &written.from } else { &written.to };
+                overrides.set_from(path, &given.value.to_string(), written.path.clone(), value_at.clone());
+            }
+            What::Path { path, written: None } => overrides.set(path, &given.value.to_string()),
+            What::Price { .. } => {}
+        }
+    }
+}
+
+/// A value as it is written.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A length of time, in days where it is whole days.
+fn duration_text(duration: SimDuration) -> String {
+    const DAY_S: u64 = 86_400;
+    let is_days = duration.as_nanos() > 0 && duration.as_nanos().is_multiple_of(DAY_S * 1_000_000_000);
+    if is_days { format!("{}d", duration.as_secs() / DAY_S) } else { duration.to_string() }
+}
+
+fn six_digits(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::study::sensitivity) fn assumed(name: &str, from: &Value, to: &Value, scale: Scale) -> Assumed {
+        let range = Range::read(from, to).expect("a range");
+        Assumed { name: name.to_owned(), what: What::Path { path: name.to_owned(), written: None }, range, scale }
+    }
+
+    #[test]
+    fn ends_are_of_one_kind_and_in_order() {
+        let check =
+            |from: Value, to: Value, expected: Result<(f64, f64), &str>| match (Range::read(&from, &to), expected) {
+                (Ok(range), Ok(ends)) => assert_eq!(range.ends(), ends),
+                (Err((message, _)), Err(part)) => assert!(message.contains(part), "{message}"),
+                (found, expected) => panic!("{from} {to}: {found:?}, not {expected:?}"),
+            };
+        check(json!("0s"), json!("1m"), Ok((0.0, 60.0)));
+        check(json!("100d"), json!("600d"), Ok((8_640_000.0, 51_840_000.0)));
+        check(json!(1), json!(2.5), Ok((1.0, 2.5)));
+        check(json!("1%"), json!("5%"), Ok((1.0, 5.0)));
+        check(json!("0s"), json!(60), Err("of different kinds"));
+        check(json!("60s"), json!("10s"), Err("`60s` is not less than `10s`"));
+        check(json!(3), json!(3), Err("not less"));
+        check(json!("soon"), json!("10s"), Err("`soon` is nothing that can be moved"));
+        check(json!([1]), json!("10s"), Err("nothing that can be moved"));
+    }
+
+    #[test]
+    fn values_between_the_ends_are_rounded_and_lie_where_they_lie() {
+        let check = |of: &Assumed, share: f64, text: &str, place: f64| {
+            let found = of.at(share);
+            assert_eq!(found.text, text);
+            assert!((found.place - place).abs() < 1e-6, "{found:?}");
+        };
+        let reconnect = assumed("a", &json!("0s"), &json!("60s"), Scale::Linear);
+        check(&reconnect, 1.0 / 3.0, "20s", 1.0 / 3.0);
+        check(&assumed("a", &json!("0s"), &json!("1s"), Scale::Linear), 1.0 / 3.0, "333ms", 0.333);
+        let mean = assumed("a", &json!("100d"), &json!("400d"), Scale::Log);
+        check(&mean, 0.5, "200d", 0.5);
+        check(&mean, 1.0, "400d", 1.0);
+        check(&assumed("a", &json!(1), &json!(4), Scale::Linear), 0.5, "3", 2.0 / 3.0);
+        check(&assumed("a", &json!(1.0), &json!(100), Scale::Log), 0.5, "10", 0.5);
+        check(&assumed("a", &json!("1%"), &json!("2%"), Scale::Linear), 0.25, "1.25%", 0.25);
+    }
+}

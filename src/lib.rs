@@ -240,7 +240,7 @@ pub use state::PodPhase;
 pub use study::forecast::{Handed, PlayPool};
 #[doc(inline)]
 pub use study::{
-    Interval, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
+    CostBy, Interval, InvalidCostBy, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
     RunRow, Shard,
 };
 #[doc(inline)]

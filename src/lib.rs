@@ -240,8 +240,8 @@ pub use state::PodPhase;
 pub use study::forecast::{Handed, PlayPool};
 #[doc(inline)]
 pub use study::{
-    CostBy, Interval, InvalidCostBy, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent, RareFactors, RareSide,
-    RunRow, Shard,
+    CostBy, Interval, InvalidCostBy, InvalidRareEvent, InvalidShard, Patches, Progress, RareEstimate, RareEvent,
+    RareFactors, RareSide, RunRow, Shard,
 };
 #[doc(inline)]
 pub use units::{SimDuration, SimTime};

@@ -4,9 +4,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use kubesquall::{
-    Cluster, ClusterImport, ClusterOptions, CostBy, Document, Error, FaultImport, Forecast, ForecastInputs, ForecastOptions,
-    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent, Scenario, Shard,
-    SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
+    Cluster, ClusterImport, ClusterOptions, CostBy, Document, Error, FaultImport, Forecast, ForecastInputs,
+    ForecastOptions, Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent,
+    Scenario, Shard, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -41,7 +41,9 @@ pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite, replace_file};
 pub use run_tables::RunTables;
 pub use study_rows::tables_of_studies;
-pub(crate) use study_rows::{MetricRow, RareEventRow, RequirementRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow};
+pub(crate) use study_rows::{
+    MetricRow, RareEventRow, RequirementRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow,
+};
 pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;
 pub(crate) use tables::{expect_whole, read_text};

@@ -232,7 +232,9 @@ impl Row for MetricRow {
                 "those of which it is known; all that follows is empty if there are none",
                 |row| row.n as i64,
             ),
-            Column::real("mean", "", "their mean; of `cost_cvar_95`, `cost_quantile_95` that figure", |row| row.mean[0]),
+            Column::real("mean", "", "their mean; of `cost_cvar_95`, `cost_quantile_95` that figure", |row| {
+                row.mean[0]
+            }),
             Column::real("low", "", "the lower end of its confidence interval", |row| row.mean[1]),
             Column::real("high", "", "the upper end", |row| row.mean[2]),
             Column::real("deviation", "", "the standard deviation", |row| row.deviation),
@@ -252,7 +254,11 @@ impl Row for MetricRow {
                 row.widened
             }),
             Column::maybe_truth("difference_widened", "the same of the difference's", |row| row.difference_widened),
-            Column::text("ruled_out", "what the variant leaves undone, or is told to miss, if that rules it out", |row| &row.ruled_out),
+            Column::text(
+                "ruled_out",
+                "what the variant leaves undone, or is told to miss, if that rules it out",
+                |row| &row.ruled_out,
+            ),
             Column::real(
                 "p99_low",
                 "",

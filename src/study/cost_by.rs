@@ -44,7 +44,6 @@ pub struct InvalidCostBy {
 
 /// What the costs of a variant's runs are summed up by.
 #[derive(Clone, Copy, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema), schemars(rename = "CostBy"))]
 #[serde(rename_all = "camelCase")]
 pub(super) enum CostByEntry {
     /// Their mean.
@@ -53,6 +52,31 @@ pub(super) enum CostByEntry {
     Quantile(Share),
     /// The mean of the runs beyond the quantile of this share, such as `95%`: of the worst 5 % of them.
     Cvar(Share),
+}
+
+#[cfg(feature = "cli")]
+impl schemars::JsonSchema for CostByEntry {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CostBy".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let share = generator.subschema_for::<Share>();
+        schemars::json_schema!({
+            "description": "what costs are summed up by: `mean`, `{cvar: 95%}`, the mean of the worst 5 % of runs, or `{quantile: 95%}`, what \
+                            95 % of runs do not exceed",
+            "anyOf": [
+                {"const": "mean"},
+                {
+                    "type": "object",
+                    "properties": {"quantile": share.clone(), "cvar": share},
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ],
+        })
+    }
 }
 
 impl CostByEntry {

@@ -212,6 +212,9 @@ const RUNS_MAX: u64 = 10_000_000;
 /// What is said of lists in which nothing is written.
 const EMPTY: &str = "empty";
 
+/// The table that only studies have that require something.
+const REQUIREMENTS: &str = "requirements.csv";
+
 /// What is said of requirements without a limit.
 const NO_LIMIT: &str = "no limit";
 
@@ -434,7 +437,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     let mut axes: Vec<Axis> = Vec::new();
     for (index, vary) in spec.vary.iter().enumerate() {
         let at = format!("spec.vary[{index}]");
-        if let Some((message, help)) = check_name(&vary.name) {
+        if let Some((message, help)) = check_name(&vary.name, !spec.require.is_empty()) {
             problem(Diagnostic::error("study::bad_name", message).help(help), &format!("{at}.name"), "");
         }
         if axes.iter().any(|axis| axis.name == vary.name) {
@@ -475,8 +478,9 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
 }
 
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
-fn check_name(name: &str) -> Option<(String, &'static str)> {
-    let is_column = |table: &TableInfo| table.columns.iter().any(|column| column.name == name);
+fn check_name(name: &str, requires: bool) -> Option<(String, &'static str)> {
+    let is_written = |table: &TableInfo| requires || table.file != REQUIREMENTS;
+    let is_column = |table: &TableInfo| is_written(table) && table.columns.iter().any(|column| column.name == name);
     let is_of_us =
         tables_of_studies().iter().any(is_column) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
     if is_of_us {

@@ -312,11 +312,12 @@ fn widest(results: &Results, metric: usize) -> (f64, f64) {
     // From so many runs on intervals can be trusted.
     let enough = |column: &Series| match results.cost_by {
         CostBy::Quantile(_) => results.cost_by.runs_needed(results.confidence()) as f64,
-        by => estimate.sample(&by.values(column)).observations_for_normality().max(by.runs_needed(results.confidence()) as f64),
+        by => estimate
+            .sample(&by.values(column))
+            .observations_for_normality()
+            .max(by.runs_needed(results.confidence()) as f64),
     };
-    let widths = columns
-        .iter()
-        .map(|column| (estimate.relative_width(column), enough(column)));
+    let widths = columns.iter().map(|column| (estimate.relative_width(column), enough(column)));
     widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)))
 }
 

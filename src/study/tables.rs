@@ -15,7 +15,9 @@ use super::told::Teller;
 use super::tuning::Tuning;
 use super::undone::{LeftUndone, reason};
 use crate::observe::{Cells, Row};
-use crate::report::{self, MetricRow, RareEventRow, RequirementRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table};
+use crate::report::{
+    self, MetricRow, RareEventRow, RequirementRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table,
+};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,7 +217,8 @@ impl Results {
     /// What is wrong with them.
     pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
         let (axes, metrics) = (self.axes.len(), metric_names().len());
-        let columns = Columns { axes, metrics, weights: self.is_weighted().into(), figures: figures(&self.requirements).len() };
+        let columns =
+            Columns { axes, metrics, weights: self.is_weighted().into(), figures: figures(&self.requirements).len() };
         let mut rows = read_rows::<report::RunRow>(runs, columns).ok_or("its runs.csv is broken")?;
         let columns = Columns { axes, metrics: WORKLOAD_METRICS.len(), weights: 0, figures: 0 };
         let of_workloads = read_rows::<WorkloadRunRow>(workloads, columns);
@@ -274,7 +277,8 @@ impl Results {
         let kept = self.requirements_kept();
         let labels: Vec<String> = self.requirements.iter().map(Requirement::label).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let standings = |variant: usize| kept.iter().map(|of| of[variant].judged.standing.as_str().to_owned()).collect();
+        let standings =
+            |variant: usize| kept.iter().map(|of| of[variant].judged.standing.as_str().to_owned()).collect();
         let rows = self.statistics().flat_map(|of| {
             let (values, reason) = (&self.variants[of.variant], &reasons[of.variant]);
             let standings: Vec<String> = standings(of.variant);
@@ -322,16 +326,15 @@ impl Results {
             "rows": self.row_counts(tuning),
         });
         if let Some(figure) = self.cost_by.column() {
-            let of = |judged: Statistic| serde_json::json!({"figure": judged.interval, "difference": judged.difference});
+            let of =
+                |judged: Statistic| serde_json::json!({"figure": judged.interval, "difference": judged.difference});
             let variants: Vec<_> = self.judged().into_iter().map(of).collect();
             let name = self.cost_by.explained();
             summary["judged_by"] = serde_json::json!({"metric": figure, "name": name, "variants": variants});
         }
         if self.requires() {
             let kept = self.requirements.iter().zip(self.requirements_kept());
-            let one = |(one, kept): (&Requirement, Vec<Kept>)| {
-                serde_json::json!({"label": one.label(), "requires": one.to_string(), "kept": kept})
-            };
+            let one = |(one, kept): (&Requirement, Vec<Kept>)| serde_json::json!({"label": one.label(), "requires": one.to_string(), "kept": kept});
             summary["requirements"] = kept.map(one).collect();
             summary["requirement_confidence"] = self.requirement_confidence().into();
         }

@@ -745,13 +745,17 @@ fn costs_are_judged_by_bad_runs_if_that_is_asked_for() {
     kubesquall(&sweep).assert().success();
     let text = fs::read_to_string(dir.path().join("out/variants.csv")).expect("a table");
     let (metrics, means) = (column(&text, "metric"), column(&text, "mean"));
-    let figures: Vec<&String> = metrics.iter().zip(&means).filter(|(of, _)| *of == "cost_cvar_50").map(|of| of.1).collect();
+    let figures: Vec<&String> =
+        metrics.iter().zip(&means).filter(|(of, _)| *of == "cost_cvar_50").map(|of| of.1).collect();
     // The mean of the worse half of the runs.
     let runs = fs::read_to_string(dir.path().join("out/runs.csv")).expect("a table");
     let mut costs: Vec<f64> = column(&runs, "cost")[..20].iter().map(|cost| cost.parse().expect("a number")).collect();
     costs.sort_by(f64::total_cmp);
     let expected = costs[10..].iter().sum::<f64>() / 10.0;
-    assert!(figures.len() == 3 && (figures[0].parse::<f64>().expect("a number") - expected).abs() < 1e-6, "{figures:?}");
+    assert!(
+        figures.len() == 3 && (figures[0].parse::<f64>().expect("a number") - expected).abs() < 1e-6,
+        "{figures:?}"
+    );
     let summary = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
     assert!(summary.contains("Lowest cost by the CVaR 50 %: wait="), "{summary}");
     assert!(refusal(&["sweep", study, "--cost-by", "cvar:5%", "--out", &out]).contains("5 % is no share"));

@@ -161,8 +161,10 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
     style::canvas((1100, 440), &chart.caption, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let crossed = crossed(chart);
-        let title =
-            format!("{}: {} by {}, {} with its interval{from}{crossed}", chart.title, chart.value, chart.axes, chart.figure);
+        let title = format!(
+            "{}: {} by {}, {} with its interval{from}{crossed}",
+            chart.title, chart.value, chart.axes, chart.figure
+        );
         let named = lines.iter().map(|line| (line.label.clone(), line));
         let drawn = style::told_apart(named, |a, b| costs_of(chart, a).eq(costs_of(chart, b)));
         let entries: Vec<(&str, RGBColor)> =

@@ -194,7 +194,11 @@ fn metrics(dir: &Path, axes: usize, shown: &[usize], count: usize, decisive: &st
         let [variant, metric, ..] = cells else { return false };
         let is_shown = variant.as_f64().is_some_and(|of| shown.binary_search(&(of as usize)).is_ok());
         let metric = metric.as_str().unwrap_or_default();
-        is_shown && (is_whole || metric == decisive || decisive != UNREADY && metric == COST || SHOWN_METRICS.contains(&metric))
+        is_shown
+            && (is_whole
+                || metric == decisive
+                || decisive != UNREADY && metric == COST
+                || SHOWN_METRICS.contains(&metric))
     };
     let is_column = |name: &str| !name.starts_with('<');
     read(dir, Wanted { table: &table, named: axes, is_column: &is_column, is_row: &mut is_row })

@@ -159,10 +159,13 @@ impl Teller<'_> {
     fn verdict_of(&self, found: &Confirmation, changes_workloads: bool) -> (Tone, String) {
         let (tone, text) = match found.verdict {
             Verdict::LeavesUndone => (Tone::Bad, "it leaves MORE undone, as said below; do not apply the patch"),
-            Verdict::MissesRequired => {
-                (Tone::Bad, "it MISSES what is required, as said below: the study's seeds were lucky; do not apply the patch")
+            Verdict::MissesRequired => (
+                Tone::Bad,
+                "it MISSES what is required, as said below: the study's seeds were lucky; do not apply the patch",
+            ),
+            Verdict::RequiredIsOpen => {
+                (Tone::Bad, "NOT TOLD on these whether it meets what is required, as said below")
             }
-            Verdict::RequiredIsOpen => (Tone::Bad, "NOT TOLD on these whether it meets what is required, as said below"),
             Verdict::Meets => (Tone::Good, "it meets what is required, which the baseline is not told to do"),
             Verdict::TooFewRuns => (Tone::Neutral, "one replication tells nothing"),
             Verdict::RestsOnUnseen => {

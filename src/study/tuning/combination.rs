@@ -116,7 +116,8 @@ impl Tuner<'_> {
         let variant = variants[0];
         // What is there already is no choice that could be refused, unless something is required of it.
         let can_be_refused = self.requires() || key != self.others(self.baseline);
-        let is_ruled_out = can_be_refused && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
+        let is_ruled_out =
+            can_be_refused && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
         Combination { key, variant, variants, costs, rest, at_best, is_ruled_out, is_set_aside, is_outside: false }
     }
 

@@ -61,7 +61,13 @@ impl schemars::JsonSchema for CostByEntry {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let share = generator.subschema_for::<Share>();
+        let mut of = |meaning: &str| {
+            let mut share = generator.subschema_for::<Share>();
+            share.insert("description".to_owned(), meaning.into());
+            share
+        };
+        let cvar = of("The mean of the runs beyond the quantile of this share");
+        let quantile = of("What this share of runs does not exceed");
         schemars::json_schema!({
             "description": "what costs are summed up by: `mean`, `{cvar: 95%}`, the mean of the worst 5 % of runs, or `{quantile: 95%}`, what \
                             95 % of runs do not exceed",
@@ -69,7 +75,7 @@ impl schemars::JsonSchema for CostByEntry {
                 {"const": "mean"},
                 {
                     "type": "object",
-                    "properties": {"quantile": share.clone(), "cvar": share},
+                    "properties": {"quantile": quantile, "cvar": cvar},
                     "additionalProperties": false,
                     "minProperties": 1,
                     "maxProperties": 1,

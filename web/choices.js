@@ -45,11 +45,11 @@ export function showChoices(study) {
   const known = new Set(workloads.flatMap(({ workload }) => linesOf(lines, workload)));
   const rest = lines.filter((/** @type {string} */ line) => !known.has(line));
   const restDocuments = documents.filter(({ workload }) => !workloads.some((choice) => choice.workload === workload));
-  const pays = confirmation?.verdict === "pays" || confirmation?.verdict === "slight";
-  const warning = confirmation && !pays && el("p", { class: "tone-bad strong" }, "New seeds do not say that this pays: read the verdict before you apply a patch.");
-  const nothing = !confirmation && el("p", {}, "Nothing is to be changed: nothing is told to be cheaper than what is there. What the values would cost stands below.");
+  const pays = ["pays", "slight", "meets"].includes(confirmation?.verdict);
+  const warning = confirmation && !pays && el("p", { class: "tone-bad strong" }, confirmation.requirements ? "New seeds do not say that this pays and keeps what is required: read the verdict before you apply a patch." : "New seeds do not say that this pays: read the verdict before you apply a patch.");
+  const nothing = !confirmation && el("p", {}, tuning.requirements === "nobodyMeets" ? "Nothing is recommended: no variant is told to meet what is required." : "Nothing is to be changed: nothing is told to be cheaper than what is there. What the values would cost stands below.");
   fill(body, warning || "", nothing || "",
-    others(tuning),
+    tuning.requirements === "nobodyMeets" ? "" : others(tuning),
     rest.length > 0 && confirmation ? el("div", {}, el("h3", {}, workloads.length > 0 ? "Besides the workloads" : "What to change"), patches(rest, restDocuments)) : "",
     workloads.map((choice, at) => card(study, choice, linesOf(lines, choice.workload), documents.filter(({ workload }) => workload === choice.workload), at < OPEN)));
 }

@@ -24,14 +24,19 @@ function showTiles({ summary, data, baseline, best, label, measured }) {
   if (tuning) {
     const changes = tuning.workloads.filter((/** @type {any} */ of) => of.recommended !== of.today).length + Number(tuning.changes_others);
     tiles.push({ label: "to be changed", value: String(changes), note: tuning.workloads.length > 0 ? `of ${tuning.workloads.length} workloads${tuning.others.length > 0 ? " and the rest" : ""}` : "the cluster as a whole" });
-    if (confirmation) tiles.push({ label: `a run, on ${confirmation.n} new seeds`, value: spread(confirmation.difference).replace(/ \[.*/, ""), note: spread(confirmation.difference).replace(/^\S+ /, "against today "), isBad: !["pays", "slight"].includes(confirmation.verdict) });
+    if (confirmation) tiles.push({ label: `a run, on ${confirmation.n} new seeds`, value: spread(confirmation.difference).replace(/ \[.*/, ""), note: spread(confirmation.difference).replace(/^\S+ /, "against today "), isBad: !["pays", "slight", "meets"].includes(confirmation.verdict) });
   } else if (recommendation && !isPart) {
-    tiles.push({ label: "lowest cost", value: best === null ? "-" : label(best), note: spread(recommendation.cost) });
+    tiles.push({ label: summary.judged_by ? `lowest cost: ${summary.judged_by.name}` : "lowest cost", value: best === null ? "-" : label(best), note: spread(recommendation.cost) });
     tiles.push({ label: "against the baseline", value: best === baseline ? "is the baseline" : spread(recommendation.against_baseline).replace(/ \[.*/, ""), note: best === baseline ? "" : spread(recommendation.against_baseline).replace(/^\S+ /, "") });
   }
   const today = spread(measured(baseline, data.decisive)?.interval ?? none);
-  tiles.push({ label: data.decisive === "cost" ? "the baseline costs" : "unready replica-s of the baseline", value: today.replace(/ \[.*/, ""), note: `${today.replace(/^\S+ /, "")} ${label(baseline)}` });
+  tiles.push({ label: summary.judged_by ? `the baseline costs: ${summary.judged_by.name}` : data.decisive === "cost" ? "the baseline costs" : "unready replica-s of the baseline", value: today.replace(/ \[.*/, ""), note: `${today.replace(/^\S+ /, "")} ${label(baseline)}` });
   const front = (summary.front ?? []).length;
+  const required = /** @type {any[]} */ (summary.requirements ?? []);
+  if (required.length > 0) {
+    const meets = data.total - new Set(required.flatMap((one) => one.kept.filter((/** @type {any} */ of) => of.standing !== "meets").map((/** @type {any} */ of) => of.variant))).size;
+    tiles.push({ label: "told to meet what is required", value: String(meets), note: `of ${data.total} variants`, isBad: meets === 0 });
+  }
   const rare = summary.rare_events?.[baseline];
   if (rare) {
     const { event } = summary.study.rare;
@@ -48,12 +53,13 @@ const LEAST_SAVING = 0.01;
 
 /** What was asked, to be typed again. @param {any} summary */
 export function commandOf(summary) {
-  const { shard, allows_undone: allowsUndone, precision, selection, indifference, file, rare } = summary.study;
+  const { shard, allows_undone: allowsUndone, precision, selection, indifference, file, rare, cost_by: costBy } = summary.study;
   const parts = ["kubesquall", summary.tuning ? "tune" : "sweep", argument(file ?? "STUDY.yaml")];
   if (shard.count > 1) parts.push("--shard", `${shard.index}/${shard.count}`);
   if (precision) parts.push("--precision", String(precision.goal));
   if (selection) parts.push("--contenders");
   if ((indifference ?? LEAST_SAVING) !== LEAST_SAVING) parts.push("--indifference", String(indifference));
+  for (const [figure, share] of Object.entries(costBy ?? {})) parts.push("--cost-by", `${figure}:${Number((Number(share) * 100).toFixed(9))}%`);
   if (rare?.is_asked) parts.push("--rare", argument(`${rare.event.metric}${rare.event.side === "above" ? ">" : "<"}${rare.event.threshold}`));
   if (allowsUndone) parts.push("--allow-undone");
   return [...parts, "--out", "again"].join(" ");

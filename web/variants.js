@@ -49,7 +49,7 @@ export function readStudy(summary, data) {
     shown: [...values.keys()],
     baseline: summary.study.baseline,
     best: isMixture ? null : summary.recommendation?.best ?? null,
-    unit: data.decisive === "cost" ? "cost of a run" : "unready replica-seconds of a run",
+    unit: summary.judged_by ? `cost of a run: ${summary.judged_by.name}` : data.decisive === "cost" ? "cost of a run" : "unready replica-seconds of a run",
     label: (variant) => (values.get(variant) ?? []).map((value, at) => `${axesOf[at]}=${value}`).join(", "),
     short: (variant) => (values.get(variant) ?? []).join(" "),
     measured,
@@ -74,7 +74,7 @@ function marksOf(study, variant) {
   const marks = [];
   if (variant === study.best) marks.push(study.summary.tuning ? "recommended" : "lowest");
   if (variant === study.baseline) marks.push("baseline");
-  if (study.out(variant)) marks.push(study.summary.study.allows_undone ? "leaves work undone" : "ruled out");
+  if (study.out(variant)) marks.push("ruled out");
   const runs = runsIfSetAside(study, variant);
   if (runs !== null) marks.push(`set aside after ${runs} runs`);
   return marks.join(", ");
@@ -137,7 +137,11 @@ function aggregated({ data, shown, unit }) {
 function variantTable(study) {
   const { summary, data } = study;
   const metrics = /** @type {[string, string][]} */ ([["unready_replica_s", "unready replica-s"], ["evictions", "evictions"], ["needless_evictions", "needless"], ["longest_gap_s", "longest gap s"]]);
-  const priced = data.decisive === "cost" ? [...metrics, /** @type {[string, string]} */ (["cost", "cost"])] : metrics;
+  const judged = summary.judged_by;
+  const priced = data.decisive === "cost" || judged ? [...metrics, /** @type {[string, string]} */ (["cost", "cost"])] : metrics;
+  if (judged) priced.push([judged.metric, `cost: ${judged.name}`]);
+  const required = /** @type {any[]} */ (summary.requirements ?? []);
+  const keptOf = (/** @type {any} */ one, /** @type {number} */ variant) => one.kept.find((/** @type {any} */ of) => of.variant === variant);
   const of = (/** @type {number} */ variant, /** @type {string} */ metric) => study.measured(variant, metric);
   const columnOf = (/** @type {[string, string]} */ [metric, name]) => ({ name, title: metric, right: true, cell: (/** @type {number} */ variant) => spread(of(variant, metric)?.interval ?? { mean: null, low: null, high: null, widened: false }), by: (/** @type {number} */ variant) => of(variant, metric)?.interval.mean ?? null });
   const lengths = /** @type {number[] | undefined} */ (summary.study.lengths_s);
@@ -151,7 +155,8 @@ function variantTable(study) {
   return listing("Variants", [
     { name: "variant", cell: (variant) => [named(study.label(variant)), " ", el("span", { class: "range-mark" }, marksOf(study, variant))], by: (variant) => variant },
     ...priced.map(columnOf),
-    { name: data.decisive === "cost" ? "against the baseline" : "unready against the baseline", title: "the difference, run by run", right: true, cell: against, by: (variant) => of(variant, data.decisive)?.difference.mean ?? null },
+    { name: data.decisive === "cost" || judged ? "against the baseline" : "unready against the baseline", title: "the difference, run by run", right: true, cell: against, by: (variant) => of(variant, data.decisive)?.difference.mean ?? null },
+    ...required.map((one) => ({ name: one.label, title: one.requires, right: true, cell: (/** @type {number} */ variant) => { const kept = keptOf(one, variant); return `${kept.kept} of ${kept.n}: ${kept.standing}`; }, by: (/** @type {number} */ variant) => keptOf(one, variant).kept / Math.max(1, keptOf(one, variant).n) })),
   ], study.shown, { limit: RANGES, rowClass: (variant) => (study.out(variant) ? "out" : variant === study.best ? "best" : "") });
 }
 
@@ -257,16 +262,21 @@ export function showMetrics(study) {
   const metricsOf = new Map(data.meanings.map((/** @type {any} */ of) => [of.name, of]));
   const box = el("div");
   const number = (/** @type {number | null} */ value) => (value === null || value === undefined ? "-" : figure(value));
+  // Of what is nearly always there the missing part counts.
+  const isShare = (/** @type {any} */ row) => row.metric.split(" ")[0] === "availability";
+  const percent = (/** @type {number | null} */ value) => (value === null || value === undefined ? "?" : `${(value * 100).toFixed(4)} %`);
+  const percents = (/** @type {any[]} */ [mean, low, high]) => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
+  const one = (/** @type {any} */ row, /** @type {number | null} */ value) => (isShare(row) ? percent(value) : number(value));
   const show = (/** @type {number} */ variant) => {
     const rows = records(data.metrics).filter((row) => row.variant === variant);
     fill(box, listing("Metrics", [
       { name: "metric", cell: (row) => { const name = breakable(row.metric); name.title = metricsOf.get(row.metric)?.meaning ?? ""; return name; }, by: (row) => row.metric },
       { name: "unit", cell: (row) => metricsOf.get(row.metric)?.unit ?? "", by: (row) => metricsOf.get(row.metric)?.unit ?? "" },
-      { name: "mean", title: "with its interval", right: true, cell: (row) => spread(row), by: (row) => row.mean },
-      { name: "median", right: true, cell: (row) => number(row.p50), by: (row) => row.p50 },
-      { name: "90 %", title: "90 % of the runs have no more", right: true, cell: (row) => number(row.p90), by: (row) => row.p90 },
-      { name: "most", right: true, cell: (row) => number(row.max), by: (row) => row.max },
-      { name: "against the baseline", title: "the difference, run by run", right: true, cell: (row) => (variant === study.baseline ? "is the baseline" : spread({ mean: row.difference, low: row.difference_low, high: row.difference_high, widened: row.difference_widened })), by: (row) => row.difference },
+      { name: "mean", title: "with its interval", right: true, cell: (row) => (isShare(row) ? percents([row.mean, row.low, row.high]) : spread(row)), by: (row) => row.mean },
+      { name: "median", right: true, cell: (row) => one(row, row.p50), by: (row) => row.p50 },
+      { name: "90 %", title: "90 % of the runs have no more", right: true, cell: (row) => one(row, row.p90), by: (row) => row.p90 },
+      { name: "most", right: true, cell: (row) => one(row, row.max), by: (row) => row.max },
+      { name: "against the baseline", title: "the difference, run by run", right: true, cell: (row) => (variant === study.baseline ? "is the baseline" : isShare(row) ? percents([row.difference, row.difference_low, row.difference_high]) : spread({ mean: row.difference, low: row.difference_low, high: row.difference_high, widened: row.difference_widened })), by: (row) => row.difference },
     ], rows));
   };
   const first = study.best ?? study.shown.find((variant) => variant !== study.baseline) ?? study.baseline;

@@ -164,6 +164,7 @@ def sweep(
     shard: str | None = None,
     precision: float | None = None,
     indifference: float | None = None,
+    cost_by: str | None = None,
     rare: str | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
@@ -182,6 +183,8 @@ def sweep(
         shard: One part of it, such as ``"2/4"``; `merge` puts the parts together.
         precision: Adds replications until the interval of each variant's cost is at most this share of it wide, such as 0.05.
         indifference: Calls nothing cheaper that saves a smaller share than this of what the baseline costs; none for what the study says.
+        cost_by: Judges variants not by the mean cost of their runs but by bad ones: ``"cvar:95%"``, the mean of the worst 5 % of runs, or
+            ``"quantile:95%"``, what 95 % of runs do not exceed; none for what the study says.
         rare: Says how often a run has a figure beyond a threshold, such as ``"unready_replica_s>5000"``, however rare that is: failures are
             drawn more often than they come, and runs carry weights; none for what the study says.
         allow_undone: Whether a variant may win that leaves more undone than the baseline.
@@ -202,6 +205,7 @@ def sweep(
         shard=shard,
         precision=precision,
         indifference=indifference,
+        cost_by=cost_by,
         rare=rare,
         resume=resume,
     )
@@ -219,6 +223,7 @@ def tune(
     threads: int | None = None,
     precision: float | None = None,
     indifference: float | None = None,
+    cost_by: str | None = None,
     contenders: bool = False,
     allow_undone: bool = False,
     allow_partial: bool = False,
@@ -237,6 +242,7 @@ def tune(
         shard=None,
         precision=precision,
         indifference=indifference,
+        cost_by=cost_by,
         rare=None,
         resume=resume,
     )

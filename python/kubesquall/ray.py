@@ -63,6 +63,7 @@ def sweep(
     out: Path | None = None,
     force: bool = False,
     indifference: float | None = None,
+    cost_by: str | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
@@ -78,6 +79,7 @@ def sweep(
         out: A directory for the results, on this machine.
         force: Whether to replace whatever is there.
         indifference: Calls nothing cheaper that saves a smaller share than this of what the baseline costs; none for what the study says.
+        cost_by: Judges variants not by the mean cost of their runs but by bad ones, such as ``"cvar:95%"``; none for what the study says.
         allow_undone: Whether a variant may win that leaves more undone than the baseline.
         allow_partial: Whether to go on without objects that cannot be read or would be refused.
         progress: Whether to show how many parts are there, with tqdm; or a function that is told.
@@ -98,6 +100,7 @@ def sweep(
         set=set,
         files=files,
         indifference=indifference,
+        cost_by=cost_by,
         allow_undone=allow_undone,
         allow_partial=allow_partial,
     )
@@ -113,6 +116,7 @@ def tune(
     out: Path | None = None,
     force: bool = False,
     indifference: float | None = None,
+    cost_by: str | None = None,
     allow_undone: bool = False,
     allow_partial: bool = False,
     progress: Progress = False,
@@ -132,6 +136,7 @@ def tune(
         set=set,
         files=files,
         indifference=indifference,
+        cost_by=cost_by,
         allow_undone=allow_undone,
         allow_partial=allow_partial,
     )

@@ -4,9 +4,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use kubesquall::{
-    Cluster, ClusterImport, ClusterOptions, Document, Error, FaultImport, Forecast, ForecastInputs, ForecastOptions,
-    Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent, Scenario,
-    SensitivityOptions, Shard, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
+    Cluster, ClusterImport, ClusterOptions, CostBy, Document, Error, FaultImport, Forecast, ForecastInputs,
+    ForecastOptions, Imported, LatencyImport, Observations, OutageImport, Plan, PlayOptions, Progress as _, RareEvent,
+    Scenario, SensitivityOptions, Shard, SimTime, SolveOptions, Study, StudyOutcome, SweepOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -90,6 +90,7 @@ pub(crate) struct Playing {
     precision: Option<f64>,
     indifference: Option<f64>,
     contenders: bool,
+    cost_by: Option<String>,
     rare: Option<String>,
     resume: bool,
 }
@@ -108,6 +109,9 @@ pub(crate) fn study(
     work(py, progress.as_ref(), move |watch| {
         let study: Study = source.read(&reading.options())?;
         let mut study = study.allow_undone(playing.allow_undone);
+        if let Some(by) = &playing.cost_by {
+            study = study.cost_by(by.parse::<CostBy>().map_err(Error::from)?)?;
+        }
         if let Some(event) = &playing.rare {
             study = study.rare_event(event.parse::<RareEvent>().map_err(Error::from)?)?;
         }

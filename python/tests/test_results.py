@@ -113,6 +113,19 @@ def test_what_an_answer_rests_on_is_written_with_the_bytes_of_the_command(
     assert found.verdict and found.summary["trajectories"] == 2
 
 
+def test_bad_runs_are_judged_as_by_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
+    document, files = study(60)
+    document["spec"]["require"] = [{"metric": "evictions", "atMost": 1000, "probability": 0.9}]
+    on_disk(tmp_path, {"study.yaml": document, **files})
+    command("tune", "study.yaml", "--cost-by", "cvar:80%", "--out", "by-command", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tuned = kubesquall.tune("study.yaml", cost_by="cvar:80%", out=tmp_path / "by-out")
+    assert contents(tmp_path / "by-out") == contents(tmp_path / "by-command")
+    assert tuned.summary["judged_by"]["metric"] == "cost_cvar_80" and "requirements.csv" in tuned.tables
+    with pytest.raises(kubesquall.ArgumentError):
+        kubesquall.sweep("study.yaml", cost_by="cvar:5%")
+
+
 def test_a_plan_is_written_with_the_bytes_of_the_command(
     tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,10 +14,10 @@ use super::reading::Reading;
 use super::remarks;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::facade::{Study, SweepOptions, ruled_out};
+use crate::facade::{Study, SweepOptions};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
-use crate::study::{InvalidShard, Progress, RareEvent, Results, Shard, Teller, spread};
+use crate::study::{CostBy, InvalidShard, Kept, Progress, RareEvent, Results, Shard, Teller, spread};
 use crate::units::counted;
 
 /// Play every variant of a study many times
@@ -51,6 +51,10 @@ pub(super) struct SweepArgs {
     /// [default: the study's `indifference`, or 1%]
     #[arg(long, value_name = "SHARE", value_parser = least_saving, allow_hyphen_values = true)]
     indifference: Option<f64>,
+    /// Judge variants not by the mean cost of their runs but by bad ones, whatever the study says: `cvar:95%`, the mean of the worst 5 % of
+    /// runs, or `quantile:95%`, what 95 % of runs do not exceed [default: the study's `costBy`, or `mean`]
+    #[arg(long, value_name = "FIGURE")]
+    cost_by: Option<CostBy>,
     /// Say how often a run has a figure beyond a threshold, such as 'unready_replica_s>5000' or 'nodes_ready_min<3', however rare that
     /// is, whatever the study says: failures are drawn more often than they come, and runs carry weights
     #[arg(long, value_name = "METRIC>THRESHOLD")]
@@ -95,6 +99,10 @@ impl SweepArgs {
         let path = documents::find(&self.study, DocumentKind::Study)?;
         let study = Study::load_with(path, &self.reading.options())?;
         let study = study.allow_undone(self.allow_undone);
+        let study = match self.cost_by {
+            Some(by) => study.cost_by(by)?,
+            None => study,
+        };
         Ok(match &self.rare {
             Some(event) => study.rare_event(event.clone())?,
             None => study,
@@ -187,6 +195,11 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
     Ok(Ending::Done)
 }
 
+/// `97 of 100: meets`.
+fn in_how_many(of: &Kept) -> String {
+    format!("{} of {}: {}", of.judged.kept, of.judged.n, of.judged.standing.as_str())
+}
+
 /// What every variant gave.
 pub(super) fn table(results: &Results) -> String {
     let has_set_aside = results.has_set_aside();
@@ -199,32 +212,38 @@ pub(super) fn table(results: &Results) -> String {
     );
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
+    let by = results.cost_by;
     let mut header: Vec<String> = results.axes.clone();
     header.extend(has_set_aside.then(|| "RUNS".to_owned()));
     header.extend(["UNREADY REPLICA-S", "EVICTIONS", "NEEDLESS", "LONGEST GAP S"].map(str::to_owned));
     if !results.prices.is_empty() {
         header.push("COST".to_owned());
+        header.extend((!by.is_mean()).then(|| format!("{} OF COST", by.name()).to_uppercase()));
     }
     let of = if results.prices.is_empty() { "UNREADY AGAINST THE BASELINE" } else { "AGAINST THE BASELINE" };
     header.push(of.to_owned());
+    header.extend(results.requirements.iter().map(|one| one.label().to_uppercase()));
     table.set_header(header);
     let columns = SHOWN_METRICS.map(|metric| results.of_metric(metric));
-    let decisive = results.of_metric(results.decisive());
-    let is_out = ruled_out(results);
+    let (decisive, judged) = (results.of_metric(results.decisive()), results.judged());
+    let is_out = results.reasons_ruled_out();
+    let kept = results.requirements_kept();
     for variant in 0..results.variants.len() {
         let mut row = results.variants[variant].clone();
         row.extend(has_set_aside.then(|| results.runs[variant].len().to_string()));
         row.extend(columns.each_ref().map(|of| spread(of[variant].interval)));
         if !results.prices.is_empty() {
             row.push(spread(decisive[variant].interval));
+            row.extend((!by.is_mean()).then(|| spread(judged[variant].interval)));
         }
         let against = match variant {
             variant if variant == results.baseline => "is the baseline".to_owned(),
             variant if !results.compares(variant, results.baseline) => "lasts otherwise".to_owned(),
-            variant => spread(decisive[variant].difference),
+            variant => spread(judged[variant].difference),
         };
         let against = if results.is_set_aside(variant) { format!("{against}, set aside") } else { against };
         row.push(if is_out[variant].is_empty() { against } else { format!("{against}, ruled out") });
+        row.extend(kept.iter().map(|of| in_how_many(&of[variant])));
         table.add_row(row);
     }
     for column in table.column_iter_mut().skip(results.axes.len()) {

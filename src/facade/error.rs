@@ -7,7 +7,7 @@ use crate::diagnostics::Diagnostic;
 use crate::inspect::InspectError;
 use crate::report::{ExportError, OutputError, TableError};
 use crate::scenario::Invalid;
-use crate::study::{InvalidRareEvent, InvalidShard, JournalError, stoppable};
+use crate::study::{InvalidCostBy, InvalidRareEvent, InvalidShard, JournalError, stoppable};
 
 /// Why something cannot be done, and who can help it.
 ///
@@ -281,6 +281,12 @@ impl From<PluginFailure> for Error {
 impl From<InvalidShard> for Error {
     fn from(error: InvalidShard) -> Self {
         Self::argument(error.to_string(), "parts are counted from 1 to as many as there are")
+    }
+}
+
+impl From<InvalidCostBy> for Error {
+    fn from(InvalidCostBy { message, help }: InvalidCostBy) -> Self {
+        Self::argument(message, help)
     }
 }
 

@@ -70,7 +70,6 @@ pub use sensitivity::{SensitivityOptions, SensitivityOutcome};
 pub use simulation::{PlayOptions, Settled, Simulation};
 pub use study::{Study, SweepOptions};
 #[cfg(feature = "cli")]
-pub(crate) use study_chart::ruled_out;
 pub use study_outcome::StudyOutcome;
 pub use view::{NodeView, PodCounts, PodView};
 pub use write_options::WriteOptions;

@@ -154,9 +154,14 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// If nothing has a price, runs have weights or differ in length, or the options mean nothing.
+    /// If nothing has a price, runs have weights or differ in length, variants are judged by bad runs, or the options mean nothing.
     pub fn check_sensitivity(&self, options: &SensitivityOptions<'_>) -> Result<(), Error> {
         self.check_tunable(&SweepOptions::new())?;
+        if !self.inner_study().cost_by.is_mean() {
+            let message =
+                "what an answer rests on is said of mean costs alone, and the study's `costBy` asks for bad runs";
+            return Err(Error::argument(message, "leave `costBy` out"));
+        }
         if let Some(count) = options.trajectories.filter(|count| !SensitivityOptions::is_trajectories(*count)) {
             let message = format!("{count} is no number of trajectories");
             return Err(Error::argument(message, format!("take 2 to {TRAJECTORIES_MAX}; {TRAJECTORIES} do as a rule")));

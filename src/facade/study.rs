@@ -12,7 +12,7 @@ use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::study::{self, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm};
+use crate::study::{self, CostBy, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm};
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -197,12 +197,30 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// If nothing in the scenario fails by chance, its variants differ in what does, runs mirror each other, the event is one of cost and
+    /// If the study requires something of its runs, nothing in the scenario fails by chance, its variants differ in what does, runs mirror each other, the event is one of cost and
     /// nothing has a price, or factors are of processes that there are not.
     pub fn rare_event(mut self, event: RareEvent) -> Result<Self, Error> {
         self.study.check_rare(&event).map_err(|(message, help)| Error::argument(message, help))?;
+        let by = self.study.cost_by;
+        by.check(true, false, true).map_err(Error::from)?;
+        if !self.study.requirements.is_empty() {
+            let message = "runs of a study of a rare event have weights, so that what it requires cannot be counted";
+            return Err(Error::argument(message, "leave out either: `require` of the study, or the rare event"));
+        }
         self.study.rare = Some(event);
         self.study.is_rare_asked = true;
+        Ok(self)
+    }
+
+    /// The study in which the costs of a variant's runs are summed up by that, whatever its document says.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the mean, and nothing has a price, runs mirror each other, or they have weights.
+    pub fn cost_by(mut self, by: CostBy) -> Result<Self, Error> {
+        let study = &self.study;
+        by.check(!study.prices.is_empty(), study.is_antithetic, study.rare.is_some()).map_err(Error::from)?;
+        self.study.cost_by = by;
         Ok(self)
     }
 
@@ -281,6 +299,12 @@ impl Study {
     /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
     pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check()?;
+        if options.contenders && !self.study.requirements.is_empty() {
+            return Err(Error::argument(
+                "contenders are told by what they cost, and the study requires something of every variant",
+                "leave either out: `require` of the study, or contenders",
+            ));
+        }
         let (message, advice) = if self.study.rare.is_some() {
             (
                 "runs of a study of a rare event have weights, and nothing is recommended by these",

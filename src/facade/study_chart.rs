@@ -14,17 +14,20 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     let label = |variant: usize| with_runs(results.variants[variant].join(" "), results.runs_if_set_aside(variant));
     chart.labels = (0..results.variants.len()).map(label).collect();
     chart.values.clone_from(&results.variants);
-    chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
+    chart.costs = results.judged().iter().map(|of| drawn(of.interval)).collect();
     chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
     chart.is_on_front = (0..results.variants.len()).map(|variant| front.contains(&variant)).collect();
     // Of runs with weights a share is not that of all runs.
     let recoveries = |of: &Statistic| if results.is_weighted() { Vec::new() } else { of.sample.sorted().to_vec() };
     chart.recoveries = results.of_metric("longest_gap_s").iter().map(recoveries).collect();
-    chart.undone = ruled_out(results);
+    chart.undone = undone(results);
+    chart.missed = results.missed();
+    chart.is_mixture = results.nobody_meets();
     chart.axes = results.axes.join(", ");
     chart.best = results.comparison().map(|comparison| comparison.best);
     chart.unavailability = unavailability.unit().to_owned();
     chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
+    chart.figure = results.cost_by.name();
     if let Some(tuning) = tuning {
         chart.workloads = tuning.workloads.iter().map(curve).collect();
         chart.best = tuning.recommended_variant();
@@ -33,8 +36,8 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     chart
 }
 
-/// The metrics by which each variant is ruled out; empty if it is not.
-pub(crate) fn ruled_out(results: &Results) -> Vec<String> {
+/// The metrics of what each variant leaves undone, if it is ruled out for that.
+fn undone(results: &Results) -> Vec<String> {
     let name = |left: &Vec<LeftUndone>| left.iter().map(|of| of.metric).collect::<Vec<_>>().join(" ");
     let left = results.left_undone();
     if results.allows_undone { vec![String::new(); left.len()] } else { left.iter().map(name).collect() }

@@ -47,6 +47,7 @@ impl StudyOutcome {
             "workloads.csv" => !self.results.tuned.is_empty(),
             "tuning.csv" => self.tuning.is_some(),
             "rare-events.csv" => self.results.is_weighted(),
+            "requirements.csv" => self.results.requires(),
             _ => false,
         }
     }
@@ -64,6 +65,7 @@ impl StudyOutcome {
             "runs.csv" => Some(written(&|out| results.write_runs(out))),
             "workloads.csv" => Some(written(&|out| results.write_workloads(out))),
             "rare-events.csv" => results.rare_events_csv().map(String::into_bytes),
+            "requirements.csv" => results.requirements_csv().map(String::into_bytes),
             "variants.csv" => Some(results.variants_csv().into_bytes()),
             _ => self.tuning.as_ref().map(|tuning| tuning.csv().into_bytes()),
         }
@@ -80,6 +82,9 @@ impl StudyOutcome {
         out.write("variants.csv", results.variants_csv().as_bytes())?;
         if let Some(text) = results.rare_events_csv() {
             out.write("rare-events.csv", text.as_bytes())?;
+        }
+        if let Some(text) = results.requirements_csv() {
+            out.write("requirements.csv", text.as_bytes())?;
         }
         out.write("summary.json", self.summary_json().as_bytes())?;
         if let (Some(tuning), Some(patches)) = (&self.tuning, &self.patches) {

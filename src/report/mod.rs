@@ -46,7 +46,9 @@ pub use run_tables::RunTables;
 pub use sensitivity_rows::tables_of_sensitivities;
 pub(crate) use sensitivity_rows::{EffectRow, PointRow};
 pub use study_rows::tables_of_studies;
-pub(crate) use study_rows::{MetricRow, RareEventRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow};
+pub(crate) use study_rows::{
+    MetricRow, RareEventRow, RequirementRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow,
+};
 pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;
 pub(crate) use tables::{expect_whole, read_text};

@@ -16,6 +16,7 @@ pub fn tables_of_studies() -> Vec<TableInfo> {
         TableInfo::of::<MetricRow>(),
         TableInfo::of::<TuningRow>(),
         TableInfo::of::<RareEventRow>(),
+        TableInfo::of::<RequirementRow>(),
     ]
 }
 
@@ -29,6 +30,8 @@ pub(crate) struct RunRow {
     pub(crate) metrics: Vec<f64>,
     /// One number, or none where runs have no weights.
     pub(crate) weight: Vec<f64>,
+    /// Figures that are no metrics and of which something is required.
+    pub(crate) figures: Vec<f64>,
 }
 
 impl Row for RunRow {
@@ -47,6 +50,11 @@ impl Row for RunRow {
                 "<weight>",
                 "of a study of a rare event, a column `weight`: how much likelier the run is in truth than it was to be drawn",
                 |row| &row.weight,
+            ),
+            Column::reals(
+                "<figure>",
+                "of a study that requires something of them, `availability`, and figures of workloads such as `availability deployment/shop/web`",
+                |row| &row.figures,
             ),
         ],
     };
@@ -109,6 +117,52 @@ impl Row for RareEventRow {
     };
 }
 
+/// A row of `requirements.csv`.
+#[derive(Clone, Debug)]
+pub(crate) struct RequirementRow {
+    pub(crate) variant: usize,
+    pub(crate) values: Vec<String>,
+    pub(crate) requirement: String,
+    pub(crate) probability: f64,
+    pub(crate) n: usize,
+    pub(crate) kept: usize,
+    /// Low and high.
+    pub(crate) share: [f64; 2],
+    pub(crate) standing: &'static str,
+    pub(crate) runs_needed: Option<i64>,
+}
+
+impl Row for RequirementRow {
+    const TABLE: Table<Self> = Table {
+        file: "requirements.csv",
+        holds: "of a study that requires something, a row for each requirement and variant",
+        columns: &[
+            Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::text("requirement", "what a run has to keep: the figure, `>=` or `<=`, and the limit", |row| {
+                &row.requirement
+            }),
+            Column::real("probability", "", "the share of all runs that has to keep it", |row| row.probability),
+            Column::number("n", "runs", "all of them", |row| row.n as i64),
+            Column::number("kept", "runs", "those that keep it", |row| row.kept as i64),
+            Column::real(
+                "share_at_least",
+                "",
+                "at least that share of all runs keeps it, by Clopper and Pearson, for all requirements and variants at once",
+                |row| row.share[0],
+            ),
+            Column::real("share_at_most", "", "at most that share does", |row| row.share[1]),
+            Column::text("standing", "`meets`, `misses`, or `open` if the runs do not tell", |row| row.standing),
+            Column::maybe_number(
+                "runs_needed",
+                "runs",
+                "if it is open, about so many would tell; nothing if no number that anybody plays does",
+                |row| row.runs_needed,
+            ),
+        ],
+    };
+}
+
 /// A row of `workloads.csv` of a study.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadRunRow {
@@ -142,7 +196,7 @@ impl Row for WorkloadRunRow {
 pub(crate) struct MetricRow {
     pub(crate) variant: usize,
     pub(crate) values: Vec<String>,
-    pub(crate) metric: &'static str,
+    pub(crate) metric: String,
     pub(crate) n: usize,
     /// Mean, low and high.
     pub(crate) mean: [f64; 3],
@@ -160,6 +214,8 @@ pub(crate) struct MetricRow {
     pub(crate) widened: Option<bool>,
     pub(crate) difference_widened: Option<bool>,
     pub(crate) ruled_out: String,
+    /// How it stands to each requirement.
+    pub(crate) requirements: Vec<String>,
 }
 
 impl Row for MetricRow {
@@ -169,14 +225,16 @@ impl Row for MetricRow {
         columns: &[
             Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
             Column::texts("<axis>", AXES, |row| &row.values),
-            Column::text("metric", "the metric", |row| row.metric),
+            Column::text("metric", "the metric", |row| &row.metric),
             Column::number(
                 "n",
                 "runs",
                 "those of which it is known; all that follows is empty if there are none",
                 |row| row.n as i64,
             ),
-            Column::real("mean", "", "their mean", |row| row.mean[0]),
+            Column::real("mean", "", "their mean; of `cost_cvar_95`, `cost_quantile_95` that figure", |row| {
+                row.mean[0]
+            }),
             Column::real("low", "", "the lower end of its confidence interval", |row| row.mean[1]),
             Column::real("high", "", "the upper end", |row| row.mean[2]),
             Column::real("deviation", "", "the standard deviation", |row| row.deviation),
@@ -196,7 +254,11 @@ impl Row for MetricRow {
                 row.widened
             }),
             Column::maybe_truth("difference_widened", "the same of the difference's", |row| row.difference_widened),
-            Column::text("ruled_out", "what the variant leaves undone, if that rules it out", |row| &row.ruled_out),
+            Column::text(
+                "ruled_out",
+                "what the variant leaves undone, or is told to miss, if that rules it out",
+                |row| &row.ruled_out,
+            ),
             Column::real(
                 "p99_low",
                 "",
@@ -204,6 +266,11 @@ impl Row for MetricRow {
                 |row| row.p99[1],
             ),
             Column::real("p99_high", "", "the upper end", |row| row.p99[2]),
+            Column::texts(
+                "<requirement>",
+                "of a study that requires something, a column for each requirement: whether the variant `meets` it, `misses` it, or leaves it `open`",
+                |row| &row.requirements,
+            ),
         ],
     };
 }

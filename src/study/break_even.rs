@@ -55,10 +55,11 @@ struct Line {
 
 impl Results {
     /// How far the answer rests on each price: the recommendation of `tune` if there is one, else the variant that costs least. Nothing of
-    /// parts and of runs that do not compare, and where variants were set aside: that was done at the prices of the study.
+    /// parts and of runs that do not compare, and where variants were set aside: that was done at the prices of the study. Nothing of bad
+    /// runs, either: which these are depends on the prices, so that what they cost is no line.
     #[must_use]
     pub fn break_even(&self, tuning: Option<&Tuning>) -> Vec<BreakEven> {
-        if self.shard != Shard::WHOLE || self.has_set_aside() {
+        if self.shard != Shard::WHOLE || self.has_set_aside() || !self.cost_by.is_mean() {
             return Vec::new();
         }
         let Some(comparison) = self.comparison() else { return Vec::new() };
@@ -254,6 +255,14 @@ mod tests {
     const ONE: &[f64] = &[100.0, 101.0, 99.0, 100.0];
     const TWO: &[f64] = &[60.0, 61.0, 59.0, 60.0];
     const THREE: &[f64] = &[50.0, 51.0, 49.0, 50.0];
+
+    #[test]
+    fn of_bad_runs_nothing_is_said() {
+        let of_means = priced(10.0, &[(ONE, &[1.0; 4]), (TWO, &[3.0; 4])]);
+        assert_eq!(of_means.break_even(None).len(), 2);
+        let of_bad_runs = Results { cost_by: "cvar:50%".parse().expect("a figure"), ..of_means };
+        assert_eq!(of_bad_runs.break_even(None), []);
+    }
 
     #[test]
     fn lines_of_mean_costs_cross_at_the_ends() {

@@ -16,10 +16,10 @@ const LOST_TRAFFIC: &str = "lost_traffic_s";
 /// What costs least, and how sure that is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Position of the variant with the lowest mean cost of those that are not ruled out; in `tune`, of the one that is
+    /// Position of the variant with the lowest cost of those that are not ruled out and are told to meet what is required; in `tune`, of the one that is
     /// recommended, unless workloads get values of their own.
     pub best: usize,
-    /// Its cost.
+    /// Its cost, by the figure that variants are judged by.
     pub cost: Interval,
     /// What it costs more than the baseline, run by run; negative if it saves. Wider than the variant's own difference.
     pub against_baseline: Interval,
@@ -68,7 +68,7 @@ impl Unavailability {
 
 /// Which of several columns of costs is lowest.
 pub(super) struct Contest {
-    /// By mean, ascending.
+    /// By mean, or the figure that is judged by, ascending.
     pub(super) order: Vec<usize>,
     /// Columns that cannot be told from the lowest, by mean.
     pub(super) alike: Vec<usize>,
@@ -89,7 +89,7 @@ impl Results {
 
     /// The same of several contests, all of which hold at once.
     pub(super) fn contest_of(&self, columns: &[Series], is_out: &[bool], contests: usize) -> Contest {
-        let means = columns.iter().map(|column| self.estimate_at(CONFIDENCE).mean(column).mean);
+        let means = columns.iter().map(|column| self.cost_estimate_at(CONFIDENCE).mean(column).mean);
         let all_are_out = is_out.iter().all(|is_out| *is_out);
         let mut order: Vec<(f64, usize)> =
             means.zip(0..).filter(|(_, column)| all_are_out || !is_out[*column]).collect();
@@ -97,7 +97,7 @@ impl Results {
         let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
         let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
         let confidence = 1.0 - (1.0 - self.confidence()) / (pairs * contests as f64);
-        let estimate = self.estimate_at(confidence).with_unseen(columns, self.is_chancy);
+        let estimate = self.cost_estimate_at(confidence).with_unseen(columns, self.is_chancy);
         let is_alike = |other: &usize| estimate.between(columns, order[0], *other).has_zero();
         let alike = order.iter().skip(1).copied().filter(is_alike).collect();
         Contest { order, alike, confidence }
@@ -116,6 +116,7 @@ impl Results {
             || self.prices.is_empty()
             || !self.lengths_s.is_empty()
             || self.runs.iter().any(Vec::is_empty)
+            || self.nobody_meets()
         {
             return None;
         }
@@ -123,10 +124,10 @@ impl Results {
         let contest = self.contest(&columns, &self.not_to_win());
         let cheapest = *contest.order.first()?;
         let best = variant.unwrap_or(cheapest);
-        let of_pairs = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
+        let of_pairs = self.cost_estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
         Some(Comparison {
             best,
-            cost: self.estimate().with_unseen(&columns, self.is_chancy).mean(&columns[best]),
+            cost: self.cost_estimate().with_unseen(&columns, self.is_chancy).mean(&columns[best]),
             against_baseline: of_pairs.between(&columns, best, self.baseline),
             rests_on_unseen: of_pairs.rests_on_unseen(&columns, best, self.baseline),
             confidence: contest.confidence,
@@ -147,10 +148,15 @@ impl Results {
         if is_traffic { Unavailability::LostTraffic } else { Unavailability::Unready }
     }
 
-    /// Variants that cannot be the cheapest: those that are ruled out, and those that were not played on, as they were told to be dearer.
+    /// Variants that cannot be the cheapest: those that are ruled out or not told to keep what is required, and those that were not played on.
     pub(super) fn not_to_win(&self) -> Vec<bool> {
-        let ruled_out = self.ruled_out().into_iter().enumerate();
-        ruled_out.map(|(variant, is_out)| is_out || self.is_set_aside(variant)).collect()
+        self.or_set_aside(self.not_to_recommend())
+    }
+
+    /// Variants that cannot be the cheapest: these, and those that were not played on, as they were told to be dearer.
+    fn or_set_aside(&self, is_out: Vec<bool>) -> Vec<bool> {
+        let is_out = is_out.into_iter().enumerate();
+        is_out.map(|(variant, is_out)| is_out || self.is_set_aside(variant)).collect()
     }
 
     /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one. Those that
@@ -167,7 +173,7 @@ impl Results {
             let of = (0..self.variants.len()).map(|variant| self.observations(variant, metric));
             of.collect::<Vec<Series>>()
         });
-        self.not_beaten(&columns, &self.not_to_win())
+        self.not_beaten(&columns, &self.or_set_aside(self.ruled_out()))
     }
 
     /// Positions, in two columns of what is to be low, that no other one is told to beat, run by run: to be lower in one, by more than

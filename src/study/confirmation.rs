@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::cost_by::CostBy;
 use super::estimate::{RestsOnUnseen, Series, combined};
+use super::requirement::{Judged, Standing, judged};
 use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
 use super::undone::{LeftUndone, Undone};
@@ -20,6 +22,9 @@ pub struct Confirmation {
     pub difference: Interval,
     /// What is recommended leaves undone what the baseline gets done, on these seeds.
     pub left_undone: Vec<LeftUndone>,
+    /// How it stands on these seeds to what is required, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Judged>,
     /// What the saving rests on if runs that nobody has seen decide whether it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rests_on_unseen: Option<RestsOnUnseen>,
@@ -38,6 +43,12 @@ pub struct Confirmation {
 pub enum Verdict {
     /// It leaves undone what the baseline gets done.
     LeavesUndone,
+    /// It is told to miss what is required.
+    MissesRequired,
+    /// It is not told to meet what is required.
+    RequiredIsOpen,
+    /// It meets what is required, and what is there is not told to, whatever it costs.
+    Meets,
     /// There are too few runs to say anything.
     TooFewRuns,
     /// It saves in the runs that were played, but what may go wrong was not seen in these.
@@ -56,6 +67,8 @@ pub enum Verdict {
 pub(super) struct Outcomes {
     pub(super) costs: Series,
     pub(super) undone: Undone,
+    /// How many of them keep each of what is required.
+    pub(super) kept: Vec<usize>,
 }
 
 impl Results {
@@ -64,13 +77,19 @@ impl Results {
     pub(super) fn confirmation(&self, recommended: &Outcomes, today: &Outcomes) -> Confirmation {
         let columns = [recommended.costs.clone(), today.costs.clone()];
         let of_study: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
-        let estimate = self.estimate_at(CONFIDENCE).with_unseen(&columns, self.is_chancy);
+        let estimate = self.cost_estimate_at(CONFIDENCE).with_unseen(&columns, self.is_chancy);
         let estimate = estimate.with_unseen(&of_study, self.is_chancy);
         let (difference, of_today) = (estimate.between(&columns, 0, 1), estimate.mean(&today.costs));
         let left_undone = self.left_by(&recommended.undone, &today.undone);
         let rests_on_unseen = estimate.rests_on_unseen(&columns, 0, 1);
+        let requirements = self.kept_on_new_seeds(recommended);
+        let stands = |standing: Standing| requirements.iter().any(|of| of.standing == standing);
+        let is_promised = !self.not_to_recommend()[self.baseline];
         let verdict = match difference {
             _ if !left_undone.is_empty() && !self.allows_undone => Verdict::LeavesUndone,
+            _ if stands(Standing::Misses) => Verdict::MissesRequired,
+            _ if stands(Standing::Open) => Verdict::RequiredIsOpen,
+            _ if self.requires() && !is_promised => Verdict::Meets,
             _ if rests_on_unseen.is_some() => Verdict::RestsOnUnseen,
             _ if columns[0].len() < 2 => Verdict::TooFewRuns,
             of if of.has_zero() => Verdict::Alike,
@@ -78,18 +97,28 @@ impl Results {
             of if !self.matters(of, of_today.mean) => Verdict::Slight,
             _ => Verdict::Pays,
         };
-        let sample = estimate.sample(&combined(&columns[0], &columns[1], |a, b| a - b));
+        let [ours, theirs] = columns.each_ref().map(|costs| self.cost_by.values(costs));
+        let sample = estimate.sample(&combined(&ours, &theirs, |a, b| a - b));
+        let is_of_means = !matches!(self.cost_by, CostBy::Quantile(_));
         Confirmation {
             n: recommended.costs.len(),
             today: of_today,
             recommended: estimate.mean(&recommended.costs),
             difference,
             left_undone,
+            requirements,
             rests_on_unseen,
-            runs_needed: sample.is_skewed().then(|| sample.observations_for_normality().ceil() as u64),
+            runs_needed: (is_of_means && sample.is_skewed()).then(|| sample.observations_for_normality().ceil() as u64),
             verdict,
             confidence: CONFIDENCE,
         }
+    }
+
+    /// How what is recommended stands to each requirement on the new seeds, for which nobody has picked it: all of them hold at once.
+    fn kept_on_new_seeds(&self, recommended: &Outcomes) -> Vec<Judged> {
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / self.requirements.len().max(1) as f64;
+        let each = self.requirements.iter().zip(&recommended.kept);
+        each.map(|(one, kept)| judged(*kept, recommended.costs.len(), one.probability, confidence)).collect()
     }
 }
 
@@ -105,7 +134,7 @@ mod tests {
         let mut looked = mixed(2);
         looked.looks = 5;
         let today: Series = [4.0, 5.0, 7.0].into_iter().enumerate().map(|(r, x)| (r as u32, x)).collect();
-        let outcomes = Outcomes { costs: today.clone(), undone: undone_of(std::iter::empty()) };
+        let outcomes = Outcomes { costs: today.clone(), undone: undone_of(std::iter::empty()), kept: Vec::new() };
         let found = looked.confirmation(&outcomes, &outcomes);
         assert_eq!((found.today, found.confidence), (looked.estimate_at(0.95).mean(&today), 0.95));
     }
@@ -146,6 +175,7 @@ mod tests {
             let outcomes = |of: Rare| Outcomes {
                 costs: of.costs(&seeds).into_iter().enumerate().map(|(r, cost)| (r as u32, cost)).collect(),
                 undone: undone_of(std::iter::empty()),
+                kept: Vec::new(),
             };
             found.tuning().expect("priced").changes()
                 && found.confirmation(&outcomes(ours), &outcomes(theirs)).verdict == Verdict::Pays

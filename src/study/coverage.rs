@@ -31,20 +31,20 @@ struct Kind {
 ///
 /// # Source
 /// Box and Muller, A note on the generation of random normal deviates, Annals of Mathematical Statistics 29 (1958).
-fn normal(stream: &mut Stream) -> f64 {
+pub(super) fn normal(stream: &mut Stream) -> f64 {
     let (length, angle) = (stream.unit(), stream.unit());
     (-2.0 * libm::log(1.0 - length)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * angle)
 }
 
 /// The deviation of the logarithm of what repairs cost: Student's interval of 20 such runs then holds in seven of ten studies.
-const SPREAD: f64 = 1.7;
+pub(super) const SPREAD: f64 = 1.7;
 
-fn lognormal(stream: &mut Stream) -> f64 {
+pub(super) fn lognormal(stream: &mut Stream) -> f64 {
     libm::exp(SPREAD * normal(stream))
 }
 
 /// What failures cost that hit a run with that chance, and both variants in the same runs.
-fn rare(stream: &mut Stream, chance: f64) -> [f64; 2] {
+pub(super) fn rare(stream: &mut Stream, chance: f64) -> [f64; 2] {
     let (is_hit, cost) = (stream.unit() < chance, |stream: &mut Stream| -libm::log(1.0 - stream.unit()));
     let (one, other) = (cost(stream), cost(stream));
     if is_hit { [one, 0.5 * other] } else { [0.0, 0.0] }
@@ -83,14 +83,14 @@ fn kinds() -> Vec<Kind> {
 
 /// How many of the studies have an interval that holds the truth, and how many one without an end.
 #[derive(Default)]
-struct Held {
+pub(super) struct Held {
     by_student: usize,
-    here: usize,
-    endless: usize,
+    pub(super) here: usize,
+    pub(super) endless: usize,
 }
 
 impl Held {
-    fn count(&mut self, student: Interval, here: Interval, truth: f64) {
+    pub(super) fn count(&mut self, student: Interval, here: Interval, truth: f64) {
         let holds = |of: Interval| usize::from((of.low..=of.high).contains(&truth));
         self.by_student += holds(student);
         self.here += holds(here);

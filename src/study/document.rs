@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::cost_by::{CostBy, CostByEntry, InvalidCostBy};
 use super::grid::{Axis, Variant};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
 use super::rare::{self, RareEvent, RareEvents};
+use super::requirement::{self, RequireEntry, Requirement};
 use super::sensitivity::{self, Assumed, AssumedEntry};
 use super::setting::Vary;
 use super::variants;
@@ -47,6 +49,10 @@ pub struct Study {
     pub allows_undone: bool,
     /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change.
     pub indifference: f64,
+    /// What the costs of a variant's runs are summed up by.
+    pub cost_by: CostBy,
+    /// What a share of all runs has to keep.
+    pub requirements: Vec<Requirement>,
     /// Whether a variant changes how soon a lost node is found.
     pub varies_detection: bool,
     /// Warnings.
@@ -94,6 +100,11 @@ impl Study {
     /// they cost.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
+        let figures = requirement::figures(&self.requirements);
+        if !figures.is_empty() {
+            // Runs keep figures that those of other studies do not.
+            return crate::arena::stable_hash(format!("{:016x} {figures:?}", self.fingerprint).as_bytes());
+        }
         let Some(rare) = &self.rare else { return self.fingerprint };
         let prices = if rare.is_of_cost() { &self.prices[..] } else { &[] };
         crate::arena::stable_hash(format!("{:016x} {rare:?} {prices:?}", self.fingerprint).as_bytes())
@@ -155,12 +166,18 @@ struct Spec {
     /// What a unit of each metric costs.
     #[serde(default)]
     cost: BTreeMap<String, f64>,
+    /// What the costs of a variant's runs are summed up by; their mean if nothing is said.
+    #[serde(default)]
+    cost_by: Option<CostByEntry>,
     /// Whether a variant may win that leaves undone what the baseline gets done.
     #[serde(default)]
     allow_undone: bool,
     /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change; 1 % if nothing is said.
     #[serde(default)]
     indifference: Option<Share>,
+    /// What a share of all runs has to keep: a variant that is not told to meet it is not recommended.
+    #[serde(default)]
+    require: Vec<RequireEntry>,
     /// An event that is too rare to be waited for: failures are drawn more often than they come, and runs carry weights.
     #[serde(default)]
     rare_events: Option<RareEvents>,
@@ -210,6 +227,12 @@ const RUNS_MAX: u64 = 10_000_000;
 /// What is said of lists in which nothing is written.
 const EMPTY: &str = "empty";
 
+/// The table that only studies have that require something.
+const REQUIREMENTS: &str = "requirements.csv";
+
+/// What is said of requirements without a limit.
+const NO_LIMIT: &str = "no limit";
+
 /// More variants than this fill the memory, as each has a cluster of its own.
 const VARIANTS_MAX: u64 = 10_000;
 
@@ -252,7 +275,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let place = |path: &str| root.written(path).location();
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
         // What is empty because all of it was wrong has been reported.
-        if label == EMPTY && root.written(path).has_lost() {
+        if (label == EMPTY || label == NO_LIMIT) && root.written(path).has_lost() {
             return;
         }
         problems.push(diagnostic.at(place(path), label));
@@ -271,6 +294,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let around = sensitivity::Around { varied, prices: &prices, place: &place };
     let assumed = sensitivity::read(&spec.assumed, &around, &mut problem);
     let event = spec.rare_events.as_ref().and_then(|events| events.read(&mut problem));
+    let required = requirements(&spec, &axes, &mut problem);
+    let cost_by = cost_by(&spec, &mut problem);
     let scenario_path = Path::new(&spec.scenario);
     if !folder.is_file(scenario_path) {
         let message = format!("there is no scenario `{}`", folder.join(scenario_path).display());
@@ -294,6 +319,17 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     if grid.is_some() && !assumed.is_empty() {
         sensitivity::check(&assumed, (folder, scenario_path), &mut problems, overrides);
     }
+    if let Some(grid) = &grid {
+        for (one, at) in &required {
+            if let Err((message, help)) = requirement::check(one, &grid.variants, !prices.is_empty()) {
+                let diagnostic = Diagnostic::error("study::requirement", message).help(help);
+                problems.push(diagnostic.at(place(at), ""));
+            }
+        }
+        if let Some(few) = requirement::too_few(&required, grid.variants.len(), spec.replications) {
+            problems.push(few.at(place("spec.replications"), "too few"));
+        }
+    }
     let (warnings, sources) = problems.end()?;
     let grid = grid.expect("there are errors where there is none");
     // Neither prices nor the number of replications change what a run gives.
@@ -313,6 +349,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         tuned: grid.tuned,
         allows_undone: spec.allow_undone,
         indifference: spec.indifference.map_or(INDIFFERENCE, |share| share.0),
+        cost_by,
+        requirements: required.into_iter().map(|(one, _)| one).collect(),
         varies_detection: detection(&spec).is_some(),
         warnings,
         sources,
@@ -321,6 +359,48 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         assumed,
         origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
+}
+
+/// What costs are summed up by.
+fn cost_by(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> CostBy {
+    let Some(entry) = spec.cost_by else { return CostBy::Mean };
+    let checked = entry.read().and_then(|by| {
+        by.check(!spec.cost.is_empty(), spec.seeds == Seeds::Antithetic, spec.rare_events.is_some())?;
+        Ok(by)
+    });
+    checked.unwrap_or_else(|InvalidCostBy { message, help }| {
+        problem(Diagnostic::error("study::cost_by", message).help(help), "spec.costBy", "");
+        CostBy::Mean
+    })
+}
+
+/// What is required, with the path of each.
+fn requirements(
+    spec: &Spec,
+    axes: &[Axis],
+    problem: &mut dyn FnMut(Diagnostic, &str, &str),
+) -> Vec<(Requirement, String)> {
+    let mut found: Vec<(Requirement, String)> = Vec::new();
+    for (index, entry) in spec.require.iter().enumerate() {
+        let at = format!("spec.require[{index}]");
+        let Some(one) = entry.read((&at, NO_LIMIT), problem) else { continue };
+        if found.iter().any(|(known, _)| *known == one) {
+            problem(Diagnostic::error("study::repeated_name", "this is required already"), &at, "again");
+        }
+        if let Some(axis) = axes.iter().find(|axis| axis.name == one.figure()) {
+            let message = format!("`{}` heads a column of its own already", axis.name);
+            let help = "give what is varied another name";
+            problem(Diagnostic::error("study::bad_name", message).help(help), &at, "");
+        }
+        found.push((one, at));
+    }
+    if !found.is_empty()
+        && let Err((message, help)) =
+            requirement::check_runs(spec.seeds == Seeds::Antithetic, spec.rare_events.is_some())
+    {
+        problem(Diagnostic::error("study::requirement", message).help(help), "spec.require", "");
+    }
+    found
 }
 
 /// Fields that decide how soon a lost node is found.
@@ -380,7 +460,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     let mut axes: Vec<Axis> = Vec::new();
     for (index, vary) in spec.vary.iter().enumerate() {
         let at = format!("spec.vary[{index}]");
-        if let Some((message, help)) = check_name(&vary.name) {
+        if let Some((message, help)) = check_name(&vary.name, !spec.require.is_empty()) {
             problem(Diagnostic::error("study::bad_name", message).help(help), &format!("{at}.name"), "");
         }
         if axes.iter().any(|axis| axis.name == vary.name) {
@@ -421,8 +501,9 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
 }
 
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
-pub(super) fn check_name(name: &str) -> Option<(String, &'static str)> {
-    let is_column = |table: &TableInfo| table.columns.iter().any(|column| column.name == name);
+pub(super) fn check_name(name: &str, requires: bool) -> Option<(String, &'static str)> {
+    let is_written = |table: &TableInfo| requires || table.file != REQUIREMENTS;
+    let is_column = |table: &TableInfo| is_written(table) && table.columns.iter().any(|column| column.name == name);
     let is_of_us =
         tables_of_studies().iter().any(is_column) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
     if is_of_us {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cost_by::CostBy;
 use super::statistics::{Interval, NOTICED, Sample, unseen_share};
 
 /// Observations by replication.
@@ -12,6 +13,8 @@ pub(super) type Series = Vec<(u32, f64)>;
 pub(super) struct Estimate {
     is_antithetic: bool,
     confidence: f64,
+    /// What it is an estimate of: the mean, or a figure of bad runs.
+    by: CostBy,
     /// What is known of runs that nobody has seen; none where these do not count.
     unseen: Option<Unseen>,
 }
@@ -66,7 +69,12 @@ impl Unseen {
 impl Estimate {
     /// Intervals of what was seen. Mirrored runs are no observations of their own: the means of the pairs are.
     pub(super) fn of_seen(is_antithetic: bool, confidence: f64) -> Self {
-        Self { is_antithetic, confidence, unseen: None }
+        Self { is_antithetic, confidence, by: CostBy::Mean, unseen: None }
+    }
+
+    /// The same of another figure than the mean, wherever a mean is spoken of.
+    pub(super) fn judged_by(self, by: CostBy) -> Self {
+        Self { by, ..self }
     }
 
     /// Intervals that are wider where hardly any run differs from the others: those that nobody has seen may be as bad as the
@@ -74,8 +82,12 @@ impl Estimate {
     /// though failures come at random, nobody knows how bad they are. They are wider, too, where a few runs carry the mean: those that
     /// nobody has seen may be as bad as the worst of these.
     pub(super) fn with_unseen(self, columns: &[Series], is_chancy: bool) -> Self {
+        if matches!(self.by, CostBy::Quantile(_)) {
+            // Intervals of order statistics hold whatever the runs are that nobody has seen.
+            return self;
+        }
         let so_far = self.unseen.unwrap_or(Unseen { worst: f64::NEG_INFINITY, excess: 0.0, is_chancy });
-        let of = |column: &Series| Sample::new(column.iter().map(|(_, value)| *value).collect());
+        let of = |column: &Series| Sample::new(self.by.values(column).iter().map(|(_, value)| *value).collect());
         let unseen = columns.iter().map(of).filter(|sample| !sample.is_empty()).fold(so_far, |unseen, sample| {
             let worst = sample.quantile(1.0);
             let excess = worst - sample.usual();
@@ -88,9 +100,28 @@ impl Estimate {
 
     /// The mean of what is never negative.
     pub(super) fn mean(&self, series: &[(u32, f64)]) -> Interval {
-        let sample = self.sample(series);
+        let sample = self.sample(&self.by.values(series));
+        if let Some(found) = self.not_of_means(&sample) {
+            return found.not_below_zero();
+        }
         let (interval, more) = (sample.interval_if_skewed(self.confidence), self.more(&sample));
         Interval { high: interval.high + more, widened: more > 0.0, ..interval }.not_below_zero()
+    }
+
+    /// A figure that is none of means, or of which the runs are too few to tell.
+    fn not_of_means(&self, sample: &Sample) -> Option<Interval> {
+        match self.by {
+            CostBy::Mean => None,
+            CostBy::Quantile(share) => {
+                let (mean, low, high) = CostBy::of_quantile(share, sample, self.confidence);
+                Some(Interval { mean, low, high, widened: false })
+            }
+            CostBy::Cvar(_) if sample.len() >= self.by.runs_needed(self.confidence) => None,
+            CostBy::Cvar(_) => {
+                let mean = if sample.is_empty() { f64::NAN } else { sample.mean() };
+                Some(Interval { mean, ..Interval::unknown() })
+            }
+        }
     }
 
     /// How much higher the mean may be for runs that nobody has seen.
@@ -119,7 +150,7 @@ impl Estimate {
     ///
     /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
     pub(super) fn relative_width(&self, series: &[(u32, f64)]) -> f64 {
-        let (sample, interval) = (self.sample(series), self.mean(series));
+        let (sample, interval) = (self.sample(&self.by.values(series)), self.mean(series));
         let is_told = match self.unseen.and_then(|unseen| unseen.seldom(&sample)) {
             None => true,
             Some(0) => self.unseen.is_some_and(Unseen::is_known),
@@ -138,8 +169,19 @@ impl Estimate {
         self.sample(differences).interval(self.confidence)
     }
 
-    /// The mean difference over the replications that both have.
+    /// The mean difference over the replications that both have. That of quantiles is between two intervals that hold at once, by
+    /// Bonferroni's inequality, whatever the two have to do with each other.
     pub(super) fn difference(&self, ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Interval {
+        let (ours, theirs) = (&self.by.values(ours), &self.by.values(theirs));
+        if !self.by.is_mean() {
+            let both = Self { confidence: 1.0 - (1.0 - self.confidence) / 2.0, ..*self };
+            let matched = [combined(ours, theirs, |a, _| a), combined(theirs, ours, |a, _| a)];
+            let [ours, theirs] = matched.each_ref().map(|of| both.not_of_means(&self.sample(of)));
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                let (low, high) = (ours.low - theirs.high, ours.high - theirs.low);
+                return Interval { mean: ours.mean - theirs.mean, low, high, widened: false };
+            }
+        }
         let differences = self.sample(&combined(ours, theirs, |a, b| a - b));
         let seen = differences.interval_if_skewed(self.confidence);
         if self.unseen.is_none() {
@@ -166,6 +208,9 @@ impl Estimate {
 
     /// The mean difference of two of the columns. A column does not differ from itself, in unseen runs either.
     pub(super) fn between(&self, columns: &[Series], one: usize, other: usize) -> Interval {
+        if one == other && !self.by.is_mean() && !columns[one].is_empty() {
+            return Interval { mean: 0.0, low: 0.0, high: 0.0, widened: false };
+        }
         let of = if one == other { Self { unseen: None, ..*self } } else { *self };
         of.difference(&columns[one], &columns[other])
     }
@@ -174,14 +219,14 @@ impl Estimate {
     pub(super) fn rests_on_unseen(&self, columns: &[Series], one: usize, other: usize) -> Option<RestsOnUnseen> {
         let (ours, theirs) = (&columns[one], &columns[other]);
         let seen = Self { unseen: None, ..*self }.difference(ours, theirs);
-        let sample = self.sample(ours);
+        let sample = self.sample(&self.by.values(ours));
         let share = self.unseen_share(&sample);
         let decides = seen.is_known() && seen.high < 0.0 && self.between(columns, one, other).high >= 0.0;
         (decides && share > 0.0).then(|| RestsOnUnseen {
             n: sample.len(),
             exceptions: self.unseen.and_then(|unseen| unseen.seldom(&sample)).unwrap_or(0),
             share,
-            break_even: -seen.high / share,
+            break_even: -seen.high / share * self.by.share_of_runs(),
         })
     }
 

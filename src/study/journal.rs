@@ -374,7 +374,7 @@ mod tests {
     fn row(replication: u32) -> RunRow {
         let metrics = [0.1 + 0.2, f64::from(replication)].into();
         let (weight, exposures) = (1.0, Box::default());
-        RunRow { variant: 0, replication, metrics, workloads: [1.5].into(), weight, exposures }
+        RunRow { variant: 0, replication, metrics, workloads: [1.5].into(), weight, figures: [0.5].into(), exposures }
     }
 
     fn open(place: &Path, fingerprint: u64, resume: bool) -> Result<Journal, JournalError> {

@@ -8,8 +8,11 @@ mod break_even;
 mod comparison;
 mod confirmation;
 mod coordinate_search;
+mod cost_by;
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod coverage_of_tails;
 mod document;
 mod edit;
 mod estimate;
@@ -23,6 +26,7 @@ pub mod plan;
 mod problems;
 mod progress;
 mod rare;
+mod requirement;
 mod results;
 mod run;
 mod runner;
@@ -40,6 +44,7 @@ pub use break_even::{BreakEven, PriceRange};
 pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
 pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
+pub use cost_by::{CostBy, InvalidCostBy};
 pub(crate) use document::parse;
 #[cfg(feature = "cli")]
 pub(crate) use document::schema;
@@ -52,6 +57,7 @@ pub use patch::Patches;
 pub(crate) use progress::{Part, stoppable};
 pub use progress::{Progress, Silent};
 pub use rare::{InvalidRareEvent, Mixture, RareEstimate, RareEvent, RareFactors, RareSide, Sampling};
+pub use requirement::{Judged, Kept, Limit, Requirement, Standing};
 pub use results::{Precision, Results};
 pub use run::RunRow;
 pub use runner::{Runner, confirm};
@@ -61,5 +67,5 @@ pub use tables::{Statistic, VariantStatistics};
 #[cfg(feature = "cli")]
 pub(crate) use told::words::{number as figure, spread};
 pub use told::{Remark, Teller};
-pub use tuning::{KeptForUnseen, Selection, SetAside, Together, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{KeptForUnseen, Promise, Selection, SetAside, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};

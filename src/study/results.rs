@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cost_by::CostBy;
 use super::document::Study;
 use super::estimate::{Estimate, Series};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::rare::Sampling;
+use super::requirement::Requirement;
 use super::run::RunRow;
 use super::shard::Shard;
 use super::statistics::Interval;
@@ -66,6 +68,12 @@ pub struct Results {
     /// Who saves a smaller share than this of what the baseline costs gains nothing that is worth a change.
     #[serde(default = "indifference")]
     pub indifference: f64,
+    /// What the costs of a variant's runs are summed up by.
+    #[serde(default, skip_serializing_if = "CostBy::is_mean")]
+    pub cost_by: CostBy,
+    /// What a share of all runs has to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Requirement>,
     /// Whether a variant changes how soon a lost node is found: what the API shows tells nothing of losses that nobody has found yet.
     #[serde(default)]
     pub varies_detection: bool,
@@ -136,6 +144,8 @@ impl Results {
             allows_undone: study.allows_undone,
             is_chancy: study.is_chancy(),
             indifference: study.indifference,
+            cost_by: study.cost_by,
+            requirements: study.requirements.clone(),
             varies_detection: study.varies_detection,
             lengths_s: study.lengths_s(),
             rare: None,
@@ -315,6 +325,7 @@ pub(super) mod tests {
                 metrics: metrics.into(),
                 workloads: Box::default(),
                 weight: 1.0,
+                figures: Box::default(),
                 exposures: Box::default(),
             }
         };
@@ -342,6 +353,8 @@ pub(super) mod tests {
             allows_undone: false,
             is_chancy: false,
             indifference: indifference(),
+            cost_by: CostBy::Mean,
+            requirements: Vec::new(),
             varies_detection: false,
             lengths_s: Vec::new(),
             rare: None,

@@ -21,6 +21,9 @@ pub struct RunRow {
     /// How much likelier the run is in truth than it was to be drawn: 1 unless a study looks for a rare event.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: f64,
+    /// Figures that are no metrics and of which the study requires something, in the order in which it names them.
+    #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
+    pub figures: Box<[f64]>,
     /// What its random processes went through, if it is to tell how failures are to be drawn.
     #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
     pub(super) exposures: Box<[f64]>,
@@ -65,6 +68,7 @@ mod tests {
             metrics: vec![1.0; metric_names().len()].into(),
             workloads: vec![2.0; 2 * WORKLOAD_METRICS.len()].into(),
             weight: 1.0,
+            figures: Box::default(),
             exposures: Box::default(),
         };
         row.price(&[("evictions", 3.0), ("preemptions", 0.5), ("node_h", 10.0)]);

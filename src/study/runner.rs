@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::confirmation::{Confirmation, Outcomes};
+use super::cost_by::CostBy;
 use super::document::Study;
 use super::estimate::Series;
 use super::grid::Variant;
@@ -10,6 +11,7 @@ use super::journal::{Journal, JournalError};
 use super::metrics::{self, WORKLOAD_METRICS, metric_names};
 use super::progress::{Part, Progress};
 use super::rare::{self, Mixture, PilotRound, Sampling};
+use super::requirement;
 use super::results::{Precision, Results, decisive, seed_of};
 use super::run::RunRow;
 use super::shard::Shard;
@@ -233,7 +235,8 @@ impl<'a> Runner<'a> {
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
         let workloads = of_workloads(study, &summary.workloads).into();
         let exposures = if mixture.is_some() { rare::flat(&exposures) } else { Box::default() };
-        let mut row = RunRow { variant: 0, replication: 0, metrics, workloads, weight, exposures };
+        let figures = requirement::figures_of(&study.requirements, &summary.workloads);
+        let mut row = RunRow { variant: 0, replication: 0, metrics, workloads, weight, figures, exposures };
         row.price(&study.prices);
         row
     }
@@ -305,10 +308,16 @@ impl<'a> Runner<'a> {
 fn widest(results: &Results, metric: usize) -> (f64, f64) {
     let columns: Vec<Series> =
         (0..results.variants.len()).map(|variant| results.observations(variant, metric)).collect();
-    let estimate = results.estimate().with_unseen(&columns, results.is_chancy);
-    let widths = columns
-        .iter()
-        .map(|column| (estimate.relative_width(column), estimate.sample(column).observations_for_normality()));
+    let estimate = results.cost_estimate().with_unseen(&columns, results.is_chancy);
+    // From so many runs on intervals can be trusted.
+    let enough = |column: &Series| match results.cost_by {
+        CostBy::Quantile(_) => results.cost_by.runs_needed(results.confidence()) as f64,
+        by => estimate
+            .sample(&by.values(column))
+            .observations_for_normality()
+            .max(by.runs_needed(results.confidence()) as f64),
+    };
+    let widths = columns.iter().map(|column| (estimate.relative_width(column), enough(column)));
     widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)))
 }
 
@@ -341,12 +350,14 @@ pub fn confirm(
     drop(part);
     let mut rows = journal.rows()?;
     rows.iter_mut().for_each(|row| row.price(&study.prices));
+    let required = &study.requirements;
     let outcomes = |variant: usize| {
         let replications = replications.clone();
         let of = rows.iter().filter(move |row| row.variant == variant && replications.contains(&row.replication));
         Outcomes {
             costs: of.clone().map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect(),
-            undone: undone_of(of.map(|row| (row.replication, &*row.metrics))),
+            undone: undone_of(of.clone().map(|row| (row.replication, &*row.metrics))),
+            kept: required.iter().map(|one| one.kept_in(required, of.clone())).collect(),
         }
     };
     Ok(results.confirmation(&outcomes(number), &outcomes(study.baseline)))

@@ -1,26 +1,30 @@
 //! The tables of a study: what its runs gave, as files, and read back.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
 use super::break_even::BreakEven;
 use super::confirmation::Confirmation;
 use super::estimate::Series;
-use super::metrics::{self, COST, WORKLOAD_METRICS, metric_names};
+use super::metrics::{COST, WORKLOAD_METRICS, metric_names};
+use super::requirement::{AVAILABILITY, Kept, Place, Requirement, figures};
 use super::results::Results;
 use super::run::RunRow;
 use super::statistics::{Interval, Sample};
 use super::told::Teller;
 use super::tuning::Tuning;
-use super::undone::reason;
+use super::undone::{LeftUndone, reason};
 use crate::observe::{Cells, Row};
-use crate::report::{self, MetricRow, RareEventRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table};
+use crate::report::{
+    self, MetricRow, RareEventRow, RequirementRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table,
+};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistic {
     /// Its name.
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// Its observations.
     pub sample: Sample,
     /// Mean and interval.
@@ -35,7 +39,7 @@ const NO_HARM: [&str; 7] =
 
 /// Whether a metric is the higher the more goes wrong, so that runs which nobody has seen may raise its mean.
 fn is_harm(metric: &str) -> bool {
-    !NO_HARM.contains(&metric)
+    !NO_HARM.contains(&metric) && metric.split(' ').next() != Some(AVAILABILITY)
 }
 
 /// All metrics of one variant.
@@ -43,7 +47,8 @@ fn is_harm(metric: &str) -> bool {
 pub struct VariantStatistics {
     /// Position of the variant.
     pub variant: usize,
-    /// In the order of [`metric_names`].
+    /// In the order of [`metric_names`]; behind them figures that are none and of which something is
+    /// required, and what variants are judged by if that is no mean.
     pub metrics: Vec<Statistic>,
 }
 impl Results {
@@ -51,11 +56,12 @@ impl Results {
     ///
     /// # Panics
     ///
-    /// If no metric has that name.
+    /// If no metric, and no figure of which the study requires something, has that name.
     #[must_use]
     pub fn of_metric(&self, metric: &str) -> Vec<Statistic> {
-        let index = metrics::position(metric).expect("a metric of ours");
-        let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.observations(variant, index)).collect();
+        let place = Place::of(&self.requirements, metric).expect("a metric of ours");
+        let column = |variant: usize| self.series(variant, |run| place.in_run(run));
+        let columns: Vec<Series> = (0..self.variants.len()).map(column).collect();
         let estimate = self.estimate();
         let is_priced = metric != COST || !self.prices.is_empty();
         let estimate = match is_harm(metric) && is_priced {
@@ -67,7 +73,26 @@ impl Results {
             false => Interval::unknown(),
         };
         let of = |variant: usize| Statistic {
-            metric: metric_names()[index],
+            metric: Cow::Owned(metric.to_owned()),
+            sample: Sample::new(columns[variant].iter().map(|(_, value)| *value).collect()),
+            interval: estimate.mean(&columns[variant]),
+            difference: difference(variant),
+        };
+        (0..columns.len()).map(of).collect()
+    }
+
+    /// Statistics of what variants are judged by: of the decisive metric, or of the figure that stands for bad runs.
+    #[must_use]
+    pub fn judged(&self) -> Vec<Statistic> {
+        let Some(figure) = self.cost_by.column() else { return self.of_metric(self.decisive()) };
+        let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
+        let estimate = self.cost_estimate().with_unseen(&columns, self.is_chancy);
+        let difference = |variant: usize| match self.compares(variant, self.baseline) {
+            true => estimate.between(&columns, variant, self.baseline),
+            false => Interval::unknown(),
+        };
+        let of = |variant: usize| Statistic {
+            metric: Cow::Owned(figure.clone()),
             sample: Sample::new(columns[variant].iter().map(|(_, value)| *value).collect()),
             interval: estimate.mean(&columns[variant]),
             difference: difference(variant),
@@ -79,10 +104,14 @@ impl Results {
     pub fn statistics(&self) -> impl Iterator<Item = VariantStatistics> {
         let empty = |variant| VariantStatistics { variant, metrics: Vec::new() };
         let mut all: Vec<VariantStatistics> = (0..self.variants.len()).map(empty).collect();
-        for name in metric_names() {
-            for (of, statistic) in all.iter_mut().zip(self.of_metric(name)) {
+        let names = metric_names().into_iter().map(str::to_owned).chain(figures(&self.requirements));
+        for name in names {
+            for (of, statistic) in all.iter_mut().zip(self.of_metric(&name)) {
                 of.metrics.push(statistic);
             }
+        }
+        if !self.cost_by.is_mean() {
+            all.iter_mut().zip(self.judged()).for_each(|(of, judged)| of.metrics.push(judged));
         }
         all.into_iter()
     }
@@ -100,9 +129,12 @@ impl Results {
             seed: self.seed(run.replication),
             metrics: run.metrics.to_vec(),
             weight: if self.is_weighted() { vec![run.weight] } else { Vec::new() },
+            figures: run.figures.to_vec(),
         });
         let weight: &[&str] = if self.is_weighted() { &["weight"] } else { &[] };
-        write_named_table::<report::RunRow>(out, &[&self.axis_names(), &metric_names(), weight], rows)
+        let figures = figures(&self.requirements);
+        let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+        write_named_table::<report::RunRow>(out, &[&self.axis_names(), &metric_names(), weight, &figures], rows)
     }
 
     /// `rare-events.csv`; none of a study that does not look for any.
@@ -149,12 +181,17 @@ impl Results {
     /// Rows of each table: one that has others was cut.
     fn row_counts(&self, tuning: Option<&Tuning>) -> BTreeMap<&'static str, usize> {
         let runs = self.run_count();
+        let besides = figures(&self.requirements).len() + usize::from(!self.cost_by.is_mean());
+        let metrics = metric_names().len() + besides;
         let mut rows = BTreeMap::from([
             (report::RunRow::TABLE.file, runs),
-            (MetricRow::TABLE.file, self.variants.len() * metric_names().len()),
+            (MetricRow::TABLE.file, self.variants.len() * metrics),
         ]);
         if !self.tuned.is_empty() {
             rows.insert(WorkloadRunRow::TABLE.file, runs * self.tuned.len());
+        }
+        if self.requires() {
+            rows.insert(RequirementRow::TABLE.file, self.variants.len() * self.requirements.len());
         }
         if self.is_weighted() {
             rows.insert(RareEventRow::TABLE.file, self.variants.len());
@@ -181,9 +218,11 @@ impl Results {
     /// What is wrong with them.
     pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
         let (axes, metrics) = (self.axes.len(), metric_names().len());
-        let mut rows =
-            read_rows::<report::RunRow>(runs, axes, metrics, self.is_weighted()).ok_or("its runs.csv is broken")?;
-        let of_workloads = read_rows::<WorkloadRunRow>(workloads, axes, WORKLOAD_METRICS.len(), false);
+        let columns =
+            Columns { axes, metrics, weights: self.is_weighted().into(), figures: figures(&self.requirements).len() };
+        let mut rows = read_rows::<report::RunRow>(runs, columns).ok_or("its runs.csv is broken")?;
+        let columns = Columns { axes, metrics: WORKLOAD_METRICS.len(), weights: 0, figures: 0 };
+        let of_workloads = read_rows::<WorkloadRunRow>(workloads, columns);
         let mut of_workloads = of_workloads.ok_or("its workloads.csv is broken")?.into_iter();
         for row in &mut rows {
             let mut workloads = Vec::with_capacity(self.tuned.len() * WORKLOAD_METRICS.len());
@@ -203,21 +242,60 @@ impl Results {
         if self.run_count() == count { Ok(()) } else { Err("its runs.csv has a run twice".to_owned()) }
     }
 
+    /// What each variant leaves undone and is told to miss, where that rules it out, as a cell of a table; else empty.
+    pub(crate) fn reasons_ruled_out(&self) -> Vec<String> {
+        let of = |(left, missed): (Vec<LeftUndone>, Vec<String>)| {
+            let undone = if self.allows_undone { String::new() } else { reason(&left) };
+            [vec![undone], missed].concat().into_iter().filter(|of| !of.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        self.left_undone().into_iter().zip(self.missed()).map(of).collect()
+    }
+
+    /// `requirements.csv`; none of a study that requires nothing.
+    #[must_use]
+    pub fn requirements_csv(&self) -> Option<String> {
+        let kept = self.requirements.iter().zip(self.requirements_kept());
+        let row = |one: &Requirement, kept: Kept| RequirementRow {
+            variant: kept.variant,
+            values: self.variants[kept.variant].clone(),
+            requirement: one.label(),
+            probability: one.probability,
+            n: kept.judged.n,
+            kept: kept.judged.kept,
+            share: [kept.judged.share_at_least, kept.judged.share_at_most],
+            standing: kept.judged.standing.as_str(),
+            runs_needed: kept.judged.runs_needed.map(|runs| runs as i64),
+        };
+        let rows = kept.flat_map(|(one, of)| of.into_iter().map(move |kept| row(one, kept)).collect::<Vec<_>>());
+        let text = named_table_text::<RequirementRow>(&[&self.axis_names()], rows);
+        self.requires().then(|| String::from_utf8(text).expect("cells are text"))
+    }
+
     /// `variants.csv`.
     #[must_use]
     pub fn variants_csv(&self) -> String {
-        let (left, is_out) = (self.left_undone(), self.ruled_out());
-        let reason = |variant: usize| if is_out[variant] { reason(&left[variant]) } else { String::new() };
-        let reasons: Vec<String> = (0..self.variants.len()).map(reason).collect();
+        let reasons = self.reasons_ruled_out();
+        let kept = self.requirements_kept();
+        let labels: Vec<String> = self.requirements.iter().map(Requirement::label).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let standings =
+            |variant: usize| kept.iter().map(|of| of[variant].judged.standing.as_str().to_owned()).collect();
         let rows = self.statistics().flat_map(|of| {
             let (values, reason) = (&self.variants[of.variant], &reasons[of.variant]);
+            let standings: Vec<String> = standings(of.variant);
             let row = move |statistic: Statistic| {
                 let row = metric_row(of.variant, values, &statistic, reason, self.confidence());
-                if self.is_weighted() { without_order(row) } else { row }
+                let row = MetricRow { requirements: standings.clone(), ..row };
+                let is_alone = self.cost_by.column().is_some_and(|figure| figure == row.metric);
+                match is_alone {
+                    true => MetricRow { min: f64::NAN, max: f64::NAN, ..without_order(row) },
+                    false if self.is_weighted() => without_order(row),
+                    false => row,
+                }
             };
             of.metrics.into_iter().map(row)
         });
-        let text = named_table_text::<MetricRow>(&[&self.axis_names()], rows);
+        let text = named_table_text::<MetricRow>(&[&self.axis_names(), &labels], rows);
         String::from_utf8(text).expect("cells are text")
     }
 
@@ -261,6 +339,19 @@ impl Results {
             "confidence": self.confidence(),
             "rows": self.row_counts(tuning),
         });
+        if let Some(figure) = self.cost_by.column() {
+            let of =
+                |judged: Statistic| serde_json::json!({"figure": judged.interval, "difference": judged.difference});
+            let variants: Vec<_> = self.judged().into_iter().map(of).collect();
+            let name = self.cost_by.explained();
+            summary["judged_by"] = serde_json::json!({"metric": figure, "name": name, "variants": variants});
+        }
+        if self.requires() {
+            let kept = self.requirements.iter().zip(self.requirements_kept());
+            let one = |(one, kept): (&Requirement, Vec<Kept>)| serde_json::json!({"label": one.label(), "requires": one.to_string(), "kept": kept});
+            summary["requirements"] = kept.map(one).collect();
+            summary["requirement_confidence"] = self.requirement_confidence().into();
+        }
         if let Some(estimates) = self.rare_estimates() {
             summary["rare_events"] = serde_json::to_value(estimates).expect("plain data");
         }
@@ -292,7 +383,7 @@ fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, c
     MetricRow {
         variant,
         values: values.to_vec(),
-        metric: of.metric,
+        metric: of.metric.to_string(),
         n: sample.len(),
         mean: interval(of.interval),
         deviation: known(&|| sample.deviation()),
@@ -305,17 +396,28 @@ fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, c
         widened: is_known.then_some(of.interval.widened),
         difference_widened: is_known.then_some(of.difference.widened),
         ruled_out: reason.to_owned(),
+        requirements: Vec::new(),
     }
 }
 
-/// Of runs with weights neither how much they vary nor which of them lie below another says what all runs do.
+/// Of runs with weights neither how much they vary nor which of them lie below another says what all runs do; of a figure of bad runs
+/// both stand with the cost.
 fn without_order(row: MetricRow) -> MetricRow {
     let unknown = [f64::NAN; 3];
     MetricRow { deviation: f64::NAN, p50: unknown, p90: unknown, p99: unknown, ..row }
 }
 
-/// The runs of a table in which each has a row, a column for each axis, and one for each metric at the end, or before the weight.
-fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize, is_weighted: bool) -> Option<Vec<RunRow>> {
+/// How many columns of a table stand for axes, for metrics, and behind these for weights and other figures.
+#[derive(Clone, Copy)]
+struct Columns {
+    axes: usize,
+    metrics: usize,
+    weights: usize,
+    figures: usize,
+}
+
+/// The runs of a table in which each has a row, a column for each axis, and one for each metric, weight and figure at the end.
+fn read_rows<R: Row>(text: &str, Columns { axes, metrics, weights, figures }: Columns) -> Option<Vec<RunRow>> {
     let columns = R::TABLE.columns;
     let place = |name: &str| {
         let place = columns.iter().position(|column| column.info.name == name)?;
@@ -328,12 +430,13 @@ fn read_rows<R: Row>(text: &str, axes: usize, metrics: usize, is_weighted: bool)
     for record in reader.records() {
         let record = record.ok()?;
         let values: Option<Vec<f64>> = record.iter().skip(head).map(|cell| cell.parse().ok()).collect();
-        let mut values = values.filter(|values| values.len() == metrics + usize::from(is_weighted))?;
+        let mut values = values.filter(|values| values.len() == metrics + weights + figures)?;
+        let figures = values.split_off(metrics + weights).into();
         let weight = values.get(metrics).copied().unwrap_or(1.0);
         values.truncate(metrics);
         let (variant, replication) = (record.get(variant)?.parse().ok()?, record.get(replication)?.parse().ok()?);
         let (metrics, exposures) = (values.into(), Box::default());
-        rows.push(RunRow { variant, replication, metrics, workloads: Box::default(), weight, exposures });
+        rows.push(RunRow { variant, replication, metrics, workloads: Box::default(), weight, figures, exposures });
     }
     Some(rows)
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::estimate::{Estimate, Series, combined};
 use super::metrics;
+use super::requirement::Standing;
 use super::results::Results;
 
 /// Work that can be left undone.
@@ -121,10 +122,11 @@ impl Results {
         (0..self.variants.len()).map(|variant| self.left_by(&self.undone(variant), &theirs)).collect()
     }
 
-    /// Variants that cannot be recommended: each leaves undone what the baseline gets done, and nobody has allowed that.
+    /// Variants that cannot be recommended: each leaves undone what the baseline gets done, and nobody has allowed that, or is told to
+    /// miss what is required.
     pub(super) fn ruled_out(&self) -> Vec<bool> {
-        let left = self.left_undone();
-        left.iter().map(|left| !self.allows_undone && !left.is_empty()).collect()
+        let leaves = self.left_undone().into_iter().map(|left| !self.allows_undone && !left.is_empty());
+        leaves.zip(self.standings()).map(|(leaves, of)| leaves || of == Standing::Misses).collect()
     }
 
     /// What is ordered and left undone by a variant, be it the baseline, and which other one gets it done: of those that leave
@@ -139,7 +141,7 @@ impl Results {
             let leaves_more = self.left_by(&theirs, &ours).iter().any(is_ordered);
             (!undone.is_empty() && !leaves_more).then_some(DoneElsewhere { variant: other, undone })
         });
-        let cost = |of: &DoneElsewhere| self.estimate().mean(&self.costs(of.variant)).mean;
+        let cost = |of: &DoneElsewhere| self.cost_estimate().mean(&self.costs(of.variant)).mean;
         better.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 }

@@ -696,3 +696,85 @@ fn replicas_and_nodes_are_paid_for_as_long_as_they_are_there() {
         }
     }
 }
+
+/// A study of 2 variants with 12 runs each of a year, in whose runs something is required.
+fn study_that_requires(dir: &Path, least: &str) -> String {
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/studies/shop-year.yaml");
+    let spec = format!(
+        "  scenario: {}\n  replications: 12\n  vary:\n  - name: frontends\n    replicas: {{workloads: [deployment/shop/frontend], \
+         values: [4, 8]}}\n  cost: {{replicaHours: 1}}\n  require:\n  - {{metric: availability, atLeast: {least}, probability: 65%}}\n  \
+         - {{metric: evictions, workload: deployment/shop/frontend, atMost: 1e6, probability: 100%}}\n",
+        scenario.display()
+    );
+    write_study(dir, "promise", &spec)
+}
+
+/// The cells of a column, by row.
+fn column(text: &str, name: &str) -> Vec<String> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let at = reader.headers().expect("a header").iter().position(|known| known == name).expect("the column");
+    reader.records().map(|row| row.expect("a row")[at].to_owned()).collect()
+}
+
+#[test]
+fn what_is_required_goes_by_what_runs_say_and_is_judged_anew_without_new_runs() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = |name: &str| path(dir.path(), name);
+    let read = |place: &str, file: &str| fs::read_to_string(dir.path().join(place).join(file)).expect("a result");
+    let study = &study_that_requires(dir.path(), "50%");
+    let plain = ["-q", "--no-charts", "--out"];
+    let play = |command: &[&str], out: &str| kubesquall(&[command, &plain, &[&place(out)]].concat()).assert().success();
+    play(&["sweep", study], "whole");
+    play(&["sweep", study, "--shard", "1/2"], "one");
+    play(&["sweep", study, "--shard", "2/2"], "two");
+    play(&["merge", &place("two"), &place("one")], "merged");
+    for file in ["runs.csv", "variants.csv", "requirements.csv", "summary.json"] {
+        assert_eq!(read("merged", file), read("whole", file), "{file}");
+    }
+    // The availability is that of the run's summary.
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/studies/shop-year.yaml");
+    play(&["run", scenario.to_str().expect("plain text")], "run");
+    let summary: serde_json::Value = serde_json::from_str(&read("run", "summary.json")).expect("JSON");
+    let workloads = summary["workloads"].as_array().expect("workloads");
+    let judged = workloads.iter().find(|of| !of["objective"].is_null()).expect("an objective");
+    let found = column(&read("whole", "runs.csv"), "availability");
+    assert_eq!(found[12].parse::<f64>().ok(), judged["availability"].as_f64());
+    assert_eq!(column(&read("whole", "requirements.csv"), "standing"), ["meets"; 4]);
+    let of_variants = column(&read("whole", "variants.csv"), "availability>=0.5");
+    assert!(of_variants.iter().all(|standing| standing == "meets"));
+    // Nobody is up for all of a year. What is required makes no other runs of them.
+    let study = &study_that_requires(dir.path(), "99.99999%");
+    play(&["tune", study, "--resume"], "whole");
+    assert_eq!(column(&read("whole", "requirements.csv"), "standing"), ["misses", "misses", "meets", "meets"]);
+    assert_eq!(column(&read("whole", "runs.csv"), "availability"), found);
+    let summary: serde_json::Value = serde_json::from_str(&read("whole", "summary.json")).expect("JSON");
+    assert!(summary["recommendation"].is_null() && summary["tuning"]["requirements"] == "nobodyMeets");
+    assert!(summary["verdict"][0]["text"].as_str().is_some_and(|text| text.starts_with("Every variant MISSES")));
+    assert!(refusal(&["tune", study, "--contenders", "--out", &place("no")]).contains("contenders are told by"));
+    assert!(refusal(&["sweep", study, "--rare", "evictions>3", "--out", &place("no")]).contains("have weights"));
+}
+
+#[test]
+fn costs_are_judged_by_bad_runs_if_that_is_asked_for() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (study, out) = (&small_study(dir.path(), "small"), path(dir.path(), "out"));
+    let sweep = ["sweep", study, "-q", "--no-charts", "--cost-by", "cvar:50%", "--out", &out];
+    kubesquall(&sweep).assert().success();
+    let text = fs::read_to_string(dir.path().join("out/variants.csv")).expect("a table");
+    let (metrics, means) = (column(&text, "metric"), column(&text, "mean"));
+    let figures: Vec<&String> =
+        metrics.iter().zip(&means).filter(|(of, _)| *of == "cost_cvar_50").map(|of| of.1).collect();
+    // The mean of the worse half of the runs.
+    let runs = fs::read_to_string(dir.path().join("out/runs.csv")).expect("a table");
+    let mut costs: Vec<f64> = column(&runs, "cost")[..20].iter().map(|cost| cost.parse().expect("a number")).collect();
+    costs.sort_by(f64::total_cmp);
+    let expected = costs[10..].iter().sum::<f64>() / 10.0;
+    assert!(
+        figures.len() == 3 && (figures[0].parse::<f64>().expect("a number") - expected).abs() < 1e-6,
+        "{figures:?}"
+    );
+    let summary = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
+    assert!(summary.contains("Lowest cost by the CVaR 50 %: wait="), "{summary}");
+    assert!(refusal(&["sweep", study, "--cost-by", "cvar:5%", "--out", &out]).contains("5 % is no share"));
+    assert!(refusal(&["sweep", study, "--cost-by", "cvar:95%", "--rare", "evictions>3"]).contains("have weights"));
+}

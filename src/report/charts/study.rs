@@ -17,6 +17,8 @@ pub struct StudyChart {
     pub axes: String,
     /// What the cost is called.
     pub value: String,
+    /// What of it is shown: its mean.
+    pub figure: String,
     /// The values of each variant, as one text.
     pub labels: Vec<String>,
     /// The same, one by one.
@@ -27,11 +29,13 @@ pub struct StudyChart {
     pub unavailability: String,
     /// The metrics of the work that each variant leaves undone, for which it is ruled out; empty if it is not.
     pub undone: Vec<String>,
+    /// What is required and each variant is told to miss.
+    pub missed: Vec<Vec<String>>,
     /// Unavailability and needless evictions of each variant.
     pub trade_offs: Vec<(f64, f64)>,
     /// Position of the variant that is recommended, or that costs least; none if nothing has a price.
     pub best: Option<usize>,
-    /// Whether what is recommended is none of the variants, as workloads get values of their own.
+    /// Whether none of the variants is what is recommended: workloads get values of their own, or nothing is recommended.
     pub is_mixture: bool,
     /// Whether no other variant is told to beat it in both.
     pub is_on_front: Vec<bool>,
@@ -157,8 +161,10 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
     style::canvas((1100, 440), &chart.caption, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let crossed = crossed(chart);
-        let title =
-            format!("{}: {} by {}, mean with its interval{from}{crossed}", chart.title, chart.value, chart.axes);
+        let title = format!(
+            "{}: {} by {}, {} with its interval{from}{crossed}",
+            chart.title, chart.value, chart.axes, chart.figure
+        );
         let named = lines.iter().map(|line| (line.label.clone(), line));
         let drawn = style::told_apart(named, |a, b| costs_of(chart, a).eq(costs_of(chart, b)));
         let entries: Vec<(&str, RGBColor)> =
@@ -179,7 +185,7 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .label_style(font(11))
             .axis_desc_style(font(11))
             .x_desc(if lines.len() > 1 { last_axis(chart) } else { chart.axes.as_str() })
-            .y_desc(format!("{}, mean of a run", chart.value))
+            .y_desc(format!("{}, {} of a run", chart.value, chart.figure))
             .x_labels(count.min(24) + 1)
             .y_labels(6)
             .x_label_formatter(&label)
@@ -240,19 +246,25 @@ fn is_ordered(names: &[&String]) -> bool {
 
 impl StudyChart {
     fn is_ruled_out(&self, variant: usize) -> bool {
-        self.undone.get(variant).is_some_and(|undone| !undone.is_empty())
+        let misses = self.missed.get(variant).is_some_and(|missed| !missed.is_empty());
+        misses || self.undone.get(variant).is_some_and(|undone| !undone.is_empty())
     }
 }
 
 /// What crosses mean, if there are any.
 fn crossed(chart: &StudyChart) -> String {
-    let mut metrics: Vec<&str> = chart.undone.iter().flat_map(|undone| undone.split(' ')).collect();
-    metrics.retain(|metric| !metric.is_empty());
-    metrics.sort_unstable();
-    metrics.dedup();
-    let more = if metrics.len() > 2 { ", …" } else { "" };
-    metrics.truncate(2);
-    if metrics.is_empty() { String::new() } else { format!("; crossed: work undone ({}{more})", metrics.join(", ")) }
+    let named = |mut names: Vec<&str>, what: &str| {
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        names.dedup();
+        let more = if names.len() > 2 { ", …" } else { "" };
+        names.truncate(2);
+        (!names.is_empty()).then(|| format!("{what} ({}{more})", names.join(", ")))
+    };
+    let undone = named(chart.undone.iter().flat_map(|undone| undone.split(' ')).collect(), "work undone");
+    let missed = named(chart.missed.iter().flatten().map(String::as_str).collect(), "required and missed");
+    let reasons: Vec<String> = [undone, missed].into_iter().flatten().collect();
+    if reasons.is_empty() { String::new() } else { format!("; crossed: {}", reasons.join(", ")) }
 }
 
 /// Unavailability against needless evictions.

@@ -50,7 +50,7 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct Data {
     /// The metric that variants are compared by.
-    decisive: &'static str,
+    decisive: String,
     /// How many variants there are.
     total: usize,
     /// The values of each variant that is shown, by its position.
@@ -117,7 +117,8 @@ fn data(dir: &Path, summary: &Value) -> Result<Data, TableError> {
     let study = &summary["study"];
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (axes, variants) = (list(&study["axes"]).len(), list(&study["variants"]));
-    let decisive = if list(&study["prices"]).is_empty() { UNREADY } else { COST };
+    let of_mean = if list(&study["prices"]).is_empty() { UNREADY } else { COST };
+    let decisive = summary["judged_by"]["metric"].as_str().unwrap_or(of_mean);
     let means = means(dir, axes, variants.len(), decisive)?;
     let named = named(summary);
     let shown = shown(&means, &named);
@@ -126,7 +127,7 @@ fn data(dir: &Path, summary: &Value) -> Result<Data, TableError> {
     let is_weighted = !study["rare"].is_null();
     let text = |name: &str| if is_tuned { tables::read_text(&dir.join(name)) } else { Ok(String::new()) };
     Ok(Data {
-        decisive,
+        decisive: decisive.to_owned(),
         total: variants.len(),
         metrics: metrics(dir, axes, &shown, variants.len(), decisive)?,
         meanings: FIGURES.iter().map(|of| json!({"name": of.name, "unit": of.unit, "meaning": of.meaning})).collect(),
@@ -193,9 +194,13 @@ fn metrics(dir: &Path, axes: usize, shown: &[usize], count: usize, decisive: &st
         let [variant, metric, ..] = cells else { return false };
         let is_shown = variant.as_f64().is_some_and(|of| shown.binary_search(&(of as usize)).is_ok());
         let metric = metric.as_str().unwrap_or_default();
-        is_shown && (is_whole || metric == decisive || SHOWN_METRICS.contains(&metric))
+        is_shown
+            && (is_whole
+                || metric == decisive
+                || decisive != UNREADY && metric == COST
+                || SHOWN_METRICS.contains(&metric))
     };
-    let is_column = |name: &str| name != "<axis>";
+    let is_column = |name: &str| !name.starts_with('<');
     read(dir, Wanted { table: &table, named: axes, is_column: &is_column, is_row: &mut is_row })
 }
 
@@ -280,8 +285,8 @@ mod tests {
     fn sweep(count: usize, axis: &str) -> (tempfile::TempDir, Value) {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let table = TableInfo::of::<MetricRow>();
-        let names: Vec<&str> =
-            table.columns.iter().map(|of| if of.name == "<axis>" { "mean" } else { of.name }).collect();
+        let columns = table.columns.iter().filter(|of| of.name != "<requirement>");
+        let names: Vec<&str> = columns.map(|of| if of.name == "<axis>" { "mean" } else { of.name }).collect();
         let (mut metrics, mut runs) = (names.join(","), format!("variant,mean,replication,seed,{GAP},cost"));
         for variant in 0..count {
             let cost = count - variant;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use document::{RareEvents, check};
 pub use estimate::RareEstimate;
+pub(super) use event::metric_of_word;
 pub use event::{InvalidRareEvent, RareEvent, RareFactors, RareSide};
 pub use mixture::Mixture;
 pub(super) use mixture::flat;

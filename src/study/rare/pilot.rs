@@ -210,7 +210,15 @@ mod tests {
         let mut exposures = vec![0.0; 2 * CIRCUMSTANCES];
         (exposures[0], exposures[CIRCUMSTANCES]) = (failures, hazard);
         let (metrics, exposures) = (metrics.into(), exposures.into());
-        RunRow { variant: 0, replication: 0, metrics, workloads: Box::default(), weight, exposures }
+        RunRow {
+            variant: 0,
+            replication: 0,
+            metrics,
+            workloads: Box::default(),
+            weight,
+            figures: Box::default(),
+            exposures,
+        }
     }
 
     #[test]

@@ -225,7 +225,15 @@ fn studies(bed: &Bed, mixture: &Mixture, runs: usize, count: usize) -> Vec<RareE
             metrics[at] = two_at_once(exposures);
             let (metrics, exposures) = (metrics.into(), Box::default());
             let replication = replication as u32;
-            RunRow { variant: 0, replication, metrics, workloads: Box::default(), weight: *weight, exposures }
+            RunRow {
+                variant: 0,
+                replication,
+                metrics,
+                workloads: Box::default(),
+                weight: *weight,
+                figures: Box::default(),
+                exposures,
+            }
         };
         let sampling = Sampling {
             event: "unready_replica_s>0.5".parse().expect("an event"),

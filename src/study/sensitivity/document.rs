@@ -158,7 +158,7 @@ fn check_names(
     let is_column = tables_of_sensitivities().iter().any(|of| of.columns.iter().any(|column| column.name == name));
     let is_taken = earlier.iter().any(|of| of.name == name) || around.varied.iter().any(|(of, _)| *of == name);
     // What has a price is called as its column in other tables, which are not those of a sensitivity.
-    let message = match check_name(&name) {
+    let message = match check_name(&name, false) {
         Some((message, _)) if entry.price.as_ref() != Some(&name) => Some(message),
         _ if is_column => Some(format!("`{name}` is the name of a column of the tables already")),
         _ if is_taken => Some(format!("`{name}` is the name of something else in the study")),

@@ -1,7 +1,9 @@
 //! What a study or a plan has found, in words: the terminal prints them, `summary.json` has them as its verdict, the page shows them.
 
+mod cost_by;
 mod prices;
 mod rare;
+mod requirement;
 mod sweep;
 mod tune;
 mod undone;

@@ -35,6 +35,7 @@ impl Teller<'_> {
         if shown.iter().any(|interval| interval.widened && !interval.is_known()) {
             notes.push("? is not known: no run of any variant shows how bad it can be".to_owned());
         }
+        notes.extend(self.judged_by());
         if results.is_weighted() {
             notes.push(
                 "runs have weights: means are those of all runs as they truly come; how runs vary, and quantiles, are left out".to_owned(),
@@ -53,11 +54,29 @@ impl Teller<'_> {
     /// What speaks against the numbers, and which variants do not count.
     #[must_use]
     pub fn cautions(&self) -> Vec<Remark> {
-        let mut remarks: Vec<Remark> = self.results.precision.map(precision).into_iter().collect();
+        let mut remarks: Vec<Remark> = self.results.precision.map(|found| self.precision(found)).into_iter().collect();
         remarks.extend(self.results.selection.as_ref().map(|selection| self.selection(selection)));
         remarks.extend(self.samples());
         remarks.extend(self.ruled_out());
+        remarks.extend(self.requirements());
+        remarks.extend(self.too_few_for_figure());
         remarks
+    }
+
+    /// Whether `--precision` was reached, and what it would take.
+    fn precision(&self, found: Precision) -> Remark {
+        let (goal, figure) = (percent(found.goal), self.results.cost_by.name());
+        if found.reached {
+            return Remark::new(Tone::Neutral, format!("Every interval is within {goal} % of its {figure}."));
+        }
+        let unknown = || "not known, as too few runs tell how bad it can be,".to_owned();
+        let width = found.width.map_or_else(unknown, |width| format!("{} %", percent(width)));
+        let needed = found.needed.map_or_else(String::new, |needed| format!("; about {needed} would do"));
+        let runs = counted(found.replications as usize, "run", "runs");
+        let text = format!(
+            "{goal} % of the {figure} is NOT reached: the widest interval is {width} after {runs} of each variant{needed}"
+        );
+        Remark::new(Tone::Bad, text)
     }
 
     /// Who was played on, and whether that was enough.
@@ -104,8 +123,14 @@ impl Teller<'_> {
     #[must_use]
     pub fn recommendation(&self) -> Option<Remark> {
         let results = self.results;
+        if results.nobody_meets() {
+            let front = self.front_if_any().map(|front| front.text);
+            return Some(front.into_iter().fold(self.nobody(), Remark::with));
+        }
         let comparison = results.comparison()?;
-        let text = format!("Lowest cost: {}, at {}", results.label(comparison.best), spread(comparison.cost));
+        let of = if results.requires() { " of those that are told to meet what is required" } else { "" };
+        let by = if results.cost_by.is_mean() { String::new() } else { format!(" by the {}", results.cost_by.name()) };
+        let text = format!("Lowest cost{by}{of}: {}, at {}", results.label(comparison.best), spread(comparison.cost));
         let mut remark = Remark::new(Tone::Neutral, text);
         if comparison.best == results.baseline {
             remark = remark.with("which is the baseline");
@@ -130,7 +155,9 @@ impl Teller<'_> {
     /// What the best variant saves, and whether that is told.
     fn against_baseline(&self, comparison: &Comparison) -> (Tone, String) {
         let (results, against) = (self.results, comparison.against_baseline);
+        let is_promised = !results.requires() || !results.not_to_recommend()[results.baseline];
         let (tone, verdict) = match &comparison.rests_on_unseen {
+            _ if !is_promised => (Tone::Good, "; the baseline is not told to meet what is required".to_owned()),
             Some(found) => (Tone::Bad, format!("; NOT TOLD: {}", unseen(found))),
             None if results.replications < 2 => (Tone::Neutral, "; one replication tells nothing apart".to_owned()),
             None if against.has_zero() => (Tone::Neutral, "; the data cannot tell the two apart".to_owned()),
@@ -154,7 +181,7 @@ impl Teller<'_> {
 
     /// Whether it saves less than is worth a change.
     fn is_slight(&self, comparison: &Comparison) -> bool {
-        let today = self.results.estimate().mean(&self.results.costs(self.results.baseline)).mean;
+        let today = self.results.cost_estimate().mean(&self.results.costs(self.results.baseline)).mean;
         !self.results.matters(comparison.against_baseline, today)
     }
 
@@ -181,6 +208,11 @@ impl Teller<'_> {
         format!("{of} told to be beaten in both {words}{why} and needless evictions: {front}")
     }
 
+    /// The same, unless every variant is ruled out.
+    pub(super) fn front_if_any(&self) -> Option<Remark> {
+        (!self.results.front().is_empty()).then(|| Remark::new(Tone::Neutral, self.front()))
+    }
+
     /// How many runs the verdict stands on.
     pub(super) fn stands_on(&self) -> Remark {
         let results = self.results;
@@ -204,7 +236,9 @@ impl Teller<'_> {
         let results = self.results;
         let decisive = results.of_metric(results.decisive());
         let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
-        let counted_alike = if results.is_weighted() { 0 } else { decisive.len() };
+        // What is said of means says nothing of bad runs.
+        let is_of_means = !results.is_weighted() && results.cost_by.is_mean();
+        let counted_alike = if is_of_means { decisive.len() } else { 0 };
         for (variant, of) in decisive.iter().enumerate().take(counted_alike) {
             let seldom = if results.is_chancy { of.sample.noticed_exceptions() } else { of.sample.exceptions() };
             if let Some(seen) = seldom {
@@ -265,22 +299,6 @@ impl Teller<'_> {
         );
         Remark::new(Tone::Bad, text)
     }
-}
-
-/// Whether `--precision` was reached, and what it would take.
-fn precision(found: Precision) -> Remark {
-    let goal = percent(found.goal);
-    if found.reached {
-        return Remark::new(Tone::Neutral, format!("Every interval is within {goal} % of its mean."));
-    }
-    let unknown = || "not known, as too few runs tell how bad it can be,".to_owned();
-    let width = found.width.map_or_else(unknown, |width| format!("{} %", percent(width)));
-    let needed = found.needed.map_or_else(String::new, |needed| format!("; about {needed} would do"));
-    let runs = counted(found.replications as usize, "run", "runs");
-    let text = format!(
-        "{goal} % of the mean is NOT reached: the widest interval is {width} after {runs} of each variant{needed}"
-    );
-    Remark::new(Tone::Bad, text)
 }
 
 /// What a saving rests on that may be none.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::confirmation::{Confirmation, Verdict};
-use super::super::tuning::{KeptForUnseen, Together, Tuning, WorkloadChoice};
+use super::super::tuning::{KeptForUnseen, Promise, Together, Tuning, WorkloadChoice};
 use super::sweep::unseen;
 use super::words::{percent, spread};
 use super::{Remark, Teller, undone};
@@ -14,9 +14,13 @@ impl Teller<'_> {
     /// What `tune` recommends, and whether new seeds say that it pays.
     #[must_use]
     pub fn tuning(&self, tuning: &Tuning, confirmation: Option<&Confirmation>) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<Remark> = self.promise(tuning).into_iter().collect();
+        if tuning.requirements == Some(Promise::NobodyMeets) {
+            remarks.extend(self.front_if_any());
+            return remarks;
+        }
         if tuning.workloads.is_empty() && !self.results.tuned.is_empty() {
-            remarks.push(as_a_whole(tuning));
+            remarks.push(self.as_a_whole(tuning));
         }
         remarks.extend(self.others(tuning));
         if !self.is_below_table {
@@ -32,10 +36,11 @@ impl Teller<'_> {
             // Who reads only one sentence has to know that it does not pay.
             Some(remark) if !self.is_below_table && remark.tone == Tone::Bad => remarks.insert(0, remark),
             Some(remark) => remarks.push(remark),
-            None => remarks.push(Remark::new(
-                Tone::Neutral,
-                "Nothing is to be changed: nothing is told to be cheaper than what is there.",
-            )),
+            None => {
+                let of = if self.results.requires() { ", of what is told to meet what is required," } else { "" };
+                let text = format!("Nothing is to be changed: nothing{of} is told to be cheaper than what is there.");
+                remarks.push(Remark::new(Tone::Neutral, text));
+            }
         }
         let kept = if tuning.changes_others { tuning.combination() } else { self.results.baseline };
         if let Some(elsewhere) = self.results.done_elsewhere(kept) {
@@ -98,17 +103,22 @@ impl Teller<'_> {
         let (tone, verdict) = self.verdict_of(found, changes_workloads);
         let looked = if self.results.looks == 0 { "" } else { " (95 %, as nobody has looked at these)" };
         let text = format!(
-            "All together on {} new seeds{looked}: {} instead of {}, {} a run; {verdict}",
+            "All together on {} new seeds{looked}: {}{} instead of {}, {}{}; {verdict}",
             found.n,
+            self.by_figure(),
             spread(found.recommended),
             spread(found.today),
-            spread(found.difference)
+            spread(found.difference),
+            if self.results.cost_by.is_mean() { " a run" } else { "" }
         );
         let mut remark = Remark::new(tone, text);
         if let (Some(runs), Verdict::Pays | Verdict::Slight | Verdict::CostsMore) = (found.runs_needed, found.verdict) {
             remark = remark.with(format!(
                 "a few runs carry that difference: its interval is wider for that, and from about {runs} runs on would not have to be"
             ));
+        }
+        for line in self.kept_on_new_seeds(found) {
+            remark = remark.with(line);
         }
         if !found.left_undone.is_empty() {
             remark = remark.with(format!("left undone on these: {}", undone::told(&found.left_undone)));
@@ -131,10 +141,32 @@ impl Teller<'_> {
         Remark::new(if rests_on_unseen.is_some() { Tone::Bad } else { Tone::Neutral }, text)
     }
 
+    /// Why workloads get no values of their own.
+    fn as_a_whole(&self, tuning: &Tuning) -> Remark {
+        let because = self.of_whole_runs();
+        let reason = match tuning.whole_for.join(", ") {
+            _ if because.is_some() => because.unwrap_or_default(),
+            _ if tuning.beats_each => {
+                "a variant is told to be cheaper than a value of its own for each workload".to_owned()
+            }
+            metrics if metrics.is_empty() => "none of the workloads shows alone what all of them show".to_owned(),
+            metrics => format!("{metrics} has a price and is no workload's own"),
+        };
+        Remark::new(Tone::Neutral, format!("tolerationSeconds are chosen for the cluster as a whole: {reason}"))
+    }
+
     /// What follows from what the new seeds say.
     fn verdict_of(&self, found: &Confirmation, changes_workloads: bool) -> (Tone, String) {
         let (tone, text) = match found.verdict {
             Verdict::LeavesUndone => (Tone::Bad, "it leaves MORE undone, as said below; do not apply the patch"),
+            Verdict::MissesRequired => (
+                Tone::Bad,
+                "it MISSES what is required, as said below: the study's seeds were lucky; do not apply the patch",
+            ),
+            Verdict::RequiredIsOpen => {
+                (Tone::Bad, "NOT TOLD on these whether it meets what is required, as said below")
+            }
+            Verdict::Meets => (Tone::Good, "it meets what is required, which the baseline is not told to do"),
             Verdict::TooFewRuns => (Tone::Neutral, "one replication tells nothing"),
             Verdict::RestsOnUnseen => {
                 let why = found.rests_on_unseen.as_ref().map(unseen).unwrap_or_default();
@@ -156,18 +188,6 @@ impl Teller<'_> {
         };
         (tone, text.to_owned())
     }
-}
-
-/// Why workloads get no values of their own.
-fn as_a_whole(tuning: &Tuning) -> Remark {
-    let reason = match tuning.whole_for.join(", ") {
-        _ if tuning.beats_each => {
-            "a variant is told to be cheaper than a value of its own for each workload".to_owned()
-        }
-        metrics if metrics.is_empty() => "none of the workloads shows alone what all of them show".to_owned(),
-        metrics => format!("{metrics} has a price and is no workload's own"),
-    };
-    Remark::new(Tone::Neutral, format!("tolerationSeconds are chosen for the cluster as a whole: {reason}"))
 }
 
 fn together(Together { value, today, workloads, against_today }: &Together) -> Remark {

@@ -21,7 +21,7 @@ pub(super) struct Combination {
     /// What the whole costs if every workload has its best value, or, where that cannot be told of the scenario as it is, what
     /// it costs with the scenario's own.
     pub(super) at_best: Series,
-    /// Whether it cannot be recommended, as it leaves work undone.
+    /// Whether it cannot be recommended, as it leaves work undone, or is not told to meet what is required.
     pub(super) is_ruled_out: bool,
     /// Whether it was not played on.
     pub(super) is_set_aside: bool,
@@ -114,9 +114,10 @@ impl Tuner<'_> {
             sum(&total, &levels[best])
         });
         let variant = variants[0];
-        // What is there already is no choice that could be refused.
-        let changes = key != self.others(self.baseline);
-        let is_ruled_out = changes && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
+        // What is there already is no choice that could be refused, unless something is required of it.
+        let can_be_refused = self.requires() || key != self.others(self.baseline);
+        let is_ruled_out =
+            can_be_refused && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
         Combination { key, variant, variants, costs, rest, at_best, is_ruled_out, is_set_aside, is_outside: false }
     }
 
@@ -162,7 +163,7 @@ impl Tuner<'_> {
             costs,
             rest,
             at_best,
-            is_ruled_out: false,
+            is_ruled_out: is_out[self.baseline],
             is_set_aside: false,
             is_outside: true,
         });

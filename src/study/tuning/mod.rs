@@ -42,6 +42,9 @@ pub struct Tuning {
     /// What would be cheaper as far as was seen, and is not recommended for what was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_for_unseen: Option<KeptForUnseen>,
+    /// What a study that requires something says of what is there and of all others; none if it requires nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<Promise>,
     /// Metrics that have a price and belong to no workload, for which `tolerationSeconds`, too, are chosen for the cluster as a whole.
     pub whole_for: Vec<String>,
     /// Whether a variant is told to be cheaper than the best for each workload, so that that one is recommended.
@@ -59,6 +62,18 @@ pub struct Tuning {
     /// Runs of each value that was not set aside, if some may have been.
     #[serde(skip)]
     replications: Option<u32>,
+}
+
+/// What can be promised of the cluster as it is, and of what is recommended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Promise {
+    /// What is there is told to meet what is required.
+    BaselineMeets,
+    /// It is not, but what is recommended is, whatever it costs.
+    BaselineDoesNot,
+    /// Neither is any variant, so that nothing is recommended.
+    NobodyMeets,
 }
 
 /// Values that cost less in the runs that were played, of which none or hardly any shows what may go wrong.
@@ -155,6 +170,22 @@ impl std::ops::Deref for Tuner<'_> {
 }
 
 impl Results {
+    /// Whether what counts is told of runs as a whole: what a value costs one workload says nothing of it, so that `tolerationSeconds` are
+    /// chosen for the cluster.
+    #[must_use]
+    pub fn is_of_whole_runs(&self) -> bool {
+        self.requires() || !self.cost_by.is_mean()
+    }
+
+    /// What can be promised, if anything is required.
+    fn promise(&self) -> Option<Promise> {
+        self.requires().then(|| match self.not_to_recommend()[self.baseline] {
+            false => Promise::BaselineMeets,
+            true if self.nobody_meets() => Promise::NobodyMeets,
+            true => Promise::BaselineDoesNot,
+        })
+    }
+
     /// Metrics that have a price and differ with `tolerationSeconds`, but are no workload's own: what a value costs one workload cannot
     /// be told of these.
     fn priced_of_no_workload(&self) -> Vec<String> {
@@ -187,7 +218,7 @@ impl Results {
         }
         let whole_for = self.priced_of_no_workload();
         let whole = || Tuner { results: self, tuned: &[] }.tuning();
-        if self.tuned.is_empty() {
+        if self.tuned.is_empty() || self.is_of_whole_runs() {
             return whole();
         }
         if !whole_for.is_empty() {
@@ -206,7 +237,7 @@ impl Results {
 
 impl Tuner<'_> {
     fn tuning(&self) -> Option<Tuning> {
-        let is_out = self.ruled_out();
+        let is_out = self.not_to_recommend();
         let combinations = self.combinations(&is_out);
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
         let contest = self.contest(&at_best, &combinations.iter().map(Combination::is_out).collect::<Vec<_>>());
@@ -233,6 +264,7 @@ impl Tuner<'_> {
                 .flatten()
                 .filter(|_| !combinations[contest.order[0]].is_ruled_out)
                 .map(|unseen| KeptForUnseen { values: told(&contest.order[0]), unseen }),
+            requirements: self.promise(),
             whole_for: Vec::new(),
             of_grid: self.of_grid(&of.key, &choices),
             workloads: choices,
@@ -258,20 +290,21 @@ impl Tuner<'_> {
     }
 
     /// The cheapest combination, if the data tell that it costs less than what is there, by more than is worth a change; else what
-    /// is there. Of those that the data tell to cost as much as the cheapest, but for what nobody would notice, the one that changes
-    /// least.
+    /// is there, if that is told to meet what is required. Of those that the data tell to cost as much as the cheapest, but for what
+    /// nobody would notice, the one that changes least.
     ///
     /// # Source
     /// Schuirmann, A comparison of the two one-sided tests procedure, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987):
     /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
     fn worth_a_change(&self, all: &[Combination], columns: &[Series], contest: &Contest, today: usize) -> usize {
         let cheapest = contest.order[0];
-        let estimate = self.estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        let estimate = self.cost_estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
         let against = |one: usize, other: usize| estimate.between(columns, one, other);
         let mean = |column: usize| estimate.mean(&columns[column]).mean;
+        // Who is not told to meet what is required is no one to be better than.
         let is_better = |one: usize| {
             let difference = against(one, today);
-            difference.high < 0.0 && self.matters(difference, mean(today))
+            all[today].is_ruled_out || difference.high < 0.0 && self.matters(difference, mean(today))
         };
         if cheapest == today || all[cheapest].is_ruled_out || !is_better(cheapest) {
             return today;
@@ -286,16 +319,17 @@ impl Tuner<'_> {
 
     /// What the saving of the cheapest column against that of today rests on, if it is not told for what was not seen.
     fn kept_for_unseen(&self, columns: &[Series], contest: &Contest, today: usize) -> Option<RestsOnUnseen> {
-        let estimate = self.estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        let estimate = self.cost_estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
         estimate.rests_on_unseen(columns, contest.order[0], today)
     }
 }
 
 impl Tuning {
-    /// The variant of the grid that is recommended, be it the baseline; none if workloads get values of their own.
+    /// The variant of the grid that is recommended, be it the baseline; none if workloads get values of their own, or nothing is
+    /// recommended.
     #[must_use]
     pub fn recommended_variant(&self) -> Option<usize> {
-        self.of_grid
+        self.of_grid.filter(|_| self.requirements != Some(Promise::NobodyMeets))
     }
 
     /// Whether another one recommends the same.

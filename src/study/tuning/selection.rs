@@ -228,7 +228,7 @@ impl Screening {
     fn answer(&mut self, results: &Results, asked: &Asked<'_>) -> Answer {
         let Asked { question, columns, is_out, today } = *asked;
         let contest = results.contest_of(columns, is_out, self.questions);
-        let estimate = results.estimate_at(contest.confidence).with_unseen(columns, results.is_chancy);
+        let estimate = results.cost_estimate_at(contest.confidence).with_unseen(columns, results.is_chancy);
         let cheapest = contest.order[0];
         let cost_today = estimate.mean(&columns[today.unwrap_or(cheapest)]).mean;
         let slight = results.indifference * cost_today.abs();
@@ -267,7 +267,7 @@ impl Results {
 
     /// At most how many questions are asked of the runs.
     fn questions(&self) -> usize {
-        if self.tuned.is_empty() {
+        if self.tuned.is_empty() || self.is_of_whole_runs() {
             return 1;
         }
         let tuner = Tuner { results: self, tuned: &self.tuned };
@@ -279,7 +279,7 @@ impl Results {
 
     /// Who chooses values of workloads apart; none if that cannot be done.
     fn tuner_of_workloads(&self) -> Option<Tuner<'_>> {
-        let is_apart = !self.tuned.is_empty() && self.priced_of_no_workload().is_empty();
+        let is_apart = !self.tuned.is_empty() && !self.is_of_whole_runs() && self.priced_of_no_workload().is_empty();
         is_apart.then(|| Tuner { results: self, tuned: &self.tuned })
     }
 }

@@ -18,7 +18,7 @@ use crate::facade::{Study, SweepOptions};
 use crate::report::SHOWN_METRICS;
 use crate::scenario::DocumentKind;
 use crate::study::{CostBy, InvalidShard, Kept, Progress, RareEvent, Results, Shard, Teller, spread};
-use crate::units::counted;
+use crate::units::{counted, parse_percent};
 
 /// Play every variant of a study many times
 ///
@@ -90,7 +90,7 @@ fn least_saving(text: &str) -> Result<f64, String> {
 
 /// `5%`, or 0.05.
 fn share_of(text: &str) -> Option<f64> {
-    text.strip_suffix('%').map_or_else(|| text.parse().ok(), |percent| percent.parse().ok().map(|p: f64| p / 100.0))
+    parse_percent(text).or_else(|| text.parse().ok())
 }
 
 impl SweepArgs {

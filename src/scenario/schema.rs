@@ -18,7 +18,7 @@ use crate::model::NotModelled;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
 use crate::procedures::HorizontalPodAutoscalerSpec;
 use crate::procedures::node_repair::NodeRepairSpec;
-use crate::units::{IntOrPercent, SimDuration, with_days};
+use crate::units::{IntOrPercent, SimDuration, parse_percent, with_days};
 
 /// The version of the documents that are understood.
 pub const API_VERSION: &str = "kubesquall.sim/v1alpha1";
@@ -240,9 +240,8 @@ impl<'de> Deserialize<'de> for Share {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
-                let percent: Option<f64> = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
-                match percent {
-                    Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Share(percent / 100.0)),
+                match parse_percent(text) {
+                    Some(share) if (0.0..=1.0).contains(&share) => Ok(Share(share)),
                     Some(_) => Err(E::custom(format_args!("`{text}` is not between 0 % and 100 %"))),
                     None => Err(E::custom(format_args!("`{text}` is not a share such as `99.9%`"))),
                 }

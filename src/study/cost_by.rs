@@ -11,6 +11,7 @@ use super::estimate::Series;
 use super::results::Results;
 use super::statistics::{Sample, observations_for_quantile};
 use crate::scenario::Share;
+use crate::units::parse_percent;
 
 /// Below so many runs in the tail its mean is not told: from so many on its interval holds as often as it says, by the table of
 /// `docs/studies.md`.
@@ -253,11 +254,7 @@ impl FromStr for CostBy {
             message: format!("`{text}` is nothing that costs can be judged by"),
             help: "write mean, quantile:95% or cvar:95%".to_owned(),
         };
-        let share = |text: &str| -> Option<f64> {
-            let text = text.trim();
-            let percent = text.strip_suffix('%').map(|percent| percent.trim().parse::<f64>().map(|of| of / 100.0));
-            percent.unwrap_or_else(|| text.parse()).ok()
-        };
+        let share = |text: &str| parse_percent(text.trim()).or_else(|| text.trim().parse().ok());
         match text.split_once(':') {
             None if text == "mean" => Ok(Self::Mean),
             Some(("quantile", of)) => Self::quantile(share(of).ok_or_else(unknown)?),

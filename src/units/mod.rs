@@ -6,6 +6,7 @@
 mod counted;
 mod duration;
 mod int_or_percent;
+mod percent;
 mod quantity;
 #[cfg(feature = "cli")]
 mod schemas;
@@ -16,6 +17,7 @@ pub mod with_days;
 pub use counted::{counted, cut, grouped, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
+pub use percent::{parse_percent, share_of_percent};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
 #[cfg(feature = "cli")]
 pub(crate) use schemas::Days;

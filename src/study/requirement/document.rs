@@ -13,7 +13,7 @@ use super::{AVAILABILITY, Limit, OF_WORKLOADS, Requirement, runs_to_tell_if_all_
 use crate::diagnostics::{Diagnostic, nearest};
 use crate::observe::workload_matches;
 use crate::scenario::{ResolvedScenario, Share};
-use crate::units::{SimDuration, counted};
+use crate::units::{SimDuration, counted, parse_percent};
 
 /// Something that a share of all runs has to keep.
 #[derive(Deserialize)]
@@ -52,9 +52,8 @@ impl<'de> Deserialize<'de> for Threshold {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Threshold, E> {
-                let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
                 let length = || SimDuration::parse_with_days(text).ok().map(SimDuration::as_secs_f64);
-                percent.map(|percent| percent / 100.0).or_else(length).map(Threshold).ok_or_else(|| {
+                parse_percent(text).or_else(length).map(Threshold).ok_or_else(|| {
                     let message = "is neither a number nor a share such as `99.9%` nor a duration such as `90s`";
                     E::custom(format_args!("`{text}` {message}"))
                 })

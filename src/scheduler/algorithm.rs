@@ -241,16 +241,17 @@ impl ScheduleAlgorithm {
             _ => feasible_wanted(count, cycle.profile.percentage_of_nodes_to_score),
         };
         decision.feasible.reserve(wanted);
-        let is_local = !candidates.looks_beyond() && self.nominator.is_empty();
         let mut looked_at = 0;
         let start = self.cache.next_start.checked_rem(count).unwrap_or(0);
+        let is_local = !candidates.looks_beyond() && self.nominator.is_empty();
+        if is_local && let Some(known) = verdicts.as_deref_mut() {
+            let looked_at = self.search_local(cycle, known, start, wanted, decision);
+            return (looked_at, verdicts.map(|verdicts| &*verdicts));
+        }
         for at in (start..count).chain(0..start) {
             let node = candidates.only.as_ref().map_or_else(|| self.cache.order()[at], |only| only[at]);
             let rejection = match &mut verdicts {
                 None => self.check_node(cycle, candidates, node),
-                Some(verdicts) if is_local => {
-                    verdicts.of_node(cycle.profile, &self.cache, node).map(|(_, rejection)| rejection.clone())
-                }
                 Some(verdicts) => {
                     // They are asked even if others are nominated here, as they learn the scores by that.
                     let alone = cycle.run_wide_filters(candidates, &self.cache, verdicts, node);
@@ -266,6 +267,28 @@ impl ScheduleAlgorithm {
             looked_at += 1;
         }
         (looked_at, verdicts.map(|verdicts| &*verdicts))
+    }
+
+    /// The same where local plugins alone decide, over all nodes: of most of them their verdict is known.
+    fn search_local(
+        &self,
+        cycle: &Cycle<'_>,
+        verdicts: &mut LocalVerdicts,
+        start: usize,
+        wanted: usize,
+        decision: &mut Decision,
+    ) -> usize {
+        let (before, behind) = self.cache.order().split_at(start);
+        let mut looked_at = 0;
+        for &node in behind.iter().chain(before) {
+            match verdicts.of_node(cycle.profile, &self.cache, node) {
+                None if decision.feasible.len() == wanted => break,
+                None => decision.feasible.push(node),
+                Some((_, rejection)) => decision.filtered.push((node, rejection.clone())),
+            }
+            looked_at += 1;
+        }
+        looked_at
     }
 
     /// What the filters say of a node, on which pods nominated to it with no lower priority count.

@@ -72,6 +72,7 @@ impl LocalVerdicts {
     }
 
     /// The first rejection among local filters, with the filter's place.
+    #[inline]
     pub(super) fn of_node(&mut self, profile: &Profile, cache: &Cache, node: NodeId) -> Option<&(usize, Rejection)> {
         let at = node.index();
         if at >= self.entries.len() {

@@ -367,16 +367,20 @@ impl Prepared for Constraints {
             constraint.add_raw_scores(view, weight, &considered, &mut sums);
         }
         let (mut min, mut max) = (i64::MAX, 0);
-        for sum in &sums {
-            min = min.min(rounded(*sum));
-            max = max.max(rounded(*sum));
-        }
-        let normalized = |sum: f64| if max == 0 { 100 } else { quotient(100 * (max + min - rounded(sum)), max) };
-        if considered.len() == feasible.len() {
-            scores.extend(sums.into_iter().map(normalized));
+        let raw = |sum: f64| {
+            let score = rounded(sum);
+            (min, max) = (min.min(score), max.max(score));
+            score
+        };
+        scores.extend(sums.into_iter().map(raw));
+        if max == 0 {
+            scores.fill(100);
         } else {
-            let mut sums = sums.into_iter();
-            let of_node = |node| if is_left_out(node) { 0 } else { sums.next().map_or(0, normalized) };
+            scores.iter_mut().for_each(|score| *score = quotient(100 * (max + min - *score), max));
+        }
+        if considered.len() < feasible.len() {
+            let mut of_considered = std::mem::take(scores).into_iter();
+            let of_node = |node| if is_left_out(node) { 0 } else { of_considered.next().unwrap_or(0) };
             scores.extend(feasible.iter().map(of_node));
         }
         true

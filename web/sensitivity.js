@@ -35,7 +35,7 @@ function effectsTable(rows) {
     { name: "μ*", title: "the mean size of the effect, whatever its direction", right: true, cell: (row) => figure(row.mu_star), by: (row) => row.mu_star },
     { name: "σ", title: "how much the effect differs from place to place", right: true, cell: (row) => figure(row.sigma), by: (row) => row.sigma },
     { name: "noise", title: "what μ* would be on average of chance alone", right: true, cell: (row) => (row.noise === null ? "?" : figure(row.noise)), by: (row) => row.noise ?? 0 },
-    { name: "told", cell: (row) => (row.told ? "yes" : el("span", { class: "muted" }, "not more than noise")), by: (row) => Number(row.told) },
+    { name: "told", cell: (row) => (row.told ? "yes" : el("span", { class: "muted" }, "no")), by: (row) => Number(row.told) },
     { name: "turns the answer", title: "steps in which it moves, all others staying, that turn round who is cheaper", right: true, cell: (row) => `${row.turned} of ${row.steps}`, by: (row) => row.turned },
   ], rows, { limit: 40 });
 }

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::estimate::Series;
-use super::metrics::{self, WORKLOAD_METRICS};
+use super::metrics::{self, COST, WORKLOAD_METRICS};
 use super::results::Results;
 use super::shard::Shard;
 use super::tuning::Tuning;
@@ -17,8 +17,8 @@ pub struct BreakEven {
     pub metric: String,
     /// The price that the study has.
     pub now: f64,
-    /// Prices at which the answer costs less than any other variant, on average of the runs; none if it does not so now, or if that
-    /// cannot be said of values of their own for workloads.
+    /// Prices at which the answer costs less than any other variant, on average of the runs; none if it does not so now, if that
+    /// cannot be said of values of their own for workloads, or if something is required of the cost, so that prices decide who is a rival.
     pub cheapest: Option<PriceRange>,
     /// Prices at which `tune` recommends the same, or, after a sweep, the answer is told to cost less than the baseline by enough to
     /// be worth a change; none if it is not told so now.
@@ -40,7 +40,7 @@ pub struct PriceRange {
     pub above: Option<String>,
 }
 
-/// As high as a price can be: what holds there holds at any.
+/// As high as a price can be: sums of higher ones lose what is cheap, or have no end. What holds there holds at any.
 pub(super) const PRICE_MAX: f64 = 1e12;
 
 /// Differences of means are rounding if they are a smaller share than this of what they are between.
@@ -67,9 +67,10 @@ impl Results {
             Some(tuning) => tuning.recommended_variant(),
             None => Some(comparison.best),
         };
+        let limits_cost = self.requirements.iter().any(|one| one.metric == COST);
         let of = |(price, (metric, now)): (usize, &(String, f64))| {
             let mut repriced = Repriced::new(self, price)?;
-            let cheapest = repriced.cheapest(answer, tuning);
+            let cheapest = (!limits_cost).then(|| repriced.cheapest(answer, tuning)).flatten();
             let told = match tuning {
                 Some(tuning) => repriced.search(&mut |results| results.tuning().is_some_and(|of| of.is_as(tuning))),
                 None if comparison.best == self.baseline => None,
@@ -262,6 +263,23 @@ mod tests {
         assert_eq!(of_means.break_even(None).len(), 2);
         let of_bad_runs = Results { cost_by: "cvar:50%".parse().expect("a figure"), ..of_means };
         assert_eq!(of_bad_runs.break_even(None), []);
+    }
+
+    #[test]
+    fn where_the_cost_is_limited_prices_decide_who_is_a_rival() {
+        use super::super::requirement::{Limit, Requirement};
+        let free = priced(10.0, &[(ONE, &[1.0; 4]), (TWO, &[3.0; 4])]);
+        let is_known = |results: &Results| results.break_even(None).iter().any(|of| of.cheapest.is_some());
+        let limited = |metric: &str| Results {
+            requirements: vec![Requirement {
+                metric: metric.to_owned(),
+                workload: None,
+                limit: Limit::AtMost(1e6),
+                probability: 1.0,
+            }],
+            ..free.clone()
+        };
+        assert!(is_known(&free) && is_known(&limited("evictions")) && !is_known(&limited("cost")));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::break_even::PRICE_MAX;
 use super::cost_by::{CostBy, CostByEntry, InvalidCostBy};
 use super::grid::{Axis, Variant};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
@@ -525,9 +526,6 @@ pub(super) fn check_name(name: &str, requires: bool) -> Option<(String, &'static
 pub(super) fn is_within(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
-
-/// Sums of higher prices lose what is cheap, or have no end.
-const PRICE_MAX: f64 = 1e12;
 
 fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(&'static str, f64)> {
     let mut prices = Vec::new();

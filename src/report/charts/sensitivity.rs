@@ -59,7 +59,7 @@ fn draw(title: &str, caption: &str, effects: &[EffectPoint]) -> Option<String> {
         return None;
     }
     let (right, top) = (style::ceiling(widest * 1.15), style::ceiling((highest * 1.1).max(widest / 4.0)));
-    let entries = [("told", CALM), ("not more than noise", DIM), ("what chance alone makes of it", BAD)];
+    let entries = [("told", CALM), ("not told", DIM), ("what chance alone makes of it", BAD)];
     style::canvas((900, 480), caption, |area| {
         let area = style::header(area, title, &entries)?;
         let mut plot = ChartBuilder::on(&area)

@@ -90,9 +90,13 @@ impl Study {
             let label = tuning.recommended_variant().map_or_else(own, |variant| self.label(variant));
             return Some(Choice { variant, label, why: Chosen::Recommended });
         }
-        let comparison = results.comparison()?;
-        let other = [Some(comparison.best), comparison.runner_up];
-        let other = other.into_iter().flatten().find(|other| *other != self.baseline)?;
+        let comparison = results.comparison();
+        let best = comparison.map(|of| [Some(of.best), of.runner_up]).into_iter().flatten().flatten();
+        // Where no variant keeps what is required, none of them is ranked.
+        let cost = |variant: &usize| results.cost_estimate().mean(&results.costs(*variant)).mean;
+        let any =
+            || (0..self.variants.len()).filter(|of| *of != self.baseline).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let other = best.into_iter().find(|other| *other != self.baseline).or_else(any)?;
         Some(self.choice(other, Chosen::Cheapest))
     }
 }

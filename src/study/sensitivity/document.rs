@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::break_even::PRICE_MAX;
 use super::super::document::{PRICED, check_name, is_within};
 use super::super::metrics::metric_names;
 use super::super::problems::Problems;
@@ -66,12 +67,13 @@ pub(in crate::study) fn read(
         let Some(what) = what(entry, &at, around, problem) else { continue };
         check_names(entry, &at, &found, around, problem);
         check_overlap(&what, &at, &found, around, problem);
+        let are_prices = |range: &Range| range.ends().0 >= 0.0 && range.ends().1 <= PRICE_MAX;
         let range = Range::read(&entry.from, &entry.to).and_then(|range| match &what {
             What::Path { .. } => Ok(range),
-            What::Price { .. } => range.of_prices().filter(|range| range.ends().0 >= 0.0).ok_or_else(|| {
+            What::Price { .. } => range.of_prices().filter(are_prices).ok_or_else(|| {
                 (
                     format!("`{}` to `{}` cannot be prices", plain(&entry.from), plain(&entry.to)),
-                    "a price is a number that is not negative",
+                    "a price is a number from 0 to 1e12",
                 )
             }),
         });

@@ -52,7 +52,8 @@ pub(super) enum Range {
     Duration(SimDuration, SimDuration),
     Whole(i64, i64),
     Real(f64, f64),
-    Percent(f64, f64),
+    /// Whole ones, if both ends are written so and are not close.
+    Percent(f64, f64, bool),
 }
 
 /// A value at which an input stands.
@@ -73,15 +74,22 @@ enum End {
     Duration(SimDuration),
     Whole(i64),
     Real(f64),
-    Percent(f64),
+    /// And whether it is written as a whole number.
+    Percent(f64, bool),
 }
 
 impl End {
     fn read(value: &Value) -> Option<Self> {
         if let Some(text) = value.as_str() {
-            let percent = text.strip_suffix('%').map(|number| number.trim().parse::<f64>().ok());
-            return match percent {
-                Some(percent) => percent.filter(|percent| percent.is_finite()).map(Self::Percent),
+            return match text.strip_suffix('%').map(str::trim) {
+                Some(number) => {
+                    let is_whole = number.parse::<i64>().is_ok();
+                    number
+                        .parse()
+                        .ok()
+                        .filter(|percent: &f64| percent.is_finite())
+                        .map(|of| Self::Percent(of, is_whole))
+                }
                 None => SimDuration::parse_with_days(text).ok().map(Self::Duration),
             };
         }
@@ -105,7 +113,10 @@ impl Range {
         let range = match (end(from)?, end(to)?) {
             (End::Duration(from), End::Duration(to)) => Self::Duration(from, to),
             (End::Whole(from), End::Whole(to)) => Self::Whole(from, to),
-            (End::Percent(from), End::Percent(to)) => Self::Percent(from, to),
+            (End::Percent(from, is_whole), End::Percent(to, is_too)) => {
+                // Closer ones have no whole numbers between them to move to.
+                Self::Percent(from, to, is_whole && is_too && to - from >= 3.0)
+            }
             (End::Whole(from), End::Real(to)) => Self::Real(from as f64, to),
             (End::Real(from), End::Whole(to)) => Self::Real(from, to as f64),
             (End::Real(from), End::Real(to)) => Self::Real(from, to),
@@ -134,7 +145,7 @@ impl Range {
         match self {
             Self::Duration(from, to) => (from.as_secs_f64(), to.as_secs_f64()),
             Self::Whole(from, to) => (from as f64, to as f64),
-            Self::Real(from, to) | Self::Percent(from, to) => (from, to),
+            Self::Real(from, to) | Self::Percent(from, to, _) => (from, to),
         }
     }
 
@@ -160,8 +171,8 @@ impl Range {
                 let real = six_digits(number);
                 (json!(real), real.to_string(), real)
             }
-            Self::Percent(..) => {
-                let percent = six_digits(number);
+            Self::Percent(.., is_whole) => {
+                let percent = if is_whole { number.round() } else { six_digits(number) };
                 (json!(format!("{percent}%")), format!("{percent}%"), percent)
             }
         }
@@ -273,5 +284,8 @@ pub(super) mod tests {
         check(&assumed("a", &json!(1), &json!(4), Scale::Linear), 0.5, "3", 2.0 / 3.0);
         check(&assumed("a", &json!(1.0), &json!(100), Scale::Log), 0.5, "10", 0.5);
         check(&assumed("a", &json!("1%"), &json!("2%"), Scale::Linear), 0.25, "1.25%", 0.25);
+        check(&assumed("a", &json!("10%"), &json!("90%"), Scale::Linear), 2.0 / 3.0, "63%", 0.6625);
+        check(&assumed("a", &json!("10.0%"), &json!("90%"), Scale::Linear), 0.3, "34%", 0.3);
+        check(&assumed("a", &json!("10.0%"), &json!("90%"), Scale::Linear), 2.0 / 3.0, "63.3333%", 2.0 / 3.0);
     }
 }

@@ -56,6 +56,10 @@ fn answer(results: &SensitivityResults) -> Remark {
         Answer::Baseline => (baseline, variant),
         Answer::Variant | Answer::Neither => (variant, baseline),
     };
+    let same = match others(Answer::Neither) {
+        0 => String::new(),
+        count => format!("; at {count} both cost the same"),
+    };
     let text = match (as_it_is.answer, turned) {
         (Answer::Neither, _) => format!(
             "As it is, {variant} and the baseline {baseline} cost the same; of {all} points {variant} is cheaper at {} and dearer at {}",
@@ -66,13 +70,13 @@ fn answer(results: &SensitivityResults) -> Remark {
             let played = others(answer);
             let all = if played == all { format!("all {all}") } else { format!("{played} of {all}") };
             format!(
-                "The answer does not turn round: {cheaper} is cheaper than {dearer} at {all} points (told at {})",
+                "The answer does not turn round: {cheaper} is cheaper than {dearer} at {all} points (told at {}){same}",
                 told_of(answer)
             )
         }
         (answer, turned) => format!(
             "The answer turns round: {cheaper} is cheaper than {dearer} as it is and at {} of {all} points (told at {}), and dearer at {turned} \
-             (told at {told})",
+             (told at {told}){same}",
             others(answer),
             told_of(answer)
         ),
@@ -139,7 +143,7 @@ fn no_effect(results: &SensitivityResults) -> Option<Remark> {
         .iter()
         .filter(is_none)
         .map(|input| match input.cost.differs || input.saving.differs {
-            true => format!("{} (not more than noise)", input.name),
+            true => format!("{} (its runs do not tell one)", input.name),
             false => format!("{} (no run differs)", input.name),
         })
         .collect();

@@ -69,7 +69,6 @@ pub use scenario::Scenario;
 pub use sensitivity::{SensitivityOptions, SensitivityOutcome};
 pub use simulation::{PlayOptions, Settled, Simulation};
 pub use study::{Study, SweepOptions};
-#[cfg(feature = "cli")]
 pub use study_outcome::StudyOutcome;
 pub use view::{NodeView, PodCounts, PodView};
 pub use write_options::WriteOptions;

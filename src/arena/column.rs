@@ -38,7 +38,7 @@ impl<K, V: Default + Clone> Column<K, V> {
     }
 
     /// The values, by place, up to the last that was ever set.
-    pub fn values(&self) -> impl ExactSizeIterator<Item = &V> {
+    pub fn values(&self) -> impl Iterator<Item = &V> {
         self.values.iter()
     }
 

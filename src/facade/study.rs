@@ -197,16 +197,10 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// If the study requires something of its runs, nothing in the scenario fails by chance, its variants differ in what does, runs mirror each other, the event is one of cost and
-    /// nothing has a price, or factors are of processes that there are not.
+    /// If the study requires something of its runs or judges them by bad ones, nothing in the scenario fails by chance, its variants differ in
+    /// what does, runs mirror each other, the event is one of cost and nothing has a price, or factors are of processes that there are not.
     pub fn rare_event(mut self, event: RareEvent) -> Result<Self, Error> {
         self.study.check_rare(&event).map_err(|(message, help)| Error::argument(message, help))?;
-        let by = self.study.cost_by;
-        by.check(true, false, true).map_err(Error::from)?;
-        if !self.study.requirements.is_empty() {
-            let message = "runs of a study of a rare event have weights, so that what it requires cannot be counted";
-            return Err(Error::argument(message, "leave out either: `require` of the study, or the rare event"));
-        }
         self.study.rare = Some(event);
         self.study.is_rare_asked = true;
         Ok(self)

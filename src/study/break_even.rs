@@ -8,6 +8,7 @@ use super::estimate::Series;
 use super::metrics::{self, COST, WORKLOAD_METRICS};
 use super::results::Results;
 use super::shard::Shard;
+use super::statistics::ROUNDING;
 use super::tuning::Tuning;
 
 /// How far the answer holds if one price changes and the others do not.
@@ -42,9 +43,6 @@ pub struct PriceRange {
 
 /// As high as a price can be: sums of higher ones lose what is cheap, or have no end. What holds there holds at any.
 pub(super) const PRICE_MAX: f64 = 1e12;
-
-/// Differences of means are rounding if they are a smaller share than this of what they are between.
-const ROUNDING: f64 = 1e-9;
 
 /// A mean cost as a line over one price: what it is at the price of the study, and by how much it rises with it.
 #[derive(Clone, Copy, Debug)]

@@ -117,7 +117,9 @@ impl Study {
     ///
     /// That.
     pub(crate) fn check_rare(&self, event: &RareEvent) -> Result<(), (String, String)> {
-        rare::check(event, &self.variants, self.is_antithetic, !self.prices.is_empty())
+        rare::check(event, &self.variants, self.is_antithetic, !self.prices.is_empty())?;
+        self.cost_by.check(true, false, true).map_err(|InvalidCostBy { message, help }| (message, help))?;
+        if self.requirements.is_empty() { Ok(()) } else { requirement::check_runs(false, true) }
     }
 
     /// Whether failures come at random times in any variant.
@@ -223,7 +225,7 @@ pub(super) const PRICED: [(&str, &str); 10] = [
 ];
 
 /// More runs than this are a slip of the pen.
-const RUNS_MAX: u64 = 10_000_000;
+pub(super) const RUNS_MAX: u64 = 10_000_000;
 
 /// What is said of lists in which nothing is written.
 const EMPTY: &str = "empty";

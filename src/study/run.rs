@@ -42,18 +42,20 @@ impl RunRow {
     /// Works out what a run cost, as a whole and for each tuned workload. Metrics that belong to no workload cost it nothing.
     pub(super) fn price<S: AsRef<str>>(&mut self, prices: &[(S, f64)]) {
         let names = metric_names();
-        let total = |values: &[f64], names: &[&str]| -> f64 {
-            let of = |name: &str| names.iter().position(|known| *known == name).map_or(0.0, |index| values[index]);
-            prices.iter().map(|(name, price)| of(name.as_ref()) * price).fold(0.0, |sum, cost| sum + cost)
-        };
-        let cost = total(&self.metrics, &names);
+        let cost = cost_of(&self.metrics, &names, prices);
         if let Some(last) = self.metrics.last_mut() {
             *last = cost;
         }
         for of_workload in self.workloads.chunks_mut(WORKLOAD_METRICS.len()) {
-            of_workload[0] = total(of_workload, &WORKLOAD_METRICS);
+            of_workload[0] = cost_of(of_workload, &WORKLOAD_METRICS, prices);
         }
     }
+}
+
+/// What metrics cost that have these names; what has a price and is not among them costs nothing.
+pub(super) fn cost_of<S: AsRef<str>>(values: &[f64], names: &[&str], prices: &[(S, f64)]) -> f64 {
+    let of = |name: &str| names.iter().position(|known| *known == name).map_or(0.0, |index| values[index]);
+    prices.iter().map(|(name, price)| of(name.as_ref()) * price).fold(0.0, |sum, cost| sum + cost)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ const EXCEPTIONS_MAX: usize = 5;
 pub(super) const NOTICED: f64 = 0.01;
 
 /// What is off by no more than this share of the numbers that it was made from is rounding.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// Below so many observations the interval of the mean of skewed ones misses it more often than it says, however wide it is made: the
 /// table of `docs/studies.md`.

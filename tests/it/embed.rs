@@ -231,14 +231,18 @@ fn what_is_read_is_not_replaced_even_if_that_is_said() {
 }
 
 /// Wants no more after so many steps.
-struct Impatient {
+pub(crate) struct Impatient {
     steps: AtomicUsize,
     enough: usize,
 }
 
 impl Impatient {
-    fn after(enough: usize) -> Self {
+    pub(crate) fn after(enough: usize) -> Self {
         Self { steps: AtomicUsize::new(0), enough }
+    }
+
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.load(Ordering::Relaxed)
     }
 }
 
@@ -248,7 +252,7 @@ impl Progress for Impatient {
     }
 
     fn is_stopped(&self) -> bool {
-        self.steps.load(Ordering::Relaxed) >= self.enough
+        self.steps() >= self.enough
     }
 }
 
@@ -260,11 +264,11 @@ fn a_study_that_was_stopped_goes_on_to_the_same_bytes() {
     let impatient = Impatient::after(3);
     let found = study().sweep_to(&stopped, &SweepOptions::new().progress(&impatient));
     assert_eq!(refused(found).0, ErrorKind::Stopped);
-    let played = impatient.steps.load(Ordering::Relaxed);
+    let played = impatient.steps();
     assert!((3..12).contains(&played), "{played} of 12 runs");
     let rest = Impatient::after(usize::MAX);
     study().sweep_to(&stopped, &SweepOptions::new().resume(true).progress(&rest)).expect("resumed");
-    assert_eq!(rest.steps.load(Ordering::Relaxed) + played, 12, "no run is played twice");
+    assert_eq!(rest.steps() + played, 12, "no run is played twice");
     for file in ["runs.csv", "summary.json", "report.html"] {
         assert_eq!(
             fs::read(stopped.join(file)).expect("a file"),

@@ -4,11 +4,12 @@ use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assert_cmd::assert::OutputAssertExt as _;
-use kubesquall::{ErrorKind, LoadOptions, Progress, Report, SensitivityOptions, Study, WriteOptions};
+use kubesquall::{ErrorKind, LoadOptions, Report, SensitivityOptions, Study, WriteOptions};
 use serde_json::Value;
+
+use crate::embed::Impatient;
 
 const SCENARIO: &str = "\
 apiVersion: kubesquall.sim/v1alpha1
@@ -133,36 +134,19 @@ fn results_are_the_same_with_any_number_of_threads_and_drawn_again() {
     study.sensitivity_to(&one, &options()).expect("its own place");
 }
 
-/// Stops after so many steps.
-struct Impatient {
-    steps: AtomicUsize,
-    enough: usize,
-}
-
-impl Progress for Impatient {
-    fn advance(&self) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.steps.load(Ordering::Relaxed) >= self.enough
-    }
-}
-
 #[test]
 fn what_was_stopped_goes_on_to_the_same_bytes() {
     let root = tempfile::tempdir().expect("a temporary directory");
     let [whole, stopped] = ["whole", "stopped"].map(|name| root.path().join(name));
     let study = study_of("[0, 300]", ASSUMED);
     study.sensitivity_to(&whole, &options()).expect("played");
-    let impatient = |enough: usize| Impatient { steps: AtomicUsize::new(0), enough };
-    let first = impatient(9);
+    let first = Impatient::after(9);
     let refused = study.sensitivity_to(&stopped, &options().progress(&first)).expect_err("stopped");
     assert_eq!(refused.kind(), ErrorKind::Stopped);
-    let rest = impatient(usize::MAX);
+    let rest = Impatient::after(usize::MAX);
     study.sensitivity_to(&stopped, &options().resume(true).progress(&rest)).expect("resumed");
     let runs: Value = serde_json::from_slice(&fs::read(whole.join("summary.json")).expect("it")).expect("JSON");
-    let played = first.steps.load(Ordering::Relaxed) + rest.steps.load(Ordering::Relaxed);
+    let played = first.steps() + rest.steps();
     assert_eq!(Some(played as u64), runs["runs"].as_u64(), "no run is played twice");
     for file in ["sensitivity.csv", "points.csv", "summary.json", "report.html"] {
         let read = |dir: &Path| fs::read(dir.join(file)).expect("a file");

@@ -16,9 +16,6 @@ pub(super) struct Placement {
     pub(super) should_continue: bool,
 }
 
-/// Of so many changes the nodes are kept in any case; of more, if there are more nodes.
-const CHANGES_KEPT: usize = 64;
-
 /// Verdicts by set and node, kept until the node's labels or taints or the set's template change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placements {
@@ -29,10 +26,8 @@ pub(super) struct Placements {
     orders: u64,
     /// How often a node has come, gone or changed.
     changes: u64,
-    /// How often each node has, or pods on it have become known.
-    changes_of: Column<NodeSlot, u32>,
-    /// Which nodes that was said of, in turn.
-    log: ChangeLog<NodeId>,
+    /// The nodes that have, or on which pods have become known.
+    log: ChangeLog<NodeSlot>,
     /// How often all had when a pass over all nodes last began.
     seen: BTreeMap<DaemonSetId, u64>,
 }
@@ -69,20 +64,12 @@ impl Placements {
 
     /// Whoever remembers what is on that node does not know it any longer.
     pub(super) fn look_again(&mut self, node: NodeId) {
-        let changes = self.changes_of.get_mut(node);
-        *changes = changes.wrapping_add(1);
-        let kept_max = self.changes_of.values().len().max(CHANGES_KEPT);
-        self.log.push(node, kept_max);
+        self.log.push(node);
     }
 
-    /// The nodes that have changed, or have to be looked at again, some of them several times.
-    pub(super) fn log(&self) -> &ChangeLog<NodeId> {
+    /// The nodes that have changed, or have to be looked at again.
+    pub(super) fn log(&self) -> &ChangeLog<NodeSlot> {
         &self.log
-    }
-
-    /// How often a node has changed, or has to be looked at again; it starts again at zero after the last of 32 bits.
-    pub(super) fn changes_of(&self, node: NodeId) -> u32 {
-        *self.changes_of.get(node)
     }
 
     pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, store: &Store) -> Option<Placement> {

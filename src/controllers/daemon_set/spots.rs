@@ -53,8 +53,6 @@ pub(super) struct Spot {
     pub(super) is_quiet: bool,
     /// A pod is Ready and becomes available by waiting.
     waits: bool,
-    /// What had been written of its pods, and how often the node had changed, when all this was worked out.
-    seen: (u32, u32),
 }
 
 impl Spot {
@@ -103,17 +101,13 @@ impl<'a> Rule<'a> {
         revision::has_hash(pod, self.hash)
     }
 
-    fn writes(&self, node: NodeId) -> u32 {
-        self.store.daemon_pods(self.set).map_or(0, |pods| pods.writes(node))
+    /// The nodes on which pods of the set were written.
+    fn writes(&self) -> &'a ChangeLog<NodeSlot> {
+        static NOTHING: ChangeLog<NodeSlot> = ChangeLog::new();
+        self.store.daemon_pods(self.set).map_or(&NOTHING, DaemonPods::writes)
     }
 
-    /// The nodes of these writes.
-    fn log(&self) -> &'a ChangeLog<NodeId> {
-        static NOTHING: ChangeLog<NodeId> = ChangeLog::new();
-        self.store.daemon_pods(self.set).map_or(&NOTHING, DaemonPods::log)
-    }
-
-    fn spot(&self, node: NodeId, placement: Placement, changes: u32) -> Spot {
+    fn spot(&self, node: NodeId, placement: Placement) -> Spot {
         let pods = self.pods_on(node);
         let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
         let kept = pods.iter().map(|(_, pod)| *pod).min_by(|a, b| keep_order(a, b)).map(|pod| Kept {
@@ -132,8 +126,7 @@ impl<'a> Rule<'a> {
         };
         let found = staying.map(|&(id, pod)| (self.is_new(pod), Staying { id, is_available: self.is_available(pod) }));
         let waits = pods.iter().any(|(_, pod)| pod.is_ready() && !self.is_available(pod));
-        let seen = (self.writes(node), changes);
-        Spot { node, placement, found: Found::of(found), kept, is_quiet, waits, seen }
+        Spot { node, placement, found: Found::of(found), kept, is_quiet, waits }
     }
 }
 
@@ -173,7 +166,7 @@ pub(super) struct Spots {
     /// For which revision, how long a pod has to be Ready, which nodes, and which verdicts on them. None if a verdict may be another.
     worked_out_for: Option<(Symbol, SimDuration, u64, u64)>,
     /// Positions that were last looked at; for the memory.
-    stale: Vec<u32>,
+    stale: BitSet,
 }
 
 impl Spots {
@@ -208,13 +201,10 @@ impl Spots {
         let wanted = Some((rule.hash, rule.min_ready, rule.store.node_changes(), placements.orders()));
         if self.worked_out_for == wanted {
             let stale = self.find_stale(rule, placements);
-            for &position in &stale {
-                let spot = &self.spots[position as usize];
-                let changes = placements.changes_of(spot.node);
-                if spot.seen != (rule.writes(spot.node), changes) || spot.waits {
-                    let placement = placements.of(rule.set, set, spot.node, rule.store).unwrap_or(spot.placement);
-                    self.put(position, rule.spot(spot.node, placement, changes));
-                }
+            for position in stale.iter() {
+                let spot = &self.spots[position];
+                let placement = placements.of(rule.set, set, spot.node, rule.store).unwrap_or(spot.placement);
+                self.put(position, rule.spot(spot.node, placement));
             }
             self.stale = stale;
         } else {
@@ -222,13 +212,13 @@ impl Spots {
             // A node may have gone since, and its removal not have been delivered yet.
             let spots = nodes.into_iter().filter_map(|node| {
                 let placement = placements.of(rule.set, set, node, rule.store)?;
-                Some(rule.spot(node, placement, placements.changes_of(node)))
+                Some(rule.spot(node, placement))
             });
             *self = Self { worked_out_for: wanted, ..spots.collect() };
         }
-        self.read = (rule.log().end(), placements.log().end());
+        self.read = (rule.writes().end(), placements.log().end());
         debug_assert!(
-            self.spots.iter().all(|spot| *spot == rule.spot(spot.node, spot.placement, spot.seen.1)),
+            self.spots.iter().all(|spot| *spot == rule.spot(spot.node, spot.placement)),
             "a spot has changed, and nothing said so"
         );
         debug_assert!(self.add_up(), "spots do not come to what was counted");
@@ -242,39 +232,38 @@ impl Spots {
             self.forget();
         }
         let stale = self.find_stale(rule, placements);
-        for &position in &stale {
-            let spot = &self.spots[position as usize];
-            let is_same = spot.seen == (rule.writes(spot.node), placements.changes_of(spot.node));
-            if is_other || !is_same || spot.waits {
-                // The change of the node is for the next pass.
-                self.put(position, rule.spot(spot.node, spot.placement, spot.seen.1));
-            }
+        for position in stale.iter() {
+            // The change of the node is for the next pass, which finds it in the log again.
+            let spot = &self.spots[position];
+            self.put(position, rule.spot(spot.node, spot.placement));
         }
         self.stale = stale;
-        self.read.0 = rule.log().end();
+        self.read.0 = rule.writes().end();
     }
 
     /// Positions at which anything may have changed, in memory that is to be given back.
-    fn find_stale(&mut self, rule: &Rule<'_>, placements: &Placements) -> Vec<u32> {
+    fn find_stale(&mut self, rule: &Rule<'_>, placements: &Placements) -> BitSet {
         let mut stale = std::mem::take(&mut self.stale);
         stale.clear();
-        let logs = (rule.log().since(self.read.0), placements.log().since(self.read.1));
+        let logs = (rule.writes().since(self.read.0), placements.log().since(self.read.1));
         if let (Some(_), (Some(writes), Some(changes))) = (self.worked_out_for, logs) {
-            stale.extend(writes.chain(changes).filter_map(|node| *self.positions.get(node)));
-            stale.extend(self.waiting.iter().map(|position| position as u32));
+            stale.union(&self.waiting);
+            for position in writes.chain(changes).filter_map(|node| *self.positions.get(node)) {
+                stale.insert(position);
+            }
         } else {
-            stale.extend(0..self.spots.len() as u32);
+            (0..self.spots.len()).for_each(|position| _ = stale.insert(position));
         }
         stale
     }
 
-    fn put(&mut self, position: u32, spot: Spot) {
-        let before = std::mem::replace(&mut self.spots[position as usize], spot);
+    fn put(&mut self, position: usize, spot: Spot) {
+        let before = std::mem::replace(&mut self.spots[position], spot);
         self.counts -= Counts::of(&before);
         self.count(position, &spot);
     }
 
-    fn count(&mut self, position: u32, spot: &Spot) {
+    fn count(&mut self, position: usize, spot: &Spot) {
         self.counts += Counts::of(spot);
         self.loud.set(position, !spot.is_quiet);
         self.behind.set(position, !spot.is_current());
@@ -292,9 +281,9 @@ impl Spots {
 impl FromIterator<Spot> for Spots {
     fn from_iter<T: IntoIterator<Item = Spot>>(spots: T) -> Self {
         let mut all = Self { spots: spots.into_iter().collect(), ..Self::default() };
-        for position in 0..all.spots.len() as u32 {
-            let spot = all.spots[position as usize];
-            *all.positions.get_mut(spot.node) = Some(position);
+        for position in 0..all.spots.len() {
+            let spot = all.spots[position];
+            *all.positions.get_mut(spot.node) = Some(position as u32);
             all.count(position, &spot);
         }
         all

@@ -2,13 +2,11 @@
 
 use serde::Serialize;
 
+use super::super::document::RUNS_MAX;
 use super::super::results::Results;
 use super::super::run::RunRow;
 use super::super::statistics::{binomial_at_most, share_at_least};
 use super::{Limit, Place, Requirement};
-
-/// More runs than this nobody plays.
-const RUNS_MAX: u64 = 10_000_000;
 
 /// What runs tell of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

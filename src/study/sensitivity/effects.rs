@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::estimate::{Estimate, Series, combined};
 use super::super::results::CONFIDENCE;
-use super::super::statistics::{Interval, Sample};
+use super::super::statistics::{Interval, ROUNDING, Sample};
 
 /// What one input does to one figure, as it moves over the whole of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -45,9 +45,6 @@ pub(super) struct Estimator {
     /// What is less than this is rounding.
     least: f64,
 }
-
-/// A smaller share of what runs cost than this is rounding.
-pub(super) const ROUNDING: f64 = 1e-9;
 
 impl Estimator {
     /// One for figures that were seen in these columns, of runs that cost up to `size`; `inputs` and `steps` of each are asked together.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::document::Study;
+use super::super::document::{RUNS_MAX, Study};
 use super::super::estimate::Series;
 use super::super::grid::Variant;
 use super::super::journal::{Journal, JournalError};
-use super::super::metrics;
+use super::super::metrics::metric_names;
 use super::super::progress::Progress;
+use super::super::run::cost_of;
 use super::super::runner::Runner;
 use super::super::shard::Shard;
 use super::choice::{Choice, Chosen};
@@ -25,8 +26,6 @@ pub const TRAJECTORIES: u32 = 10;
 pub const TRAJECTORIES_MAX: u32 = 1000;
 /// More scenarios fill the memory, as each has a cluster of its own.
 const SCENARIOS_MAX: usize = 10_000;
-/// More runs than this are a slip of the pen.
-const RUNS_MAX: u64 = 10_000_000;
 
 /// Why it cannot be played.
 #[derive(Debug)]
@@ -177,10 +176,8 @@ impl Experiment {
 
 /// What the runs of a point cost at its prices.
 fn costs(point: &Point, runs: &[Vec<Run>]) -> Costs {
-    let prices: Vec<(usize, f64)> =
-        point.prices.iter().filter_map(|(metric, price)| Some((metrics::position(metric)?, *price))).collect();
-    let cost =
-        |metrics: &[f64]| prices.iter().map(|(at, price)| metrics[*at] * price).fold(0.0, |sum, cost| sum + cost);
+    let names = metric_names();
+    let cost = |metrics: &[f64]| cost_of(metrics, &names, &point.prices);
     let of = |variant: usize| -> Series { runs[variant].iter().map(|(r, metrics)| (*r, cost(metrics))).collect() };
     Costs { baseline: of(2 * point.scenario), variant: of(2 * point.scenario + 1) }
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::super::estimate::{Estimate, Series, combined};
 use super::super::results::CONFIDENCE;
-use super::super::statistics::Interval;
+use super::super::statistics::{Interval, ROUNDING};
 use super::choice::Chosen;
-use super::effects::{Effect, Estimator, ROUNDING, Step};
+use super::effects::{Effect, Estimator, Step};
 use super::experiment::{Costs, Experiment};
 use super::input::Scale;
 use super::told;

@@ -86,6 +86,14 @@ impl LocalVerdicts {
         (rejection > 0).then(|| &self.rejections[rejection - 1])
     }
 
+    /// Whether all of these nodes are known to pass as they are.
+    pub(super) fn are_known_to_pass(&self, cache: &Cache, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|&node| {
+            let known = self.entries.get(node.index());
+            known.is_some_and(|known| known.generation == cache.generation(node) && known.rejection == 0)
+        })
+    }
+
     fn work_out(&mut self, profile: &Profile, cache: &Cache, node: NodeId) -> NodeVerdict {
         let (info, generation) = (cache.node(node), cache.generation(node));
         let spec = Spec { shared: &self.spec, pinned_node: None };

@@ -4,6 +4,7 @@
 //! that no counter can tell apart form a [`Group`], so that a pod's coming touches the counters of its group alone and a
 //! new counter is held against groups, not against pods.
 
+mod alike;
 mod counter;
 mod view;
 
@@ -19,6 +20,7 @@ use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId};
 use counter::{Counter, Group, GroupId, GroupKey, group_key};
 use view::{Topology, View};
 
+pub(super) use alike::{Alike, Reach};
 pub(super) use counter::{Counted, Placed};
 pub(super) use view::{Inclusion, ViewRef};
 

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
-use crate::scheduler::counts::{Counted, Inclusion, ViewId, ViewRef};
+use crate::scheduler::counts::{Alike, Counted, Inclusion, Reach, ViewId, ViewRef};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{
     AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin, quotient,
@@ -277,9 +277,14 @@ impl WidePlugin for PodTopologySpread {
 }
 
 impl Constraint {
-    /// By how much the pods that are there already count: the more domains there are among these nodes, the more.
-    fn weight(&self, view: ViewRef<'_>, nodes: &[NodeId]) -> f64 {
-        let size = if self.is_hostname { nodes.len() } else { view.domains_among(nodes) };
+    fn reach(&self) -> Reach {
+        if self.is_hostname { Reach::Node } else { Reach::Domain }
+    }
+
+    /// By how much the pods that are there already count: the more domains there are among so many nodes, of which these are in all
+    /// domains, the more.
+    fn weight(&self, view: ViewRef<'_>, count: usize, nodes: &[NodeId]) -> f64 {
+        let size = if self.is_hostname { count } else { view.domains_among(nodes) };
         libm::log(size as f64 + 2.0)
     }
 
@@ -361,22 +366,24 @@ impl Prepared for Constraints {
         } else {
             Cow::Borrowed(feasible)
         };
-        let mut sums = vec![0.0; considered.len()];
+        let reaching: SmallVec<[(ViewRef<'_>, Reach); 2]> =
+            views.iter().zip(&self.soft).map(|(&view, constraint)| (view, constraint.reach())).collect();
+        let alike = Alike::of(&reaching, &considered);
+        let nodes = alike.as_ref().map_or(&*considered, |alike| &alike.nodes);
+        let mut sums = vec![0.0; nodes.len()];
         for (constraint, &view) in self.soft.iter().zip(&views) {
-            let weight = constraint.weight(view, &considered);
-            constraint.add_raw_scores(view, weight, &considered, &mut sums);
+            let weight = constraint.weight(view, considered.len(), nodes);
+            constraint.add_raw_scores(view, weight, nodes, &mut sums);
         }
-        let (mut min, mut max) = (i64::MAX, 0);
-        let raw = |sum: f64| {
-            let score = rounded(sum);
-            (min, max) = (min.min(score), max.max(score));
-            score
-        };
-        scores.extend(sums.into_iter().map(raw));
-        if max == 0 {
-            scores.fill(100);
-        } else {
-            scores.iter_mut().for_each(|score| *score = quotient(100 * (max + min - *score), max));
+        let mut of_nodes: Vec<i64> = sums.into_iter().map(rounded).collect();
+        let max = of_nodes.iter().copied().max().unwrap_or(0);
+        let min = of_nodes.iter().copied().min().unwrap_or(0);
+        for score in &mut of_nodes {
+            *score = if max == 0 { 100 } else { quotient(100 * (max + min - *score), max) };
+        }
+        match &alike {
+            Some(alike) => scores.extend(alike.spread(&of_nodes)),
+            None => scores.append(&mut of_nodes),
         }
         if considered.len() < feasible.len() {
             let mut of_considered = std::mem::take(scores).into_iter();

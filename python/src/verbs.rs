@@ -70,7 +70,7 @@ pub(crate) fn run(
 /// Plays a scenario's own seed piece by piece, as somebody may want it to stop.
 fn play(scenario: &Scenario, options: &PlayOptions<'_>, watch: &Watch) -> Result<kubesquall::Outcome, Failure> {
     const PIECES: u64 = 400;
-    let mut run = scenario.try_settle()?.start_with(scenario.seed(), options);
+    let mut run = scenario.try_settle()?.start_once(scenario.seed(), options);
     watch.begin(PIECES, 0, scenario.name());
     for piece in 1..=PIECES {
         watch.heed()?;

@@ -153,7 +153,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         ui.note("verified: every invariant held after every event; a second run and a run from the lock file gave the same events");
         outcome
     } else {
-        scenario.settle().play_with(scenario.seed(), &options)
+        scenario.play_with(scenario.seed(), &options)
     };
     let outcome = match &observed {
         Some(observed) => outcome.held_against(observed)?,

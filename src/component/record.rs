@@ -1,12 +1,13 @@
 //! Facts for the user: Kubernetes Events, and the lines an operator saw.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::reason;
-use crate::arena::Symbol;
+use crate::arena::{StableHasher, Symbol};
 use crate::model::ObjectKind;
 use crate::state::{ControlPlaneProcess, NodeId, Pod, PodId, Store, Uid, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -324,8 +325,45 @@ pub enum FaultTarget {
 pub struct EventRecorder {
     /// The process began in the middle of the run: it has posted nothing before.
     is_fresh: bool,
-    spam: FxHashMap<(ObjectRef, EventType), Bucket>,
-    similar: FxHashMap<(ObjectRef, &'static str), Similar>,
+    posted: FxHashMap<ObjectRef, Posted>,
+}
+
+/// What was posted about an object.
+#[derive(Clone, Debug, Default)]
+struct Posted {
+    /// By [type](EventType).
+    spam: [Option<Bucket>; 2],
+    /// By reason.
+    similar: SmallVec<[(&'static str, Similar); 1]>,
+}
+
+impl Posted {
+    /// What was posted about a workload before t=0.
+    fn before_the_run(about: &ObjectRef, store: &Store) -> Self {
+        let mut posted = Self::default();
+        let mut events = posted_before_the_run(store, about);
+        events.sort_by_key(|(at, _, _)| *at);
+        for (at, reason, message) in events {
+            posted.passes(EventType::Normal, at);
+            posted.is_combined(reason, at, &message);
+        }
+        posted
+    }
+
+    /// Takes an event of these in; whether it is one of so many that they are combined.
+    fn is_combined(&mut self, reason: &'static str, now: SimTime, message: &str) -> bool {
+        let at = self.similar.iter().position(|(other, _)| *other == reason).unwrap_or_else(|| {
+            self.similar.push((reason, Similar { messages: SmallVec::new(), last: now }));
+            self.similar.len() - 1
+        });
+        self.similar[at].1.insert(now, message)
+    }
+
+    /// Whether an event of that type may pass.
+    fn passes(&mut self, event_type: EventType, now: SimTime) -> bool {
+        let full = Bucket { tokens: SPAM_BURST, at: now };
+        self.spam[event_type as usize].get_or_insert(full).take(now)
+    }
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -350,8 +388,17 @@ impl Bucket {
 
 #[derive(Clone, Debug)]
 struct Similar {
-    messages: VecDeque<String>,
+    /// Digests of the messages, the oldest first.
+    messages: SmallVec<[u64; 2]>,
     last: SimTime,
+}
+
+/// The digest of a message, whatever the case of its letters: versions differ in that, and what was posted before the run is
+/// remembered as one of them says it.
+fn digest(message: &str) -> u64 {
+    let mut hasher = StableHasher::default();
+    message.bytes().for_each(|byte| hasher.write(&[byte.to_ascii_lowercase()]));
+    hasher.finish()
 }
 
 impl Similar {
@@ -361,14 +408,14 @@ impl Similar {
             self.messages.clear();
         }
         self.last = now;
-        // Versions differ in the case of letters; what was posted before the run is remembered in one of them.
-        if !self.messages.iter().any(|said| said.eq_ignore_ascii_case(message)) {
-            self.messages.push_back(message.to_owned());
+        let digest = digest(message);
+        if !self.messages.contains(&digest) {
+            self.messages.push(digest);
         }
         let is_combined = self.messages.len() >= SIMILAR_MAX;
         if is_combined {
             // The real one forgets whichever comes first in the order of its map.
-            self.messages.pop_front();
+            self.messages.remove(0);
         }
         is_combined
     }
@@ -390,29 +437,15 @@ impl EventRecorder {
     ///
     /// A process that ran before t=0 has posted an event for each object that its workloads had made by then.
     pub fn admit(&mut self, now: SimTime, mut event: EventDraft, store: &Store) -> Option<EventDraft> {
-        let bucket = (event.about.clone(), event.event_type);
-        let kind = (event.about.clone(), event.reason);
-        if !self.is_fresh && !self.spam.contains_key(&bucket) {
-            self.recall(&event.about, store);
-        }
-        let similar = self.similar.entry(kind).or_insert_with(|| Similar { messages: VecDeque::new(), last: now });
-        if similar.insert(now, &event.message) {
+        let posted = match self.posted.entry(event.about.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if self.is_fresh => new.insert(Posted::default()),
+            Entry::Vacant(new) => new.insert(Posted::before_the_run(&event.about, store)),
+        };
+        if posted.is_combined(event.reason, now, &event.message) {
             event.message = format!("(combined from similar events): {}", event.message);
         }
-        let bucket = self.spam.entry(bucket).or_insert(Bucket { tokens: SPAM_BURST, at: now });
-        bucket.take(now).then_some(event)
-    }
-
-    /// Takes in what was posted about a workload before t=0.
-    fn recall(&mut self, about: &ObjectRef, store: &Store) {
-        let mut posted = posted_before_the_run(store, about);
-        posted.sort_by_key(|(at, _, _)| *at);
-        for (at, reason, message) in posted {
-            let full = Bucket { tokens: SPAM_BURST, at };
-            self.spam.entry((about.clone(), EventType::Normal)).or_insert(full).take(at);
-            let none = Similar { messages: VecDeque::new(), last: at };
-            self.similar.entry((about.clone(), reason)).or_insert(none).insert(at, &message);
-        }
+        posted.passes(event.event_type, now).then_some(event)
     }
 }
 

@@ -53,8 +53,9 @@ impl<'a> PlayOptions<'a> {
         !self.is_summary
     }
 
-    fn detail(&self) -> Detail {
-        if self.is_summary { Detail::Summary } else { Detail::Files }
+    fn observers(&self, scenario: &Scenario) -> Observers {
+        let detail = if self.is_summary { Detail::Summary } else { Detail::Files };
+        Observers::new(detail, scenario.resolved().objectives.clone(), self.sample)
     }
 }
 
@@ -104,7 +105,17 @@ impl Scenario {
     /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
     #[must_use]
     pub fn play(&self, seed: u64) -> Outcome {
-        self.settle().play(seed)
+        self.play_with(seed, &PlayOptions::new())
+    }
+
+    /// Plays it with this seed in that way.
+    ///
+    /// # Panics
+    ///
+    /// If a plug-in of the scenario fails, or an invariant of kubesquall breaks, which is a bug.
+    #[must_use]
+    pub fn play_with(&self, seed: u64, options: &PlayOptions<'_>) -> Outcome {
+        expect_plugins(self.settle().start_once(seed, options).try_play(options)).0
     }
 }
 
@@ -178,19 +189,7 @@ impl Settled {
     }
 
     fn try_play_to_end(&self, seed: u64, options: &PlayOptions<'_>) -> Result<(Outcome, Store), Error> {
-        const STEPS: u64 = 400;
-        let mut run = self.start_with(seed, options);
-        let end = run.end();
-        if let Some(progress) = options.progress {
-            let part = Part::begin(progress, STEPS, 0, self.scenario.name());
-            for step in 1..=STEPS {
-                let instant = SimTime::ZERO + (self.scenario.duration() / STEPS) * step;
-                run.try_run_until(if step == STEPS { end } else { instant })?;
-                part.advance();
-            }
-        }
-        run.try_run_until(end)?;
-        Ok(run.finish_with_store())
+        self.start_with(seed, options).try_play(options)
     }
 
     /// Begins a run with this seed, to be played piece by piece.
@@ -202,17 +201,17 @@ impl Settled {
     /// Begins a run with this seed in that way. Nobody is told how far it has got: who plays it knows.
     #[must_use]
     pub fn start_with(&self, seed: u64, options: &PlayOptions<'_>) -> Simulation {
-        let objectives = self.scenario.resolved().objectives.clone();
-        let observers = Observers::new(options.detail(), objectives, options.sample);
-        Simulation {
-            scenario: self.scenario.clone(),
-            storms: self.prepared.storms().to_vec(),
-            run: self.prepared.start(seed, observers),
-            seed,
-            sample: options.sample,
-            keeps_rows: options.keeps_rows(),
-            has_failed: false,
-        }
+        let run = self.prepared.start(seed, options.observers(&self.scenario));
+        Simulation::new(self.scenario.clone(), self.prepared.storms().to_vec(), run, (seed, options))
+    }
+
+    /// The same as the only run: it takes the cluster over, which saves a copy.
+    #[must_use]
+    pub fn start_once(self, seed: u64, options: &PlayOptions<'_>) -> Simulation {
+        let Self { scenario, prepared } = self;
+        let storms = prepared.storms().to_vec();
+        let run = prepared.start_once(seed, options.observers(&scenario));
+        Simulation::new(scenario, storms, run, (seed, options))
     }
 }
 
@@ -253,6 +252,32 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    fn new(
+        scenario: Scenario,
+        storms: Vec<Storm>,
+        run: simulation::Simulation,
+        (seed, options): (u64, &PlayOptions<'_>),
+    ) -> Self {
+        let (sample, keeps_rows) = (options.sample, options.keeps_rows());
+        Self { scenario, storms, run, seed, sample, keeps_rows, has_failed: false }
+    }
+
+    /// Plays it to its end: the outcome, and the cluster as it stands then.
+    fn try_play(mut self, options: &PlayOptions<'_>) -> Result<(Outcome, Store), Error> {
+        const STEPS: u64 = 400;
+        let end = self.end();
+        if let Some(progress) = options.progress {
+            let part = Part::begin(progress, STEPS, 0, self.scenario.name());
+            for step in 1..=STEPS {
+                let instant = SimTime::ZERO + (self.scenario.duration() / STEPS) * step;
+                self.try_run_until(if step == STEPS { end } else { instant })?;
+                part.advance();
+            }
+        }
+        self.try_run_until(end)?;
+        Ok(self.finish_with_store())
+    }
+
     /// How far it has been played.
     #[must_use]
     pub fn now(&self) -> SimTime {

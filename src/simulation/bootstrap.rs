@@ -165,7 +165,18 @@ impl Prepared {
     /// Begins a run at t=0 with that chance.
     #[must_use]
     pub fn start_with(&self, streams: Streams, observers: Observers) -> Simulation {
-        self.start_on(Arc::clone(&self.inputs), streams, observers, None)
+        self.start_on(self.cluster(), Arc::clone(&self.inputs), streams, observers, None)
+    }
+
+    /// The only run: it takes the cluster over, where others begin on a copy.
+    #[must_use]
+    pub fn start_once(mut self, seed: u64, observers: Observers) -> Simulation {
+        let cluster = (std::mem::take(&mut self.store), std::mem::take(&mut self.api));
+        self.start_on(cluster, Arc::clone(&self.inputs), Streams::new(seed), observers, None)
+    }
+
+    fn cluster(&self) -> (Store, ApiServer) {
+        (self.store.clone(), self.api.clone())
     }
 
     /// Begins a run at t=0 with that chance, in which failures are drawn with other hazards than they have.
@@ -174,7 +185,7 @@ impl Prepared {
     /// If there are factors for other than the processes of the scenario.
     #[must_use]
     pub fn start_biased(&self, streams: Streams, biasing: Arc<Biasing>, observers: Observers) -> Simulation {
-        self.start_on(Arc::clone(&self.inputs), streams, observers, Some(biasing))
+        self.start_on(self.cluster(), Arc::clone(&self.inputs), streams, observers, Some(biasing))
     }
 
     /// Begins a run at t=0 in which other things happen than the scenario says.
@@ -184,11 +195,12 @@ impl Prepared {
         let pools = Arc::clone(&self.inputs.pools);
         let (controllers, epoch_unix_nanos) = (Arc::clone(&self.inputs.controllers), self.inputs.epoch_unix_nanos);
         let inputs = Inputs { chaos, pools, kubectl, procedures, requests, controllers, epoch_unix_nanos, timeline };
-        self.start_on(Arc::new(inputs), Streams::new(seed), observers, None)
+        self.start_on(self.cluster(), Arc::new(inputs), Streams::new(seed), observers, None)
     }
 
     fn start_on(
         &self,
+        (store, api): (Store, ApiServer),
         inputs: Arc<Inputs>,
         streams: Streams,
         observers: Observers,
@@ -198,15 +210,8 @@ impl Prepared {
         if let Some(biasing) = biasing {
             components.chaos.component.bias(biasing);
         }
-        let mut kernel = Kernel::new(
-            self.store.clone(),
-            self.api.clone(),
-            Arc::clone(&self.config),
-            streams,
-            SimTime::ZERO,
-            observers,
-            self.calls.clone(),
-        );
+        let mut kernel =
+            Kernel::new(store, api, Arc::clone(&self.config), streams, SimTime::ZERO, observers, self.calls.clone());
         kernel.observers.begin(&kernel.store, &kernel.config);
         let mut run = Simulation::new(kernel, components, inputs, |_| true);
         run.begin(Start::Initial);

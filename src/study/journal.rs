@@ -21,7 +21,7 @@ use super::shard::Shard;
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// There is one already.
-    #[error("`{0}` is there: a sweep to this place was interrupted")]
+    #[error("`{0}` is there: what was played to this place was interrupted")]
     Interrupted(PathBuf),
     /// Somebody is writing it.
     #[error("`{0}` is being written: somebody plays to this place")]

@@ -9,7 +9,7 @@ use crate::cli::check;
 use crate::cli::failure;
 use crate::cli::intake;
 use crate::diagnostics::{Diagnostics, Location, Sources, Style};
-use crate::facade::{self, LoadOptions, PlayOptions, Scenario};
+use crate::facade::{self, LoadOptions, Scenario};
 use crate::observe::Matter;
 use crate::scenario::{ExpectationOutcome, Invalid, ResolvedScenario};
 use crate::units::SimDuration;
@@ -90,7 +90,7 @@ impl Trial {
             Ok(Err(error)) => return Self::unusable(Unusable::of(&found.path, check::invalid(error))),
             Err(what) => return Self { file, outcome: Outcome::Bug { what, scenario: None } },
         };
-        let play = || Played::of(&scenario.settle().play_with(scenario.seed(), &PlayOptions::new()));
+        let play = || Played::of(&scenario.play(scenario.seed()));
         let outcome = match failure::caught(play) {
             Ok(played) => {
                 let kept = match &found.snapshot {

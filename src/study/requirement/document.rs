@@ -38,7 +38,24 @@ pub(in crate::study) struct RequireEntry {
 
 /// A number, a share, or a length of time in seconds.
 #[derive(Clone, Copy)]
-struct Threshold(f64);
+struct Threshold {
+    value: f64,
+    written: Written,
+}
+
+/// As what a threshold is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Number,
+    Share,
+    Length,
+}
+
+impl Threshold {
+    const fn number(value: f64) -> Self {
+        Self { value, written: Written::Number }
+    }
+}
 
 impl<'de> Deserialize<'de> for Threshold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -52,23 +69,27 @@ impl<'de> Deserialize<'de> for Threshold {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Threshold, E> {
-                let length = || SimDuration::parse_with_days(text).ok().map(SimDuration::as_secs_f64);
-                parse_percent(text).or_else(length).map(Threshold).ok_or_else(|| {
+                let share = parse_percent(text).map(|value| Threshold { value, written: Written::Share });
+                let length = || {
+                    let value = SimDuration::parse_with_days(text).ok()?.as_secs_f64();
+                    Some(Threshold { value, written: Written::Length })
+                };
+                share.or_else(length).ok_or_else(|| {
                     let message = "is neither a number nor a share such as `99.9%` nor a duration such as `90s`";
                     E::custom(format_args!("`{text}` {message}"))
                 })
             }
 
             fn visit_f64<E: Error>(self, value: f64) -> Result<Threshold, E> {
-                Ok(Threshold(value))
+                Ok(Threshold::number(value))
             }
 
             fn visit_u64<E: Error>(self, value: u64) -> Result<Threshold, E> {
-                Ok(Threshold(value as f64))
+                Ok(Threshold::number(value as f64))
             }
 
             fn visit_i64<E: Error>(self, value: i64) -> Result<Threshold, E> {
-                Ok(Threshold(value as f64))
+                Ok(Threshold::number(value as f64))
             }
         }
         deserializer.deserialize_any(ThresholdVisitor)
@@ -118,6 +139,10 @@ impl RequireEntry {
         let mut is_whole = take(metric.clone().map(|_| ()), "metric");
         let limit = self.limit();
         is_whole &= take(limit.clone().map(|_| ()), "");
+        if let (Ok(metric), Ok(_)) = (&metric, &limit) {
+            let field = if self.at_least.is_some() { "atLeast" } else { "atMost" };
+            is_whole &= take(self.check_unit(metric), field);
+        }
         if self.probability.0 <= 0.0 {
             let help = "write a share above 0, such as `95%`; `100%` for every run that is played";
             is_whole &= take(refuse("what no run has to keep is not required", help), "probability");
@@ -167,10 +192,27 @@ impl RequireEntry {
         Ok(found.to_owned())
     }
 
+    /// Whether a figure of that unit can be held against what is written.
+    fn check_unit(&self, metric: &str) -> Result<(), Refusal> {
+        let Some(threshold) = self.at_least.or(self.at_most) else { return Ok(()) };
+        let word = &self.metric;
+        match threshold.written {
+            Written::Length if !metric.ends_with("_s") => {
+                refuse(format!("`{word}` is no length of time"), "write a number in its unit")
+            }
+            Written::Share if metric != AVAILABILITY => refuse(
+                format!("`{word}` is no share"),
+                format!("write a number in its unit; `{AVAILABILITY}` is a share"),
+            ),
+            _ if threshold.value < 0.0 => refuse("no figure of a run is less than 0", "write a number from 0 on"),
+            _ => Ok(()),
+        }
+    }
+
     fn limit(&self) -> Result<Limit, Refusal> {
         let limit = match (self.at_least, self.at_most) {
-            (Some(least), None) => Limit::AtLeast(least.0),
-            (None, Some(most)) => Limit::AtMost(most.0),
+            (Some(least), None) => Limit::AtLeast(least.value),
+            (None, Some(most)) => Limit::AtMost(most.value),
             _ => return refuse("what is required is either `atLeast` or `atMost` something", "write one of the two"),
         };
         if limit.value().is_finite() {

@@ -51,6 +51,7 @@ impl Study {
     /// What is wrong, and what to do.
     pub(crate) fn choose_named(&self, text: &str) -> Result<Choice, (String, String)> {
         let mut wanted = self.variants[self.baseline].labels.clone();
+        let mut named = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let names = || self.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
             let split = part.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
@@ -59,6 +60,11 @@ impl Study {
                 let help = format!("write `name=value, name=value`; what is varied is {}", names());
                 return Err((format!("`{part}` names nothing that the study varies"), help));
             };
+            if named.contains(&axis) {
+                let message = format!("`{}` is named twice", self.axes[axis].name);
+                return Err((message, "a variant has one value of each".to_owned()));
+            }
+            named.push(axis);
             wanted[axis] = value.to_owned();
         }
         let found = self.variants.iter().position(|variant| variant.labels == wanted);

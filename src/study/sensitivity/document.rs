@@ -9,7 +9,7 @@ use super::super::break_even::PRICE_MAX;
 use super::super::document::{PRICED, check_name, is_within};
 use super::super::metrics::metric_names;
 use super::super::problems::Problems;
-use super::input::{Assumed, Range, Scale, What, Written, plain};
+use super::input::{Assumed, NoRange, Range, Scale, What, Written, plain};
 use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::model::manifest::Folder;
 use crate::report::tables_of_sensitivities;
@@ -70,11 +70,10 @@ pub(in crate::study) fn read(
         let are_prices = |range: &Range| range.ends().0 >= 0.0 && range.ends().1 <= PRICE_MAX;
         let range = Range::read(&entry.from, &entry.to).and_then(|range| match &what {
             What::Path { .. } => Ok(range),
-            What::Price { .. } => range.of_prices().filter(are_prices).ok_or_else(|| {
-                (
-                    format!("`{}` to `{}` cannot be prices", plain(&entry.from), plain(&entry.to)),
-                    "a price is a number from 0 to 1e12",
-                )
+            What::Price { .. } => range.of_prices().filter(are_prices).ok_or_else(|| NoRange {
+                message: format!("`{}` to `{}` cannot be prices", plain(&entry.from), plain(&entry.to)),
+                help: "a price is a number from 0 to 1e12",
+                field: "from",
             }),
         });
         match range {
@@ -83,8 +82,8 @@ pub(in crate::study) fn read(
                 problem(diagnostic.help("let `from` be more than 0, or leave `scale` out"), &format!("{at}.from"), "");
             }
             Ok(range) => found.push(Assumed { name: entry.name(), what, range, scale: entry.scale }),
-            Err((message, help)) => {
-                problem(Diagnostic::error("study::bad_value", message).help(help), &format!("{at}.from"), "");
+            Err(NoRange { message, help, field }) => {
+                problem(Diagnostic::error("study::bad_value", message).help(help), &format!("{at}.{field}"), "");
             }
         }
     }

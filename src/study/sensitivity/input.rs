@@ -69,6 +69,16 @@ pub(super) struct Given {
     pub(super) place: f64,
 }
 
+/// Why two ends make no range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NoRange {
+    pub(super) message: String,
+    /// What to do.
+    pub(super) help: &'static str,
+    /// Which end is to blame.
+    pub(super) field: &'static str,
+}
+
 /// One end, as it is written.
 enum End {
     Duration(SimDuration),
@@ -103,14 +113,15 @@ impl Range {
     /// # Errors
     ///
     /// What is wrong with them, and what to do.
-    pub(super) fn read(from: &Value, to: &Value) -> Result<Self, (String, &'static str)> {
+    pub(super) fn read(from: &Value, to: &Value) -> Result<Self, NoRange> {
         const KINDS: &str =
             "write two durations such as `0s` and `60s`, two numbers, or two shares such as `1%` and `5%`";
-        let end = |value: &Value| {
-            let unusable = || (format!("`{}` is nothing that can be moved", plain(value)), KINDS);
-            End::read(value).ok_or_else(unusable)
+        let end = |value: &Value, field| {
+            let message = || format!("`{}` is nothing that can be moved", plain(value));
+            End::read(value).ok_or_else(|| NoRange { message: message(), help: KINDS, field })
         };
-        let range = match (end(from)?, end(to)?) {
+        let refuse = |message: String, help| Err(NoRange { message, help, field: "from" });
+        let range = match (end(from, "from")?, end(to, "to")?) {
             (End::Duration(from), End::Duration(to)) => Self::Duration(from, to),
             (End::Whole(from), End::Whole(to)) => Self::Whole(from, to),
             (End::Percent(from, is_whole), End::Percent(to, is_too)) => {
@@ -120,13 +131,13 @@ impl Range {
             (End::Whole(from), End::Real(to)) => Self::Real(from as f64, to),
             (End::Real(from), End::Whole(to)) => Self::Real(from, to as f64),
             (End::Real(from), End::Real(to)) => Self::Real(from, to),
-            _ => return Err((format!("`{}` and `{}` are values of different kinds", plain(from), plain(to)), KINDS)),
+            _ => return refuse(format!("`{}` and `{}` are values of different kinds", plain(from), plain(to)), KINDS),
         };
         let (low, high) = range.ends();
         if low >= high {
             let message =
                 format!("`from` has to be less than `to`, and `{}` is not less than `{}`", plain(from), plain(to));
-            return Err((message, "what is known exactly is not assumed: leave it out"));
+            return refuse(message, "what is known exactly is not assumed: leave it out");
         }
         Ok(range)
     }
@@ -254,7 +265,7 @@ pub(super) mod tests {
         let check =
             |from: Value, to: Value, expected: Result<(f64, f64), &str>| match (Range::read(&from, &to), expected) {
                 (Ok(range), Ok(ends)) => assert_eq!(range.ends(), ends),
-                (Err((message, _)), Err(part)) => assert!(message.contains(part), "{message}"),
+                (Err(of), Err(part)) => assert!(of.message.contains(part), "{}", of.message),
                 (found, expected) => panic!("{from} {to}: {found:?}, not {expected:?}"),
             };
         check(json!("0s"), json!("1m"), Ok((0.0, 60.0)));

@@ -1,10 +1,9 @@
 //! By which figure of their costs variants are judged, in words.
 
 use super::super::cost_by::CostBy;
-use super::words::percent;
+use super::words::{percent, too_few};
 use super::{Remark, Teller};
 use crate::diagnostics::Tone;
-use crate::units::counted;
 
 impl Teller<'_> {
     /// What is said of the figure beside the numbers; nothing of the mean.
@@ -32,24 +31,22 @@ impl Teller<'_> {
         if by.is_mean() {
             return None;
         }
-        let runs = results.runs.iter().map(Vec::len).min().unwrap_or(0);
+        // A part has none of some variants.
+        let runs = results.runs.iter().map(Vec::len).filter(|runs| *runs > 0).min().unwrap_or(0);
         // Two intervals of a quantile have to hold at once, for all pairs of variants.
         let pairs = (results.variants.len() * results.variants.len().saturating_sub(1) / 2).max(1) as f64;
         let of_pairs = 1.0 - (1.0 - results.confidence()) / pairs / 2.0;
         let (alone, apart) = (by.runs_needed(results.confidence()), by.runs_needed(of_pairs));
-        let runs_told = counted(runs, "run", "runs");
+        let few = too_few(runs);
         let text = match (runs < alone, runs < apart) {
             (true, _) if alone == apart => {
-                format!("{runs_told} are too few to tell the {}, and variants apart by it: {alone} would do", by.name())
+                format!("{few} to tell the {}, and variants apart by it: {alone} would do", by.name())
             }
             (true, _) => {
-                format!(
-                    "{runs_told} are too few to tell the {}: {alone} would do, {apart} to tell variants apart by it",
-                    by.name()
-                )
+                format!("{few} to tell the {}: {alone} would do, {apart} to tell variants apart by it", by.name())
             }
             (false, true) => {
-                format!("{runs_told} are too few to tell variants apart by the {}: {apart} would do", by.name())
+                format!("{few} to tell variants apart by the {}: {apart} would do", by.name())
             }
             (false, false) => return None,
         };

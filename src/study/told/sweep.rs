@@ -6,7 +6,7 @@ use super::super::results::Precision;
 use super::super::statistics::{FEW, Interval, observations_for_quantile, unseen_share};
 use super::super::tables::Statistic;
 use super::super::tuning::Selection;
-use super::words::{number, percent, spread};
+use super::words::{number, percent, spread, too_few};
 use super::{Remark, Teller};
 use crate::observe::Tone;
 use crate::report::SHOWN_METRICS;
@@ -45,8 +45,8 @@ impl Teller<'_> {
         let for_p99 = observations_for_quantile(0.99, results.confidence());
         // The terminal shows no quantiles.
         if !self.is_below_table && (results.replications as usize) < for_p99 {
-            let runs = counted(results.replications as usize, "run", "runs");
-            notes.push(format!("the 99th percentile has no interval: {runs} are too few, {for_p99} would do"));
+            let few = too_few(results.replications as usize);
+            notes.push(format!("the 99th percentile has no interval: {few}, {for_p99} would do"));
         }
         notes
     }

@@ -22,6 +22,12 @@ pub(crate) fn spread(interval: Interval) -> String {
     format!("{} [{}, {}]{mark}", short(mean), end(low), end(high))
 }
 
+/// `1 run is too few`, `12 runs are too few`.
+pub(in crate::study) fn too_few(runs: usize) -> String {
+    let is = if runs == 1 { "is" } else { "are" };
+    format!("{} {is} too few", counted(runs, "run", "runs"))
+}
+
 /// `95`, `98.7`.
 pub(super) fn percent(share: f64) -> String {
     let rounded = (share * 10_000.0).round() / 100.0;

@@ -2,7 +2,7 @@
 //!
 //! `tests/invalid/<case>.yaml` (or `.json`) is run through the binary; `<case>.stderr` is what must be said. Comments at the
 //! top of the file may give arguments (`# args: --set spec.seed=1`), the exit status (`# exit: 0`; 2 if not said), and
-//! another command than `run` (`# command: sweep`).
+//! another command than `run` (`# command: sweep`). What is too large is refused by the memory at hand: such cases say `--max-pods`.
 //! `UPDATE=1` writes the expected texts anew; they are to be read before they are kept.
 
 use std::fs;

@@ -213,9 +213,9 @@ impl Evaluation {
     }
 }
 
-/// The mean of a figure, in minutes, with its interval.
+/// The mean of a figure, in minutes, with its interval, which is longer on the side on which a few years are far out.
 pub(super) fn minutes(seconds: impl Iterator<Item = f64>) -> Interval {
-    Sample::new(seconds.map(|seconds| seconds / 60.0).collect()).interval(CONFIDENCE)
+    Sample::new(seconds.map(|seconds| seconds / 60.0).collect()).interval_if_skewed(CONFIDENCE)
 }
 
 /// By how much a figure of paired years is lower, in minutes.

@@ -11,8 +11,10 @@
 //! stochastic kriging metamodels, ACM Transactions on Modeling and Computer Simulation 22 (2012). The kernel is a product of Matérn's of
 //! smoothness 5/2, one a range: Rasmussen and Williams, Gaussian Processes for Machine Learning, section 4.2. Things without an order are alike
 //! or not: Qian, Wu and Wu, Gaussian process models for computer experiments with qualitative and quantitative factors, Technometrics 50
-//! (2008).
+//! (2008). As the variance of the process is told by the points, intervals are Student's: Santner, Williams and Notz, The Design and Analysis of
+//! Computer Experiments, section 4.1.
 
+use super::super::statistics::student_t_quantile;
 use super::cholesky::Cholesky;
 
 /// Length scales that are tried, as shares of a range.
@@ -21,8 +23,6 @@ const LENGTHS: (f64, f64) = (0.05, 10.0);
 const VARIANCES: (f64, f64) = (1e-3, 1e3);
 /// What keeps equations solvable, as a share of the variance of the process.
 const JITTER: f64 = 1e-8;
-/// The 97.5th percentile of the standard normal distribution.
-const NORMAL_P975: f64 = 1.959_963_984_540_054;
 
 /// What was seen at points.
 #[derive(Clone, Copy, Debug)]
@@ -47,12 +47,14 @@ pub(super) struct Prediction {
     pub(super) mean: f64,
     /// The standard deviation of its error.
     pub(super) deviation: f64,
+    /// How many of these its 95 % interval is wide on either side.
+    pub(super) half: f64,
 }
 
 impl Prediction {
     /// The ends of its 95 % interval.
     pub(super) fn ends(self) -> (f64, f64) {
-        let half = NORMAL_P975 * self.deviation;
+        let half = self.half * self.deviation;
         (self.mean - half, self.mean + half)
     }
 }
@@ -73,6 +75,8 @@ pub(super) struct Surrogate {
     ones: Vec<f64>,
     /// The sum of the latter: how well the trend is known.
     information: f64,
+    /// The 97.5th percentile of Student's distribution with as many degrees of freedom as there are points besides one.
+    half: f64,
 }
 
 impl Surrogate {
@@ -148,7 +152,9 @@ impl Surrogate {
         let misfit: f64 = rest.iter().zip(&weights).map(|(rest, weight)| rest * weight).sum();
         let likelihood = -0.5 * (factor.log_determinant() + libm::log(information) + misfit);
         let (is_category, points) = (seen.is_category.to_vec(), seen.points.to_vec());
-        let surrogate = Self { is_category, points, lengths, variance, trend, factor, weights, ones, information };
+        let half = student_t_quantile(0.975, (size.max(2) - 1) as f64);
+        let surrogate =
+            Self { is_category, points, lengths, variance, trend, factor, weights, ones, information, half };
         likelihood.is_finite().then_some((surrogate, likelihood))
     }
 
@@ -164,7 +170,7 @@ impl Surrogate {
         let half = self.factor.half_solved(&near);
         let unknown = 1.0 - dot(&near, &self.ones);
         let variance = self.variance - dot(&half, &half) + unknown * unknown / self.information;
-        Prediction { mean, deviation: variance.max(0.0).sqrt() }
+        Prediction { mean, deviation: variance.max(0.0).sqrt(), half: self.half }
     }
 
     /// What the mean is likely to be at one place more than at another.
@@ -175,7 +181,7 @@ impl Surrogate {
         let unknown = dot(&near, &self.ones);
         let apart = 2.0 * self.variance * (1.0 - likeness(&self.is_category, &self.lengths, one, other));
         let variance = apart - dot(&half, &half) + unknown * unknown / self.information;
-        Prediction { mean: dot(&near, &self.weights), deviation: variance.max(0.0).sqrt() }
+        Prediction { mean: dot(&near, &self.weights), deviation: variance.max(0.0).sqrt(), half: self.half }
     }
 
     fn covariances(&self, place: &[f64]) -> Vec<f64> {

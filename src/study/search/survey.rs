@@ -146,7 +146,7 @@ impl Survey {
 }
 
 /// By how much a point is expected to lie below `best`, less for what its runs cannot tell.
-fn improvement(best: f64, Prediction { mean, deviation }: Prediction, noise: f64) -> f64 {
+fn improvement(best: f64, Prediction { mean, deviation, .. }: Prediction, noise: f64) -> f64 {
     if deviation <= 0.0 {
         return 0.0;
     }
@@ -248,9 +248,9 @@ mod tests {
 
     #[test]
     fn nothing_is_expected_of_what_is_known_and_less_of_what_runs_cannot_tell() {
-        let known = Prediction { mean: 1.0, deviation: 0.0 };
+        let known = Prediction { mean: 1.0, deviation: 0.0, half: 2.0 };
         assert_eq!(improvement(2.0, known, 0.0), 0.0);
-        let open = Prediction { mean: 2.0, deviation: 1.0 };
+        let open = Prediction { mean: 2.0, deviation: 1.0, half: 2.0 };
         // The density of the normal distribution at its mean.
         assert!((improvement(2.0, open, 0.0) - 0.398_942_280_4).abs() < 1e-9);
         assert!(improvement(2.0, open, 1.0) < 0.3 * improvement(2.0, open, 0.0));

@@ -67,10 +67,13 @@ impl RangeEntry {
     /// The values of a range of seconds or of a count.
     pub(in crate::study) fn whole(&self, name: &str, kind: Kind) -> Result<Lattice, Refused> {
         let what = if kind == Kind::Seconds { "whole seconds" } else { "whole numbers" };
-        let help = format!("a range of them is one of {what} from 0 to {}", u32::MAX);
         let refused = |field, value: &Value| Refused {
             field,
-            message: format!("`{}` of `{name}` is none of the {what} that it is searched in: {help}", told(value)),
+            message: format!(
+                "`{}` of `{name}` does not go with its range, which is one of {what} from 0 to {}",
+                told(value),
+                u32::MAX
+            ),
         };
         let read = |field, value: &Value| {
             let found = kind.read(value).filter(|value| u32::try_from(*value).is_ok());

@@ -76,8 +76,7 @@ fn summary(dir: &Path, name: &str) -> Value {
 
 /// The content of every file of results.
 fn all(dir: &Path, name: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let root = dir.join(name);
-    files(&root).into_iter().map(|(file, bytes)| (file, bytes)).collect()
+    files(&dir.join(name))
 }
 
 #[test]

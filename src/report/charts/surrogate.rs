@@ -119,7 +119,7 @@ mod tests {
         let named = named(&curve);
         assert!(named.len() <= NAMED_MAX + 1 && named[0] == 0.0 && named.last() == Some(&1.0), "{named:?}");
         let drawn = draw("s", "c", std::slice::from_ref(&curve)).expect("a chart");
-        assert!(drawn.contains(">600<") && drawn.contains(">0<"), "{drawn}");
+        assert!(drawn.contains("\n600\n") && drawn.contains("\n310\n"), "{drawn}");
         assert!(draw("s", "c", &[]).is_none());
     }
 }

@@ -132,6 +132,37 @@ export function scatter(points, xTitle, yTitle, width) {
   return picture;
 }
 
+/** @typedef {{label: string, place: number, predicted: number, low: number, high: number, observed: number | null, isBest: boolean}} Predicted */
+
+/**
+ * What is predicted between the ends of a range, with its interval, and what was played there.
+ * @param {Predicted[]} points @param {string} xTitle @param {string} yTitle @param {number} width
+ */
+export function band(points, xTitle, yTitle, width) {
+  const height = Math.min(360, Math.max(240, Math.round(width * 0.4)));
+  const color = colors();
+  const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${yTitle} by ${xTitle}` });
+  const most = width < 500 ? 4 : 8;
+  const last = points.length - 1;
+  const marks = points.filter(({ place }, at) => at === 0 || at === last || (Math.floor(place * most) !== Math.floor(points[at - 1].place * most) && 1 - place > 0.8 / most)).map(({ place }) => place);
+  const text = (/** @type {number} */ place) => points.find((of) => of.place === place)?.label ?? "";
+  const values = points.flatMap(({ low, high, observed }) => (observed === null ? [low, high] : [low, high, observed]));
+  const { toX, toY } = axes(picture, { width, height, left: 62, bottom: 36, top: 22, right: 34 }, { marks, title: xTitle, text }, { marks: ticks(Math.min(0, ...values), Math.max(0, ...values), 6), title: yTitle });
+  const at = (/** @type {number} */ place, /** @type {number} */ value) => `${toX(place).toFixed(1)} ${toY(value).toFixed(1)}`;
+  const path = (/** @type {string[]} */ places) => `M${places.join("L")}`;
+  const edge = [...points.map(({ place, high }) => at(place, high)), ...points.map(({ place, low }) => at(place, low)).reverse()];
+  picture.append(svg("path", { d: `${path(edge)}Z`, fill: color("workload-0"), "fill-opacity": 0.15 }));
+  picture.append(svg("path", { d: path([at(0, 0), at(1, 0)]), stroke: color("muted"), "stroke-dasharray": "4 3" }));
+  picture.append(svg("path", { d: path(points.map(({ place, predicted }) => at(place, predicted))), fill: "none", stroke: color("workload-0"), "stroke-width": 1.75 }));
+  for (const { label, place, predicted, observed, isBest } of points) {
+    if (observed === null) continue;
+    const mark = svg("circle", { cx: toX(place), cy: toY(observed), r: isBest ? 6 : 4, fill: color("text"), stroke: color(isBest ? "bad" : "paper"), "stroke-width": isBest ? 3 : 1 });
+    mark.append(svg("title", {}, `${label}: ${rounded(observed)} in its runs, ${rounded(predicted)} predicted`));
+    picture.append(mark);
+  }
+  return picture;
+}
+
 /** @typedef {{at: number[], shares: number[], tint: string, dash: string}} Steps */
 
 /**

@@ -8,6 +8,7 @@ import { copyable, fillTiles } from "./listing.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { readStudy, showCosts, showMetrics, showRecoveries, showTradeOff } from "./variants.js";
 import { showChoices } from "./choices.js";
+import { showSearched } from "./searched.js";
 
 /** A probability, however small. @param {number} value */
 function chance(value) {
@@ -73,6 +74,7 @@ async function start() {
   showTiles(study);
   showCosts(study);
   if (summary.tuning) showChoices(study);
+  if (summary.search) showSearched(study);
   showTradeOff(study);
   showRecoveries(study);
   showMetrics(study);

@@ -231,7 +231,7 @@ def tune(
 ) -> Study:
     """Sweeps a study, recommends what costs least, and plays that against the baseline on new seeds.
 
-    The study has to have prices. With `contenders` those alone are played on, after 20 runs each, that may yet be cheapest, until that is
+    The study has to have prices. Ranges are searched by few points. With `contenders` those alone are played on, after 20 runs each, that may yet be cheapest, until that is
     decided. Other arguments, and exceptions, are those of `sweep`.
     """
     playing = SimpleNamespace(

@@ -136,12 +136,15 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
         DocumentKind::Study => Study::load_with(path, options).map(|study| {
             let study = study.inner();
             let runs = study.variants.len() as u64 * u64::from(study.replications);
-            let about = format!(
-                "study {}: {}, {}",
-                study.name,
-                counted(study.variants.len(), "variant", "variants"),
-                counted(usize::try_from(runs).unwrap_or(usize::MAX), "run", "runs")
-            );
+            let (variants, runs) = match study.points() {
+                None => (counted(study.variants.len(), "variant", "variants"), runs),
+                Some((most, points)) => (
+                    format!("a search of {} that plays up to {most}", counted(points, "point", "points")),
+                    most as u64 * u64::from(study.replications),
+                ),
+            };
+            let runs = counted(usize::try_from(runs).unwrap_or(usize::MAX), "run", "runs");
+            let about = format!("study {}: {variants}, {runs}", study.name);
             verdict(study.warnings.clone(), study.sources.clone(), about)
         }),
         DocumentKind::Plan => Plan::load_with(path, options).map(|plan| {

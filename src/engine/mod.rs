@@ -21,3 +21,4 @@ pub use fit::{
 };
 pub use queue::{EventQueue, Occurrence, Ticket};
 pub use random::{Stream, Streams};
+pub(crate) use special::normal_cdf;

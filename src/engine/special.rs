@@ -183,7 +183,7 @@ fn gamma_quantile_guess(shape: f64, p: f64) -> f64 {
 }
 
 /// The probability that a standard normal variable stays below `x`.
-pub(super) fn normal_cdf(x: f64) -> f64 {
+pub(crate) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / SQRT_2)
 }
 

@@ -157,6 +157,11 @@ impl Study {
     /// If nothing has a price, runs have weights or differ in length, variants are judged by bad runs, or the options mean nothing.
     pub fn check_sensitivity(&self, options: &SensitivityOptions<'_>) -> Result<(), Error> {
         self.check_tunable(&SweepOptions::new())?;
+        if let Some(name) = self.inner_study().range() {
+            let message = format!("what an answer rests on is said of two variants, and `{name}` is a range of values");
+            let advice = "list what is there and what `tune` found as `values` instead of `range`";
+            return Err(Error::argument(message, advice));
+        }
         if !self.inner_study().cost_by.is_mean() {
             let message =
                 "what an answer rests on is said of mean costs alone, and the study's `costBy` asks for bad runs";

@@ -12,7 +12,9 @@ use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::study::{self, CostBy, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm};
+use crate::study::{
+    self, CostBy, Journal, Later, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm, play_search,
+};
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -117,7 +119,14 @@ impl<'a> SweepOptions<'a> {
     }
 
     /// Refuses what means nothing, or nothing to that question, before anything is played.
-    fn check_for(&self, question: Question) -> Result<(), Error> {
+    fn check_for(&self, question: Question, study: &study::Study) -> Result<(), Error> {
+        if let Some(name) = study.range().filter(|_| question == Question::Sweep) {
+            let message = format!("a sweep plays every variant, and `{name}` is a range of values, not a list of them");
+            return Err(Error::argument(
+                message,
+                "`tune` searches ranges; for a sweep, list `values` instead of `range`",
+            ));
+        }
         if self.contenders && question == Question::Sweep {
             let message = "a sweep recommends nothing, so that nobody is a contender";
             return Err(Error::argument(message, "`tune` plays on with contenders alone"));
@@ -240,7 +249,7 @@ impl Study {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn sweep(&self, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
-        options.check_for(Question::Sweep)?;
+        options.check_for(Question::Sweep, &self.study)?;
         self.answer(Question::Sweep, &Journal::in_memory(), options)
     }
 
@@ -299,6 +308,7 @@ impl Study {
                 "leave either out: `require` of the study, or contenders",
             ));
         }
+        self.check_searchable(options)?;
         let (message, advice) = if self.study.rare.is_some() {
             (
                 "runs of a study of a rare event have weights, and nothing is recommended by these",
@@ -327,6 +337,29 @@ impl Study {
         Err(Error::argument(message, advice))
     }
 
+    /// Refuses what does not go with ranges, if there are any.
+    fn check_searchable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
+        let Some(name) = self.study.range() else { return Ok(()) };
+        let (what, help) = if options.contenders {
+            ("a search of ranges plays nobody who is no contender", "leave contenders out")
+        } else if options.precision.is_some() {
+            ("a precision is wanted of every variant, and a search of ranges plays some", "leave the precision out")
+        } else if options.shard.is_some() {
+            (
+                "which points of a range are played next follows from all runs, so that nobody can play a part",
+                "play all of it in one place",
+            )
+        } else if !self.study.cost_by.is_mean() {
+            (
+                "ranges are searched for what costs least on average, and not by bad runs",
+                "list `values` instead of `range`, or judge by the mean",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(format!("`{name}` is a range: {what}"), help))
+    }
+
     /// Refuses what [`sweep_to`](Study::sweep_to) refuses before it plays anything: for who has the parts played elsewhere.
     ///
     /// # Errors
@@ -347,7 +380,7 @@ impl Study {
     }
 
     fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
-        options.check_for(question)?;
+        options.check_for(question, &self.study)?;
         place::check(place, &options.write, Of::Study(&self.study.name, options.part()), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
             place::spare_recommendation(place, options.write.overwrite(), "`sweep`")?;
@@ -380,19 +413,48 @@ impl Study {
         options: &SweepOptions<'_>,
     ) -> Result<StudyOutcome, Error> {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
+        if self.study.range().is_some() {
+            let (study, results) = self.search(journal, &threads, options)?;
+            return self.recommend(&study, results, journal, &threads, options);
+        }
         let results = self.play(journal, &threads, options)?;
         if question == Question::Sweep {
             return Ok(self.outcome(results));
         }
+        self.recommend(&self.study, results, journal, &threads, options)
+    }
+
+    /// Plays points of ranges; gives the study with those that were played.
+    fn search(
+        &self,
+        journal: &Journal,
+        threads: &Threads,
+        options: &SweepOptions<'_>,
+    ) -> Result<(study::Study, Results), Error> {
+        let mut later = Later::new(&self.study)?;
+        let indifference = options.indifference.unwrap_or(self.study.indifference);
+        let progress = options.progress.unwrap_or(&Silent);
+        Ok(threads.install(|| play_search(&self.study, &mut later, journal, indifference, progress))?)
+    }
+
+    /// Recommends what is best of the variants of `study` that were played, and plays that on new seeds.
+    fn recommend(
+        &self,
+        study: &study::Study,
+        results: Results,
+        journal: &Journal,
+        threads: &Threads,
+        options: &SweepOptions<'_>,
+    ) -> Result<StudyOutcome, Error> {
         let tuning = results.tuning().ok_or_else(|| Error::argument("nothing was played", "raise `replications`"))?;
-        let recommended = self.study.recommended(&tuning);
+        let recommended = study.recommended(&tuning);
         let confirmed = recommended.as_ref().map(|variant| {
             let progress = options.progress.unwrap_or(&Silent);
-            threads.install(|| confirm(&self.study, &results, variant, journal, progress))
+            threads.install(|| confirm(study, &results, variant, journal, progress))
         });
         Ok(StudyOutcome {
             confirmation: confirmed.transpose()?,
-            patches: Some(self.study.patches(recommended.as_ref())),
+            patches: Some(study.patches(recommended.as_ref())),
             tuning: Some(tuning),
             ..self.outcome(results)
         })
@@ -457,8 +519,14 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
         let note = format!("the results in {place} are those of an earlier form of the study: nothing of them is used");
         return Ok(Some(note));
     };
-    for run in results.runs.into_iter().flatten().filter(|run| !journal.has(run.variant, run.replication)) {
-        journal.add(run)?;
+    let numbers: Vec<Option<usize>> =
+        results.variants.iter().enumerate().map(|(variant, values)| study.number_of_values(variant, values)).collect();
+    for mut run in results.runs.into_iter().flatten() {
+        let number = numbers[run.variant].filter(|number| !journal.has(*number, run.replication));
+        if let Some(number) = number {
+            run.variant = number;
+            journal.add(run)?;
+        }
     }
     Ok(None)
 }

@@ -1,7 +1,7 @@
 //! The numbers that the charts of a study show, from its results.
 
-use crate::report::{StudyChart, WorkloadCurve};
-use crate::study::{Interval, LeftUndone, Results, Statistic, Tuning, WorkloadChoice};
+use crate::report::{StudyChart, SurrogateCurve, WorkloadCurve};
+use crate::study::{Interval, LeftUndone, Results, Slice, Statistic, Tuning, WorkloadChoice};
 
 /// Those of a sweep, or of `tune` if something is recommended.
 pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
@@ -25,6 +25,7 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     chart.is_mixture = results.nobody_meets();
     chart.axes = results.axes.join(", ");
     chart.best = results.comparison().map(|comparison| comparison.best);
+    chart.searched = results.slices().into_iter().filter(|slice| slice.is_range).map(searched).collect();
     chart.unavailability = unavailability.unit().to_owned();
     chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
     chart.figure = results.cost_by.name();
@@ -69,5 +70,17 @@ fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
         best: value(&choice.recommended),
         today: choice.cost_today.mean,
         is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
+    }
+}
+
+fn searched(slice: Slice) -> SurrogateCurve {
+    SurrogateCurve {
+        along: slice.along,
+        at: slice.at,
+        labels: slice.labels,
+        places: slice.places,
+        predicted: slice.differences.into_iter().map(drawn).collect(),
+        best: slice.observed[slice.best].is_some().then_some(slice.best),
+        observed: slice.observed,
     }
 }

@@ -48,6 +48,7 @@ impl StudyOutcome {
             "tuning.csv" => self.tuning.is_some(),
             "rare-events.csv" => self.results.is_weighted(),
             "requirements.csv" => self.results.requires(),
+            "surrogate.csv" => self.results.search.is_some(),
             _ => false,
         }
     }
@@ -66,6 +67,7 @@ impl StudyOutcome {
             "workloads.csv" => Some(written(&|out| results.write_workloads(out))),
             "rare-events.csv" => results.rare_events_csv().map(String::into_bytes),
             "requirements.csv" => results.requirements_csv().map(String::into_bytes),
+            "surrogate.csv" => results.surrogate_csv().map(String::into_bytes),
             "variants.csv" => Some(results.variants_csv().into_bytes()),
             _ => self.tuning.as_ref().map(|tuning| tuning.csv().into_bytes()),
         }
@@ -85,6 +87,9 @@ impl StudyOutcome {
         }
         if let Some(text) = results.requirements_csv() {
             out.write("requirements.csv", text.as_bytes())?;
+        }
+        if let Some(text) = results.surrogate_csv() {
+            out.write("surrogate.csv", text.as_bytes())?;
         }
         out.write("summary.json", self.summary_json().as_bytes())?;
         if let (Some(tuning), Some(patches)) = (&self.tuning, &self.patches) {

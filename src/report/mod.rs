@@ -24,8 +24,8 @@ mod words;
 pub use agreement_rows::{AgreementRow, Verdict, tables_of_runs};
 pub use charts::{
     DrawnCharts, EffectPoint, ForecastBar, ForecastChart, SURVIVAL_COLUMNS_MAX, SensitivityChart, StudyChart,
-    SurvivalCell, SurvivalChart, WorkloadCurve, draw_forecast_charts, draw_run_charts, draw_sensitivity_charts,
-    draw_study_charts, draw_survival_matrix,
+    SurrogateCurve, SurvivalCell, SurvivalChart, WorkloadCurve, draw_forecast_charts, draw_run_charts,
+    draw_sensitivity_charts, draw_study_charts, draw_survival_matrix,
 };
 pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
@@ -47,7 +47,7 @@ pub use sensitivity_rows::tables_of_sensitivities;
 pub(crate) use sensitivity_rows::{EffectRow, PointRow};
 pub use study_rows::tables_of_studies;
 pub(crate) use study_rows::{
-    MetricRow, RareEventRow, RequirementRow, RunRow, SHOWN_METRICS, TuningRow, WorkloadRunRow,
+    MetricRow, RareEventRow, RequirementRow, RunRow, SHOWN_METRICS, SurrogateRow, TuningRow, WorkloadRunRow,
 };
 pub(crate) use table::{Row, Table, is_true, line, text, time, whole};
 pub use tables::TableError;

@@ -17,6 +17,7 @@ pub fn tables_of_studies() -> Vec<TableInfo> {
         TableInfo::of::<TuningRow>(),
         TableInfo::of::<RareEventRow>(),
         TableInfo::of::<RequirementRow>(),
+        TableInfo::of::<SurrogateRow>(),
     ]
 }
 
@@ -316,6 +317,50 @@ impl Row for TuningRow {
                 "<runs>",
                 "of `tune --contenders`, a column `runs`: the runs that the row rests on, fewer where the value was set aside",
                 |row| &row.runs,
+            ),
+        ],
+    };
+}
+
+/// A row of `surrogate.csv`.
+#[derive(Clone, Debug)]
+pub(crate) struct SurrogateRow {
+    pub(crate) along: String,
+    pub(crate) values: Vec<String>,
+    pub(crate) place: f64,
+    /// Mean, low and high.
+    pub(crate) difference: [f64; 3],
+    pub(crate) is_played: bool,
+    pub(crate) observed: f64,
+}
+
+impl Row for SurrogateRow {
+    const TABLE: Table<Self> = Table {
+        file: "surrogate.csv",
+        holds: "of `tune` with ranges: for each thing that is varied a row for each of its values, the others being those of the best point that was played",
+        columns: &[
+            Column::text("along", "the thing whose values the row is one of", |row| &row.along),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::real(
+                "place",
+                "",
+                "where the value lies between the ends of its range, 0 to 1; of listed values their position, from 0",
+                |row| row.place,
+            ),
+            Column::real(
+                "predicted",
+                "cost",
+                "what is predicted to be paid more than for the baseline, a run",
+                |row| row.difference[0],
+            ),
+            Column::real("predicted_low", "cost", "the lower end of its 95 % interval", |row| row.difference[1]),
+            Column::real("predicted_high", "cost", "the upper end", |row| row.difference[2]),
+            Column::truth("played", "whether the point was played", |row| row.is_played),
+            Column::real(
+                "observed",
+                "cost",
+                "what its runs cost more than the baseline's, on average; nothing if it was not played",
+                |row| row.observed,
             ),
         ],
     };

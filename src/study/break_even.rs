@@ -54,10 +54,11 @@ struct Line {
 impl Results {
     /// How far the answer rests on each price: the recommendation of `tune` if there is one, else the variant that costs least. Nothing of
     /// parts and of runs that do not compare, and where variants were set aside: that was done at the prices of the study. Nothing of bad
-    /// runs, either: which these are depends on the prices, so that what they cost is no line.
+    /// runs, either: which these are depends on the prices, so that what they cost is no line. Nor of a search: with other prices it would
+    /// have played other points.
     #[must_use]
     pub fn break_even(&self, tuning: Option<&Tuning>) -> Vec<BreakEven> {
-        if self.shard != Shard::WHOLE || self.has_set_aside() || !self.cost_by.is_mean() {
+        if self.shard != Shard::WHOLE || self.has_set_aside() || !self.cost_by.is_mean() || self.search.is_some() {
             return Vec::new();
         }
         let Some(comparison) = self.comparison() else { return Vec::new() };

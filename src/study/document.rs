@@ -13,6 +13,7 @@ use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names
 use super::problems::Problems;
 use super::rare::{self, RareEvent, RareEvents};
 use super::requirement::{self, RequireEntry, Requirement};
+use super::search::{self, Plan, SearchEntry, Space};
 use super::sensitivity::{self, Assumed, AssumedEntry};
 use super::setting::Vary;
 use super::variants;
@@ -22,6 +23,7 @@ use crate::model::manifest::Folder;
 use crate::observe::TableInfo;
 use crate::report::tables_of_studies;
 use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, Share};
+use crate::units::counted;
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -38,8 +40,13 @@ pub struct Study {
     pub is_antithetic: bool,
     /// What is varied.
     pub axes: Vec<Axis>,
-    /// All combinations, the last axis fastest; behind them the scenario as it is, if it is none of them.
+    /// All combinations, the last axis fastest; behind them the scenario as it is, if it is none of them. Of a study with ranges the
+    /// points that a search begins with.
     pub variants: Vec<Variant>,
+    /// The number that runs of each variant have in the journal; empty if that is its position.
+    pub(super) numbers: Vec<usize>,
+    /// How ranges are searched; none if there are none.
+    pub(super) plan: Option<Plan>,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// What a unit of each metric costs, by metric.
@@ -73,6 +80,38 @@ pub struct Study {
 }
 
 impl Study {
+    /// The number that runs of a variant have in the journal.
+    pub(super) fn number_of(&self, variant: usize) -> usize {
+        self.numbers.get(variant).copied().unwrap_or(variant)
+    }
+
+    /// The variant whose runs have a number in the journal.
+    pub(super) fn variant_numbered(&self, number: usize) -> Option<usize> {
+        match self.numbers.is_empty() {
+            true => Some(number).filter(|number| *number < self.variants.len()),
+            false => self.numbers.iter().position(|known| *known == number),
+        }
+    }
+
+    /// The number that runs of a variant of finished results have in the journal, by its position and values.
+    pub(crate) fn number_of_values(&self, variant: usize, values: &[String]) -> Option<usize> {
+        let Some(plan) = &self.plan else { return Some(variant) };
+        let known = || self.variants.iter().position(|of| of.labels == values).map(|variant| self.number_of(variant));
+        let position = |(axis, value): (&Axis, &String)| axis.labels.iter().position(|label| label == value);
+        let point: Option<Vec<usize>> = self.axes.iter().zip(values).map(position).collect();
+        point.map(|point| plan.space.number(&point)).or_else(known)
+    }
+
+    /// The name of something that is varied over a range; none if everything is listed.
+    pub(crate) fn range(&self) -> Option<&str> {
+        self.axes.iter().find(|axis| axis.range.is_some()).map(|axis| axis.name.as_str())
+    }
+
+    /// How many points a search plays at most, and how many there are; none without ranges.
+    pub(crate) fn points(&self) -> Option<(usize, usize)> {
+        self.plan.as_ref().map(|plan| (plan.points_max, plan.space.size().unwrap_or(usize::MAX)))
+    }
+
     /// The files that its scenario was read from.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.variants.first().into_iter().flat_map(|variant| variant.base.inputs())
@@ -181,6 +220,9 @@ struct Spec {
     /// What a share of all runs has to keep: a variant that is not told to meet it is not recommended.
     #[serde(default)]
     require: Vec<RequireEntry>,
+    /// How far ranges are searched.
+    #[serde(default)]
+    search: Option<SearchEntry>,
     /// An event that is too rare to be waited for: failures are drawn more often than they come, and runs carry weights.
     #[serde(default)]
     rare_events: Option<RareEvents>,
@@ -232,6 +274,9 @@ const EMPTY: &str = "empty";
 
 /// The table that only studies have that require something.
 const REQUIREMENTS: &str = "requirements.csv";
+
+/// The table that only studies with ranges have.
+const SURROGATE: &str = "surrogate.csv";
 
 /// What is said of requirements without a limit.
 const NO_LIMIT: &str = "no limit";
@@ -292,6 +337,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let prices = prices(&spec, &mut problem);
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
+    let plan = plan(&spec, &axes, &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
     let varied = spec.vary.iter().map(|vary| (vary.name.as_str(), vary.path.as_deref())).collect();
     let around = sensitivity::Around { varied, prices: &prices, place: &place };
@@ -311,7 +357,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     if is_too_large {
         return Err(problems.refuse());
     }
-    let grid = variants::resolve(axes, &baseline, (folder, scenario_path), &mut problems, overrides);
+    let begin = plan.as_ref().map(|plan| &plan.space);
+    let grid = variants::resolve(axes, &baseline, begin, (folder, scenario_path), &mut problems, overrides);
     let is_antithetic = spec.seeds == Seeds::Antithetic;
     if let (Some(event), Some(grid)) = (&event, &grid)
         && let Err((message, help)) = rare::check(event, &grid.variants, is_antithetic, !prices.is_empty())
@@ -347,6 +394,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         fingerprint: grid.fingerprint(&of_study),
         axes: grid.axes,
         variants: grid.variants,
+        numbers: grid.numbers,
+        plan,
         baseline: grid.baseline,
         prices,
         tuned: grid.tuned,
@@ -363,6 +412,72 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
 }
+
+/// How ranges are searched, if there are any.
+fn plan(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Option<Plan> {
+    let ranges = spec.vary.iter().filter(|vary| vary.has_range()).count();
+    let mut refuse = |message: String, help: &str, at: &str| {
+        problem(Diagnostic::error("study::range", message).help(help), at, "");
+    };
+    if ranges == 0 {
+        if spec.search.is_some() {
+            let help = "give something a `range` instead of `values`, or leave `search` out";
+            refuse("nothing is searched: every combination of values is played".to_owned(), help, "spec.search");
+        }
+        return None;
+    }
+    if ranges > search::RANGES_MAX {
+        let message = format!("{ranges} ranges are too many to be filled by as many points as anybody plays");
+        let help = format!("{} are the most: give the others `values`, or leave them out", search::RANGES_MAX);
+        refuse(message, &help, "spec.vary");
+    }
+    if (1..search::REPLICATIONS_MIN).contains(&spec.replications) {
+        let message = format!(
+            "{} are too few to search a range: they do not tell cost from chance",
+            counted(spec.replications as usize, "replication", "replications")
+        );
+        let help = format!("take at least {}; 100 tell small differences", search::REPLICATIONS_MIN);
+        refuse(message, &help, "spec.replications");
+    }
+    if !spec.require.is_empty() {
+        let message = "ranges are searched for what costs least on average, and `require` asks for more than that";
+        let help = "leave either out: list `values` of what is varied, or require nothing";
+        refuse(message.to_owned(), help, "spec.require");
+    }
+    if spec.rare_events.is_some() {
+        let message = "runs of a study of a rare event have weights, and ranges are not searched by these";
+        refuse(message.to_owned(), "list `values` of what is varied, or leave `rareEvents` out", "spec.rareEvents");
+    }
+    if spec.cost_by.is_some_and(|entry| entry.read().is_ok_and(|by| !by.is_mean())) {
+        let message = "ranges are searched for what costs least on average, and `costBy` asks for bad runs";
+        refuse(message.to_owned(), "list `values` of what is varied, or leave `costBy` out", "spec.costBy");
+    }
+    // One whose values are wrong has been spoken of.
+    if axes.is_empty() || axes.len() < spec.vary.len() {
+        return None;
+    }
+    let space = Space::new(axes.iter().map(|axis| (axis.settings.len(), axis.range.as_ref())));
+    if space.size().is_none_or(|size| size as u64 > NUMBERS_MAX) {
+        let help = "take larger steps, or fewer values";
+        refuse("the ranges have more points together than can be numbered".to_owned(), help, "spec.vary");
+        return None;
+    }
+    // The scenario as it is may be one more.
+    let least = space.begin().len() + 1;
+    let points_max = spec.search.map_or_else(|| Plan::points_of(&space, axes.len()), |given| given.points);
+    if points_max < least || points_max > search::POINTS_MAX.max(least) {
+        let message =
+            format!("a search of this plays {least} to {} points, and not {points_max}", search::POINTS_MAX.max(least));
+        let help =
+            "take a number between; those that it begins with spread over the ranges, the others are chosen one by one";
+        let at = if spec.search.is_some() { "spec.search.points" } else { "spec.vary" };
+        refuse(message, help, at);
+    }
+    Some(Plan { space, points_max })
+}
+
+/// Points have numbers up to this in the journal.
+const NUMBERS_MAX: u64 = 1 << 52;
 
 /// What costs are summed up by.
 fn cost_by(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> CostBy {
@@ -441,6 +556,10 @@ fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &s
         let diagnostic = Diagnostic::error("study::bad_value", "antithetic replications come in pairs");
         problem(diagnostic.help("take an even number, or `seeds: plain`"), "spec.replications", "odd");
     }
+    if axes.iter().any(|axis| axis.range.is_some()) {
+        // How many points are played is said elsewhere.
+        return false;
+    }
     let combinations = axes.iter().map(|axis| axis.settings.len() as u64).try_fold(1, u64::checked_mul);
     let runs = combinations.and_then(|count| count.checked_mul(spec.replications.into()));
     let is_too_large = combinations.is_none_or(|count| count > VARIANTS_MAX);
@@ -461,9 +580,10 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
         problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", EMPTY);
     }
     let mut axes: Vec<Axis> = Vec::new();
+    let tables = TablesOf { requires: !spec.require.is_empty(), searches: spec.vary.iter().any(Vary::has_range) };
     for (index, vary) in spec.vary.iter().enumerate() {
         let at = format!("spec.vary[{index}]");
-        if let Some((message, help)) = check_name(&vary.name, !spec.require.is_empty()) {
+        if let Some((message, help)) = check_name(&vary.name, tables) {
             problem(Diagnostic::error("study::bad_name", message).help(help), &format!("{at}.name"), "");
         }
         if axes.iter().any(|axis| axis.name == vary.name) {
@@ -489,23 +609,36 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
             problem(diagnostic.help(help), &format!("{at}.path"), "has no effect");
         }
         match vary.values(&at, place) {
-            Ok((_, settings)) if settings.is_empty() => {
+            Ok((_, settings, _)) if settings.is_empty() => {
                 let diagnostic = Diagnostic::error("study::empty_grid", format!("`{}` has no values", vary.name));
                 problem(diagnostic.help("give it the values to be tried"), &at, EMPTY);
             }
-            Ok((labels, settings)) => {
+            Ok((labels, settings, range)) => {
                 let (name, location) = (vary.name.clone(), place(&format!("{at}.name")));
-                axes.push(Axis { name, labels, today: None, settings, location });
+                axes.push(Axis { name, labels, range, today: None, settings, location });
             }
-            Err(message) => problem(Diagnostic::error("study::bad_vary", message), &at, ""),
+            Err((message, below)) => {
+                problem(Diagnostic::error("study::bad_vary", message), &format!("{at}{below}"), "");
+            }
         }
     }
     axes
 }
 
+/// Which tables a study has that not all have.
+#[derive(Clone, Copy)]
+pub(super) struct TablesOf {
+    pub(super) requires: bool,
+    pub(super) searches: bool,
+}
+
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
-pub(super) fn check_name(name: &str, requires: bool) -> Option<(String, &'static str)> {
-    let is_written = |table: &TableInfo| requires || table.file != REQUIREMENTS;
+pub(super) fn check_name(name: &str, tables: TablesOf) -> Option<(String, &'static str)> {
+    let is_written = |table: &TableInfo| match table.file {
+        REQUIREMENTS => tables.requires,
+        SURROGATE => tables.searches,
+        _ => true,
+    };
     let is_column = |table: &TableInfo| is_written(table) && table.columns.iter().any(|column| column.name == name);
     let is_of_us =
         tables_of_studies().iter().any(is_column) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
@@ -577,11 +710,17 @@ fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str
     let named = axes.iter().map(|axis| {
         let value = spec.baseline.get(&axis.name)?;
         let label = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let index = axis.labels.iter().position(|known| *known == label);
+        let index = match &axis.range {
+            Some(range) => range.position(value),
+            None => axis.labels.iter().position(|known| *known == label),
+        };
         if index.is_none() {
             let message = format!("`{label}` is not one of the values of `{}`", axis.name);
-            let help =
-                format!("they are {}; without it the scenario's own value is the baseline", axis.labels.join(", "));
+            let values = match axis.range {
+                Some(_) => axis.few_labels(),
+                None => axis.labels.join(", "),
+            };
+            let help = format!("they are {values}; without it the scenario's own value is the baseline");
             let diagnostic = Diagnostic::error("study::unknown_name", message).help(help);
             problem(diagnostic, &format!("spec.baseline.{}", axis.name), "no such value");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::search::Lattice;
 use super::setting::Setting;
 use crate::diagnostics::Location;
 use crate::scenario::ResolvedScenario;
@@ -13,6 +14,8 @@ pub struct Axis {
     pub name: String,
     /// Its values as the document writes them.
     pub labels: Vec<String>,
+    /// The range that the values are of, if no values are listed.
+    pub(super) range: Option<Lattice>,
     /// The value that the scenario itself has, if it is one of them.
     pub today: Option<usize>,
     pub(super) settings: Vec<Setting>,
@@ -37,6 +40,11 @@ pub struct Variant {
 pub(super) const TODAY: &str = "today";
 
 impl Variant {
+    /// The position of the value of each axis; none where the scenario is left as it is.
+    pub(super) fn point(&self) -> Option<Vec<usize>> {
+        self.choice.iter().copied().collect()
+    }
+
     /// What is played.
     ///
     /// # Errors
@@ -52,6 +60,15 @@ impl Variant {
 }
 
 impl Axis {
+    /// Some of the values of a range, for people.
+    pub(super) fn few_labels(&self) -> String {
+        let count = self.labels.len();
+        match count {
+            0..=8 => self.labels.join(", "),
+            _ => format!("{}, ... {}: {count} values", self.labels[..5].join(", "), self.labels[count - 1]),
+        }
+    }
+
     /// Positions of the values of all axes, the last axis fastest.
     pub(super) fn combinations(axes: &[Self]) -> Vec<Vec<usize>> {
         axes.iter().fold(vec![Vec::new()], |so_far, axis| {
@@ -76,6 +93,7 @@ mod tests {
         let axis = |count: u32| Axis {
             name: String::new(),
             labels: Vec::new(),
+            range: None,
             today: None,
             settings: (0..count).map(Setting::nothing).collect(),
             location: Location::new("study.yaml", 1, 1, 1),

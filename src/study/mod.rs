@@ -30,6 +30,7 @@ mod requirement;
 mod results;
 mod run;
 mod runner;
+mod search;
 pub mod sensitivity;
 mod setting;
 mod shard;
@@ -61,6 +62,11 @@ pub use requirement::{Judged, Kept, Limit, Requirement, Standing};
 pub use results::{Precision, Results};
 pub use run::RunRow;
 pub use runner::{Runner, confirm};
+pub(crate) use search::play as play_search;
+pub use search::{
+    AtEnd, Ended, Found as SearchFound, FoundPoint, Played, Range as SearchedRange, Record as SearchRecord, Searched,
+    Slice,
+};
 pub use shard::{InvalidShard, Shard};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
@@ -69,3 +75,4 @@ pub(crate) use told::words::{number as figure, spread};
 pub use told::{Remark, Teller};
 pub use tuning::{KeptForUnseen, Promise, Selection, SetAside, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};
+pub(crate) use variants::Later;

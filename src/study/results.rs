@@ -12,6 +12,7 @@ use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names
 use super::rare::Sampling;
 use super::requirement::Requirement;
 use super::run::RunRow;
+use super::search::Record;
 use super::shard::Shard;
 use super::statistics::Interval;
 use super::tuning::Selection;
@@ -53,6 +54,9 @@ pub struct Results {
     /// How runs were given to variants where only contenders were played on; none if all have as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// How ranges were searched; none if every variant of a grid was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Record>,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// Prices by metric; none if nothing has one.
@@ -138,6 +142,7 @@ impl Results {
             looks,
             precision: None,
             selection: None,
+            search: None,
             baseline: study.baseline,
             prices: study.prices.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect(),
             tuned: study.tuned.clone(),
@@ -152,7 +157,8 @@ impl Results {
             runs: Vec::new(),
         };
         // A journal may also hold runs of what was recommended, and costs at earlier prices.
-        let mut rows: Vec<RunRow> = rows.into_iter().filter(|row| row.variant < study.variants.len()).collect();
+        let in_results = |row: RunRow| Some(RunRow { variant: study.variant_numbered(row.variant)?, ..row });
+        let mut rows: Vec<RunRow> = rows.into_iter().filter_map(in_results).collect();
         rows.iter_mut().for_each(|row| row.price(&study.prices));
         results.set_runs(rows);
         results
@@ -341,6 +347,7 @@ pub(super) mod tests {
             looks: 0,
             precision: None,
             selection: None,
+            search: None,
             tuned: Vec::new(),
             file: None,
             fingerprint: "f".into(),

@@ -128,7 +128,8 @@ impl<'a> Runner<'a> {
 
     /// The number that runs of a variant have in the journal.
     fn number(&self, variant: usize) -> usize {
-        self.extra.filter(|(extra, _)| *extra == variant).map_or(variant, |(_, number)| number)
+        let of_study = || self.study.number_of(variant);
+        self.extra.filter(|(extra, _)| *extra == variant).map_or_else(of_study, |(_, number)| number)
     }
 
     /// Plays the runs that belong to the shard and are not in the journal yet.
@@ -146,6 +147,15 @@ impl<'a> Runner<'a> {
         let runs = study.variants.len() as u64 * u64::from(study.replications);
         let done = self.journal.count(..study.replications) as u64;
         Part::begin(progress, shard.share_of(runs), done, &study.name)
+    }
+
+    /// Plays what is missing of the study's replications of each variant.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub(super) fn play_each(&self, part: &Part<'_>) -> Result<(), JournalError> {
+        self.play_grid(Shard::WHOLE, self.study.replications, part)
     }
 
     fn play_grid(&self, shard: Shard, replications: u32, part: &Part<'_>) -> Result<(), JournalError> {
@@ -338,7 +348,8 @@ pub fn confirm(
     both.variants.push(recommended.clone());
     // Runs of another recommendation, from when the study was smaller, are not this one's.
     let of_choice = format!("{:?}", recommended.settings);
-    let number = mixture + 1 + (crate::arena::stable_hash(of_choice.as_bytes()) >> 32) as usize;
+    let behind = study.points().map_or(mixture, |(_, points)| points);
+    let number = behind + 1 + (crate::arena::stable_hash(of_choice.as_bytes()) >> 32) as usize;
     let first = study.replications;
     let replications = first..first.saturating_add(results.replications);
     let runs =
@@ -360,7 +371,7 @@ pub fn confirm(
             kept: required.iter().map(|one| one.kept_in(required, of.clone())).collect(),
         }
     };
-    Ok(results.confirmation(&outcomes(number), &outcomes(study.baseline)))
+    Ok(results.confirmation(&outcomes(number), &outcomes(study.number_of(study.baseline))))
 }
 
 /// What each tuned workload has of [`WORKLOAD_METRICS`], but for its cost.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::edit;
+use super::search::{Kind, Lattice, RangeEntry, Refused};
 use crate::diagnostics::Location;
 use crate::scenario::{Overrides, ResolvedScenario};
 
@@ -25,7 +26,7 @@ pub(super) enum Setting {
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "cli", schemars(extend("oneOf" = [
-    {"required": ["path", "values"]}, {"required": ["tolerationSeconds"]}, {"required": ["replicas"]},
+    {"required": ["path", "values"]}, {"required": ["path", "range"]}, {"required": ["tolerationSeconds"]}, {"required": ["replicas"]},
 ])))]
 pub(super) struct Vary {
     /// What it is called in results.
@@ -34,6 +35,8 @@ pub(super) struct Vary {
     pub(super) path: Option<String>,
     /// The values that it has in turn.
     values: Option<Vec<Value>>,
+    /// Instead of these, the ends between which `kubesquall tune` searches: numbers, or lengths of time.
+    range: Option<RangeEntry>,
     /// For how long workloads tolerate the taints of lost nodes.
     toleration_seconds: Option<TolerationSeconds>,
     /// How many replicas workloads have.
@@ -43,6 +46,7 @@ pub(super) struct Vary {
 #[derive(Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "cli", schemars(extend("oneOf" = [{"required": ["values"]}, {"required": ["range"]}])))]
 struct TolerationSeconds {
     /// Which workloads, as `kind/namespace/name`; `*` stands for any text.
     workloads: Vec<String>,
@@ -50,17 +54,22 @@ struct TolerationSeconds {
     #[serde(default = "both_taints")]
     taints: Vec<String>,
     /// The seconds.
-    values: Vec<u32>,
+    values: Option<Vec<u32>>,
+    /// Instead of these, the ends between which `kubesquall tune` searches.
+    range: Option<RangeEntry>,
 }
 
 #[derive(Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "cli", schemars(extend("oneOf" = [{"required": ["values"]}, {"required": ["range"]}])))]
 struct Replicas {
     /// Which workloads, as `kind/namespace/name`; `*` stands for any text.
     workloads: Vec<String>,
     /// How many replicas each of them has.
-    values: Vec<u32>,
+    values: Option<Vec<u32>>,
+    /// Instead of these, the ends between which `kubesquall tune` searches.
+    range: Option<RangeEntry>,
 }
 
 fn both_taints() -> Vec<String> {
@@ -76,53 +85,126 @@ fn check_selection(name: &str, field: &str, selection: &[String]) -> Result<(), 
     if selection.is_empty() { Err(format!("`{name}` makes no difference: its `{field}` are empty")) } else { Ok(()) }
 }
 
+/// Values with their labels, and the range that they are of, if one is given instead of a list.
+type Values = (Vec<String>, Vec<Setting>, Option<Lattice>);
+
+/// What is wrong with what is varied, and below which of its fields.
+type Wrong = (String, &'static str);
+
+/// Numbers that are listed, or those of a range.
+fn numbers(
+    name: &str,
+    kind: Kind,
+    (values, range): (Option<&Vec<u32>>, Option<&RangeEntry>),
+    fields: Fields,
+) -> Result<(Vec<u32>, Option<Lattice>), Wrong> {
+    match (values, range) {
+        (Some(values), None) => Ok((values.clone(), None)),
+        (None, Some(range)) => {
+            let lattice = range.whole(name, kind).map_err(|refused| fields.place(refused))?;
+            Ok((lattice.numbers(), Some(lattice)))
+        }
+        _ => Err((format!("`{name}` has to have either `values` or a `range` of them"), "")),
+    }
+}
+
+/// Where the fields of a range are, below what is varied.
+#[derive(Clone, Copy)]
+struct Fields {
+    min: &'static str,
+    max: &'static str,
+    step: &'static str,
+}
+
+impl Fields {
+    const OF_PATH: Self = Self { min: ".range.min", max: ".range.max", step: ".range.step" };
+    const OF_SECONDS: Self = Self {
+        min: ".tolerationSeconds.range.min",
+        max: ".tolerationSeconds.range.max",
+        step: ".tolerationSeconds.range.step",
+    };
+    const OF_REPLICAS: Self =
+        Self { min: ".replicas.range.min", max: ".replicas.range.max", step: ".replicas.range.step" };
+
+    fn place(self, Refused { field, message }: Refused) -> Wrong {
+        let place = match field {
+            "min" => self.min,
+            "max" => self.max,
+            _ => self.step,
+        };
+        (message, place)
+    }
+}
+
 impl Vary {
-    /// The values of one thing that is varied, with their labels; `at` is its path in the study's document.
-    pub(super) fn values(
-        &self,
-        at: &str,
-        place: &dyn Fn(&str) -> Location,
-    ) -> Result<(Vec<String>, Vec<Setting>), String> {
-        let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let (labels, settings) = match self {
-            Self { path: Some(path), values: Some(values), toleration_seconds: None, replicas: None, .. } => {
+    /// Whether its values are those of a range.
+    pub(super) fn has_range(&self) -> bool {
+        let of_objects = self.toleration_seconds.as_ref().is_some_and(|given| given.range.is_some());
+        self.range.is_some() || of_objects || self.replicas.as_ref().is_some_and(|given| given.range.is_some())
+    }
+
+    /// The values of one thing that is varied; `at` is its path in the study's document.
+    pub(super) fn values(&self, at: &str, place: &dyn Fn(&str) -> Location) -> Result<Values, Wrong> {
+        let name = &self.name;
+        let whole = |message: String| (message, "");
+        Ok(match self {
+            Self { path: Some(path), values, range, toleration_seconds: None, replicas: None, .. }
+                if values.is_some() != range.is_some() =>
+            {
                 let path_at = place(&format!("{at}.path"));
-                let setting = |(index, value): (usize, &Value)| Setting::Path {
-                    path: path.clone(),
-                    value: value.to_string(),
-                    path_at: path_at.clone(),
-                    value_at: place(&format!("{at}.values[{index}]")),
+                let setting = |value: String, value_at: Location| {
+                    let (path, path_at) = (path.clone(), path_at.clone());
+                    Setting::Path { path, value, path_at, value_at }
                 };
-                (values.iter().map(label).collect(), values.iter().enumerate().map(setting).collect())
+                match range {
+                    Some(range) => {
+                        let lattice = range.of_path(name).map_err(|refused| Fields::OF_PATH.place(refused))?;
+                        let value_at = place(&format!("{at}.range"));
+                        let settings = lattice.written().into_iter().map(|value| setting(value, value_at.clone()));
+                        (lattice.labels(), settings.collect(), Some(lattice))
+                    }
+                    None => {
+                        let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                        let values = values.as_deref().unwrap_or_default();
+                        let of = |(index, value): (usize, &Value)| {
+                            setting(value.to_string(), place(&format!("{at}.values[{index}]")))
+                        };
+                        (values.iter().map(label).collect(), values.iter().enumerate().map(of).collect(), None)
+                    }
+                }
             }
-            Self { path: None, values: None, toleration_seconds: Some(given), replicas: None, .. } => {
-                check_selection(&self.name, "workloads", &given.workloads)?;
-                check_selection(&self.name, "taints", &given.taints)?;
+            Self { path: None, values: None, range: None, toleration_seconds: Some(given), replicas: None, .. } => {
+                check_selection(name, "workloads", &given.workloads).map_err(whole)?;
+                check_selection(name, "taints", &given.taints).map_err(whole)?;
                 let mut taints = Vec::new();
                 for wanted in &given.taints {
                     let found = TAINTS.iter().find(|(short, long)| wanted == short || wanted == long);
-                    taints.push(found.ok_or_else(|| format!("`{wanted}` is not one of not-ready and unreachable"))?.1);
+                    let unknown = || whole(format!("`{wanted}` is not one of not-ready and unreachable"));
+                    taints.push(found.ok_or_else(unknown)?.1);
                 }
+                let given_values = (given.values.as_ref(), given.range.as_ref());
+                let (values, lattice) = numbers(name, Kind::Seconds, given_values, Fields::OF_SECONDS)?;
                 let setting = |&seconds: &u32| Setting::TolerationSeconds {
                     workloads: given.workloads.clone(),
                     taints: taints.clone(),
                     seconds,
                 };
-                (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
+                (values.iter().map(u32::to_string).collect(), values.iter().map(setting).collect(), lattice)
             }
-            Self { path: None, values: None, toleration_seconds: None, replicas: Some(given), .. } => {
-                check_selection(&self.name, "workloads", &given.workloads)?;
+            Self { path: None, values: None, range: None, toleration_seconds: None, replicas: Some(given), .. } => {
+                check_selection(name, "workloads", &given.workloads).map_err(whole)?;
+                let given_values = (given.values.as_ref(), given.range.as_ref());
+                let (values, lattice) = numbers(name, Kind::Count, given_values, Fields::OF_REPLICAS)?;
                 let setting = |&count: &u32| Setting::Replicas { workloads: given.workloads.clone(), count };
-                (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
+                (values.iter().map(u32::to_string).collect(), values.iter().map(setting).collect(), lattice)
             }
             _ => {
-                let name = &self.name;
-                return Err(format!(
-                    "`{name}` has to have either `path` and `values`, or one of `tolerationSeconds` and `replicas`"
-                ));
+                return Err(whole(format!(
+                    "`{name}` has to have either `path` and `values`, or one of `tolerationSeconds` and `replicas`; a `range` may stand \
+                     in place of `values`"
+                )));
             }
-        };
-        Ok((labels, settings))
+        })
     }
 }
 

@@ -17,7 +17,8 @@ use super::tuning::Tuning;
 use super::undone::{LeftUndone, reason};
 use crate::observe::{Cells, Row};
 use crate::report::{
-    self, MetricRow, RareEventRow, RequirementRow, TuningRow, WorkloadRunRow, named_table_text, write_named_table,
+    self, MetricRow, RareEventRow, RequirementRow, SurrogateRow, TuningRow, WorkloadRunRow, named_table_text,
+    write_named_table,
 };
 
 /// One metric of one variant.
@@ -199,6 +200,10 @@ impl Results {
         if let Some(tuning) = tuning {
             rows.insert(TuningRow::TABLE.file, tuning.row_count());
         }
+        if self.search.is_some() {
+            let rows_of_all = self.levels.iter().map(Vec::len).sum();
+            rows.insert(SurrogateRow::TABLE.file, rows_of_all);
+        }
         rows
     }
 
@@ -354,6 +359,9 @@ impl Results {
         }
         if let Some(estimates) = self.rare_estimates() {
             summary["rare_events"] = serde_json::to_value(estimates).expect("plain data");
+        }
+        if let Some(found) = self.found() {
+            summary["search"] = serde_json::to_value(found).expect("plain data");
         }
         if !break_even.is_empty() {
             summary["break_even"] = serde_json::to_value(break_even).expect("plain data");

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::document::Study;
 use super::edit;
 use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;
+use super::search::Space;
 use super::setting::Setting;
 use crate::diagnostics::Diagnostic;
 use crate::model::manifest::Folder;
@@ -17,6 +19,8 @@ use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 pub(super) struct Grid {
     pub(super) axes: Vec<Axis>,
     pub(super) variants: Vec<Variant>,
+    /// The number that runs of each have in the journal; empty if that is its position.
+    pub(super) numbers: Vec<usize>,
     pub(super) baseline: usize,
     pub(super) tuned: Vec<(String, usize)>,
     /// Digests of the scenarios that differ in values of their document.
@@ -32,10 +36,11 @@ const DAEMON_SET: &str = "daemonset/";
 const FAILED_MAX: usize = 30;
 
 /// Resolves the scenarios of all variants. `baseline` has the position of the value that is the baseline, by axis; where it has
-/// none, the scenario's own value is. None if something is wrong, which the problems then tell; they also have the warnings.
+/// none, the scenario's own value is. Of a space in which is searched only those points are made with which that begins. None if something is wrong, which the problems then tell; they also have the warnings.
 pub(super) fn resolve(
     mut axes: Vec<Axis>,
     baseline: &[Option<usize>],
+    space: Option<&Space>,
     (folder, scenario_path): (&Folder, &Path),
     problems: &mut Problems,
     overrides: &Overrides,
@@ -62,8 +67,9 @@ pub(super) fn resolve(
         tell_of_paths(&axes, &mut bases, problems);
         return None;
     }
+    let points = space.map_or_else(|| Axis::combinations(&axes), Space::begin);
     let mut choices: Vec<Vec<Option<usize>>> =
-        Axis::combinations(&axes).into_iter().map(|choice| choice.into_iter().map(Some).collect()).collect();
+        points.into_iter().map(|choice| choice.into_iter().map(Some).collect()).collect();
     let wanted: Vec<Option<usize>> = axes.iter().zip(baseline).map(|(axis, named)| named.or(axis.today)).collect();
     let baseline = choices.iter().position(|choice| *choice == wanted).unwrap_or_else(|| {
         choices.push(wanted);
@@ -75,9 +81,15 @@ pub(super) fn resolve(
         problems.push(diagnostic.at(axes[axis].location.clone(), ""));
         return None;
     }
-    let tuned = tuned(&axes, &today);
+    // Where not every combination is played, what a value costs one workload is not told.
+    let tuned = if space.is_some() { Vec::new() } else { tuned(&axes, &today) };
+    let numbers = space.map_or_else(Vec::new, |space| {
+        // The scenario as it is may be no point of these.
+        let number = |variant: &Variant| variant.point().map(|point| space.number(&point)).or(space.size());
+        variants.iter().filter_map(number).collect()
+    });
     let digests = bases.found.into_values().map(|(_, digest)| digest).collect();
-    Some(Grid { axes, variants, baseline, tuned, digests })
+    Some(Grid { axes, variants, numbers, baseline, tuned, digests })
 }
 
 /// Says what is wrong with paths of which no value can be used, where variants are not tried, as something else is wrong.
@@ -165,6 +177,35 @@ impl Bases {
     }
 }
 
+/// Makes variants of a study when they are wanted.
+pub(crate) struct Later<'a> {
+    axes: &'a [Axis],
+    bases: Bases,
+}
+
+impl<'a> Later<'a> {
+    /// Those of a study, whose scenario is read again.
+    ///
+    /// # Errors
+    ///
+    /// If that is invalid by now.
+    pub(crate) fn new(study: &'a Study) -> Result<Self, Invalid> {
+        let (folder, path, overrides) = &study.origin;
+        let reader = Reader::open(folder, path, overrides)?;
+        Ok(Self { axes: &study.axes, bases: Bases { reader, found: BTreeMap::new() } })
+    }
+
+    /// The variant of a choice; none if it cannot be played.
+    pub(super) fn variant(&mut self, choice: &[Option<usize>]) -> Option<Variant> {
+        let (base, _) = self.bases.get(self.axes, choice).ok()?;
+        let chosen = self.axes.iter().zip(choice);
+        let settings = chosen.filter_map(|(axis, index)| Some(axis.settings[(*index)?].clone())).collect();
+        let variant = Variant { labels: labels(self.axes, choice), choice: choice.to_vec(), base, settings };
+        let is_playable = try_edits(self.axes, std::slice::from_ref(&variant)).is_ok();
+        is_playable.then_some(variant)
+    }
+}
+
 fn check_values(axis: &Axis) -> Result<(), Diagnostic> {
     let repeated = axis.labels.iter().enumerate().find(|(index, label)| axis.labels[..*index].contains(label));
     repeated.map_or(Ok(()), |(_, label)| {
@@ -232,7 +273,8 @@ fn position_today(
         let help = "vary something that decides something; `check` lists the fields that have no effect";
         return Err(Diagnostic::error("study::no_effect", message).help(help));
     }
-    for (value, found) in digests.iter().enumerate() {
+    // Neighbours of a range may come to the same.
+    for (value, found) in digests.iter().enumerate().filter(|_| axis.range.is_none()) {
         let same = digests[..value].iter().position(|other| found.is_some() && other == found);
         if let Some(same) = same {
             let (one, other) = (&axis.labels[same], &axis.labels[value]);

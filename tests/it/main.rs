@@ -50,6 +50,7 @@ mod recordings;
 mod regressions;
 mod scheduler;
 mod schemas;
+mod search;
 mod sensitivity;
 #[cfg(feature = "serve")]
 mod serve;

@@ -6,6 +6,7 @@ mod plot;
 mod sensitivity;
 mod study;
 mod style;
+mod surrogate;
 mod survival_matrix;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub use forecast::{ForecastBar, ForecastChart, draw_forecast_charts};
 pub use sensitivity::{EffectPoint, SensitivityChart, draw_sensitivity_charts};
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
+pub use surrogate::SurrogateCurve;
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
 use super::run_tables::RunTables;

@@ -4,6 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, SERIES, Scale, font, px};
+use super::surrogate::{self, SurrogateCurve};
 use crate::units::SimDuration;
 
 /// What the charts of a study show.
@@ -45,6 +46,8 @@ pub struct StudyChart {
     pub baseline: usize,
     /// What a value costs each workload, if it is tuned.
     pub workloads: Vec<WorkloadCurve>,
+    /// What is predicted along each range, if ranges are searched.
+    pub searched: Vec<SurrogateCurve>,
 }
 
 /// What the values of an axis cost one workload.
@@ -92,11 +95,12 @@ fn axis_number(value: f64, low: f64, high: f64) -> String {
 type Draw = fn(&StudyChart) -> Option<String>;
 
 /// Their files, and how each is drawn; none if there is nothing to show.
-pub(super) const CHARTS: [(&str, Draw); 4] = [
+pub(super) const CHARTS: [(&str, Draw); 5] = [
     ("cost-curve.svg", cost_curve),
     ("trade-off.svg", trade_off),
     ("recovery.svg", recovery),
     ("workload-costs.svg", workload_costs),
+    (surrogate::FILE, |chart| surrogate::draw(&chart.title, &chart.caption, &chart.searched)),
 ];
 
 /// Draws them: file name and SVG text.

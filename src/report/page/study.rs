@@ -11,12 +11,12 @@ use super::plain::{Plain, Wanted, read};
 use super::{Module, Shell, blocks, modules};
 use crate::observe::{Cells, FIGURES, TableInfo};
 use crate::report::TableError;
-use crate::report::study_rows::{MetricRow, SHOWN_METRICS, TuningRow};
+use crate::report::study_rows::{MetricRow, SHOWN_METRICS, SurrogateRow, TuningRow};
 use crate::report::tables::{self, Checked};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] =
-    modules!["figures.js" "listing.js" "plots.js" "variants.js" "choices.js" "study.js"];
+    modules!["figures.js" "listing.js" "plots.js" "variants.js" "choices.js" "searched.js" "study.js"];
 
 /// Variants up to which the page has every metric of each.
 const WITH_METRICS_MAX: usize = 200;
@@ -43,6 +43,7 @@ struct Page<'a> {
     replications: u64,
     has_set_aside: bool,
     is_tuned: bool,
+    is_searched: bool,
     part: Option<String>,
 }
 
@@ -63,6 +64,9 @@ struct Data {
     levels: Vec<Level>,
     recoveries: Vec<Recovery>,
     tuning: Option<Plain>,
+    /// Rows of `surrogate.csv`, if ranges were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    surrogate: Option<Plain>,
     patch_sh: String,
     patch_yaml: String,
 }
@@ -107,6 +111,7 @@ pub fn draw_study_page(dir: &Path, summary: &Value) -> Result<String, TableError
         replications: study["replications"].as_u64().unwrap_or_default(),
         has_set_aside: study["selection"]["set_aside"].as_array().is_some_and(|of| !of.is_empty()),
         is_tuned: !summary["tuning"].is_null(),
+        is_searched: !summary["search"].is_null(),
         part: part.map(|count| format!("{}/{count}", study["shard"]["index"])),
         shell: Shell::new(study["study"].as_str().unwrap_or_default(), MODULES, &trimmed, vec![("data", block)]),
     };
@@ -135,6 +140,7 @@ fn data(dir: &Path, summary: &Value) -> Result<Data, TableError> {
         // Of runs with weights a share is not that of all runs.
         recoveries: if is_weighted { Vec::new() } else { recoveries(dir, axes, &curves(&shown, &named))? },
         tuning: if is_tuned { Some(tuning(dir)?) } else { None },
+        surrogate: if summary["search"].is_null() { None } else { Some(surrogate(dir, axes)?) },
         patch_sh: text("patch.sh")?,
         patch_yaml: text("patch.yaml")?,
         shown: shown.into_iter().map(|variant| (variant, variants[variant].clone())).collect(),
@@ -207,6 +213,13 @@ fn metrics(dir: &Path, axes: usize, shown: &[usize], count: usize, decisive: &st
 fn tuning(dir: &Path) -> Result<Plain, TableError> {
     let table = TableInfo::of::<TuningRow>();
     read(dir, Wanted { table: &table, named: 0, is_column: &|_| true, is_row: &mut |_| true })
+}
+
+/// What a search predicts; the values of other axes go by the summary.
+fn surrogate(dir: &Path, axes: usize) -> Result<Plain, TableError> {
+    let table = TableInfo::of::<SurrogateRow>();
+    let is_column = |name: &str| !name.starts_with('<');
+    read(dir, Wanted { table: &table, named: axes, is_column: &is_column, is_row: &mut |_| true })
 }
 
 /// What each value of each axis means for the variants that have it.

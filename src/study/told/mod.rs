@@ -4,6 +4,7 @@ mod cost_by;
 mod prices;
 mod rare;
 mod requirement;
+mod search;
 mod sweep;
 mod tune;
 mod undone;

@@ -42,6 +42,7 @@ impl Teller<'_> {
                 remarks.push(Remark::new(Tone::Neutral, text));
             }
         }
+        remarks.extend(self.search());
         let kept = if tuning.changes_others { tuning.combination() } else { self.results.baseline };
         if let Some(elsewhere) = self.results.done_elsewhere(kept) {
             let text = format!("{}: {}", self.results.label(kept), self.elsewhere(&elsewhere));

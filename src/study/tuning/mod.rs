@@ -216,6 +216,9 @@ impl Results {
         if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
+        if self.search.is_some() {
+            return self.tuning_of_search();
+        }
         let whole_for = self.priced_of_no_workload();
         let whole = || Tuner { results: self, tuned: &[] }.tuning();
         if self.tuned.is_empty() || self.is_of_whole_runs() {
@@ -325,6 +328,25 @@ impl Tuner<'_> {
 }
 
 impl Tuning {
+    /// That of a variant for the cluster as a whole, and of others that cannot be told from it.
+    pub(super) fn of_variant(results: &Results, variant: usize, alike: Vec<usize>) -> Self {
+        let tuner = Tuner { results, tuned: &[] };
+        Self {
+            others: tuner.others_named(&tuner.choice(variant)),
+            changes_others: variant != results.baseline,
+            alike_others: alike.into_iter().map(|other| results.label(other)).collect(),
+            kept_for_unseen: None,
+            requirements: results.promise(),
+            whole_for: Vec::new(),
+            beats_each: false,
+            together: Vec::new(),
+            workloads: Vec::new(),
+            variant,
+            of_grid: Some(variant),
+            replications: None,
+        }
+    }
+
     /// The variant of the grid that is recommended, be it the baseline; none if workloads get values of their own, or nothing is
     /// recommended.
     #[must_use]

@@ -1,0 +1,352 @@
+//! What a search has found, as results keep it and tell it.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::document::Study;
+use super::super::results::{CONFIDENCE, Results};
+use super::super::statistics::Interval;
+use super::super::tuning::Tuning;
+use super::Plan;
+use super::space::{Point as Place, Space};
+use super::surrogate::Prediction;
+use super::survey::Survey;
+use crate::report::{SurrogateRow, named_table_text};
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ended {
+    /// No point that is left promises enough.
+    Settled,
+    /// As many points were played as may be.
+    Points,
+    /// There is no other point.
+    All,
+}
+
+/// A thing that is varied over a range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// Where each value lies between the ends: 0 to 1.
+    pub(super) places: Vec<f64>,
+    /// Whether they lie evenly in the logarithm.
+    pub is_geometric: bool,
+    /// Whether nothing lies below the least.
+    pub(super) has_floor: bool,
+}
+
+/// How a search went: with the runs, all that it says follows from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// By what is varied; none of what is listed.
+    pub(super) ranges: Vec<Option<Range>>,
+    /// Points that could have been played at most.
+    pub(super) points_max: usize,
+    /// For each variant in which round it was chosen; 0 of those that the search began with.
+    pub(super) rounds: Vec<u32>,
+    /// Points that were chosen and could not be played.
+    pub(super) unplayable: u32,
+    /// Why it ended.
+    pub(super) ended: Ended,
+    /// By how much the best of what is left is expected to be cheaper.
+    pub(super) expected: f64,
+    /// By how much it would have to be.
+    pub(super) worth: f64,
+}
+
+impl Record {
+    /// Nothing but what a search begins with has been played.
+    pub(super) fn begin(study: &Study, plan: &Plan) -> Self {
+        let range = |lattice: &super::Lattice| Range {
+            places: lattice.places(),
+            is_geometric: lattice.is_geometric(),
+            has_floor: lattice.has_floor(),
+        };
+        Self {
+            ranges: study.axes.iter().map(|axis| axis.range.as_ref().map(range)).collect(),
+            points_max: plan.points_max,
+            rounds: vec![0; study.variants.len()],
+            unplayable: 0,
+            ended: Ended::Settled,
+            expected: 0.0,
+            worth: 0.0,
+        }
+    }
+
+    pub(super) fn space(&self, results: &Results) -> Space {
+        let places = self.ranges.iter().map(|range| range.as_ref().map(|range| range.places.clone())).collect();
+        Space::of(places, results.levels.iter().map(Vec::len).collect())
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// What is searched.
+    pub ranges: Vec<Searched>,
+    /// Points that there are: every combination of all values.
+    pub points: u64,
+    /// Points that were played, the scenario as it is among them.
+    pub played: usize,
+    /// Those of them that it began with.
+    pub begun_with: usize,
+    /// Points that it could have played at most.
+    pub points_max: usize,
+    /// Points that were chosen and whose scenario is invalid.
+    pub unplayable: u32,
+    /// Runs that were played, without those that confirm.
+    pub runs: u64,
+    /// Runs that every point would have taken.
+    pub runs_of_all: u64,
+    /// Why it ended.
+    pub ended: Ended,
+    /// By how much the best of what was not played is expected to be cheaper than the best that was, in cost a run.
+    pub expected_improvement: f64,
+    /// The least of it for which a point is played.
+    pub least_improvement: f64,
+    /// The point with the lowest prediction of those that were played and may be recommended.
+    pub best: Option<Point>,
+    /// The point with the lowest prediction of all.
+    pub lowest: Option<Point>,
+    /// Ranges at whose end the latter lies, beyond which it may be cheaper still.
+    pub at_ends: Vec<AtEnd>,
+    /// Every variant, by its position.
+    pub variants: Vec<Played>,
+}
+
+/// What is searched.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Searched {
+    /// Its name.
+    pub name: String,
+    /// The least value.
+    pub from: String,
+    /// The highest.
+    pub to: String,
+    /// How many values there are.
+    pub values: usize,
+    /// Whether they lie evenly in the logarithm.
+    pub is_geometric: bool,
+    /// How far apart values are whose costs have little to do with each other, as a share of the range.
+    pub length: f64,
+}
+
+/// A point and what is predicted of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// `wait=120, grace=40s`.
+    pub values: String,
+    /// Whether it was played.
+    pub is_played: bool,
+    /// What it is predicted to cost more than the baseline, a run; negative if it saves.
+    pub difference: Interval,
+}
+
+/// An end of a range at which the lowest prediction lies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtEnd {
+    /// The name of what is searched.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// Whether it is the least one.
+    pub is_least: bool,
+}
+
+/// A variant of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Played {
+    /// In which round it was chosen; 0 if the search began with it.
+    pub round: u32,
+    /// What it is predicted to cost more than the baseline; none of the scenario as it is if that is no point.
+    pub difference: Option<Interval>,
+}
+
+fn interval(of: Prediction) -> Interval {
+    let (low, high) = of.ends();
+    Interval { mean: of.mean, low, high, widened: false }
+}
+
+/// Rows of what is predicted along one thing that is varied, through the best point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// Its name.
+    pub along: String,
+    /// What the others are.
+    pub at: String,
+    /// Its values, in their order.
+    pub labels: Vec<String>,
+    /// Where they lie between the ends of a range; of what is listed their positions.
+    pub places: Vec<f64>,
+    /// The values of all things, by value of this one.
+    pub values: Vec<Vec<String>>,
+    /// What is predicted.
+    pub differences: Vec<Interval>,
+    /// What the runs say, where it was played.
+    pub observed: Vec<Option<f64>>,
+    /// Whether it is a range.
+    pub is_range: bool,
+    /// Position of the value of the best point.
+    pub best: usize,
+}
+
+impl Results {
+    /// The position of the value of each thing that is varied; none of a scenario as it is whose values are not all among these.
+    pub(super) fn point_of(&self, variant: usize) -> Option<Place> {
+        let position = |(levels, label): (&Vec<String>, &String)| levels.iter().position(|known| known == label);
+        self.levels.iter().zip(&self.variants[variant]).map(position).collect()
+    }
+
+    /// What the runs of a variant cost on average.
+    pub(in crate::study) fn mean_cost(&self, variant: usize) -> f64 {
+        self.estimate_at(CONFIDENCE).mean(&self.costs(variant)).mean
+    }
+
+    fn survey(&self) -> Option<(&Record, Survey)> {
+        let record = self.search.as_ref()?;
+        (!self.runs.iter().any(Vec::is_empty)).then(|| (record, Survey::of(self, record)))
+    }
+
+    /// What the search of ranges has found; none if there are none.
+    #[must_use]
+    pub fn found(&self) -> Option<Found> {
+        let (record, survey) = self.survey()?;
+        let named = |point: &Place| {
+            let values = self.axes.iter().zip(&self.levels).zip(point);
+            values.map(|((axis, levels), at)| format!("{axis}={}", levels[*at])).collect::<Vec<_>>().join(", ")
+        };
+        let is_played = |point: &Place| survey.at.iter().any(|of| of.point == *point);
+        let of = |point: &Place| Point {
+            values: named(point),
+            is_played: is_played(point),
+            difference: interval(survey.predict(point)),
+        };
+        let lowest = survey.lowest();
+        let points = survey.space.size().unwrap_or(usize::MAX) as u64;
+        let ends = |(axis, at): (usize, &usize)| {
+            let (range, levels) = (record.ranges[axis].as_ref()?, &self.levels[axis]);
+            let is_least = *at == 0 && !range.has_floor;
+            let end = || AtEnd { name: self.axes[axis].clone(), value: levels[*at].clone(), is_least };
+            (is_least || *at + 1 == levels.len()).then(end)
+        };
+        let searched = |axis: usize| {
+            let (range, levels) = (record.ranges[axis].as_ref()?, &self.levels[axis]);
+            Some(Searched {
+                name: self.axes[axis].clone(),
+                from: levels[0].clone(),
+                to: levels[levels.len() - 1].clone(),
+                values: levels.len(),
+                is_geometric: range.is_geometric,
+                length: survey.lengths()[axis],
+            })
+        };
+        let played = |(variant, round): (usize, &u32)| Played {
+            round: *round,
+            difference: self.point_of(variant).map(|point| interval(survey.predict(&point))),
+        };
+        Some(Found {
+            ranges: (0..self.axes.len()).filter_map(searched).collect(),
+            points,
+            played: self.variants.len(),
+            begun_with: record.rounds.iter().filter(|round| **round == 0).count(),
+            points_max: record.points_max,
+            unplayable: record.unplayable,
+            runs: self.run_count() as u64,
+            runs_of_all: points.saturating_mul(self.replications.into()),
+            ended: record.ended,
+            expected_improvement: record.expected,
+            least_improvement: record.worth,
+            best: survey.cheapest().map(|cheapest| of(&cheapest.point)),
+            at_ends: lowest.iter().flat_map(|point| point.iter().enumerate().filter_map(ends)).collect(),
+            lowest: lowest.as_ref().map(of),
+            variants: record.rounds.iter().enumerate().map(played).collect(),
+        })
+    }
+
+    /// What is recommended by a search: of the points that were played and are predicted to cost as little as the cheapest, but for what
+    /// nobody would notice, the one that changes least; what is there, unless it is told to be dearer than that.
+    pub(in crate::study) fn tuning_of_search(&self) -> Option<Tuning> {
+        let (_, survey) = self.survey()?;
+        let cost_today = self.mean_cost(self.baseline).abs();
+        let today = self.point_of(self.baseline);
+        let is_told = |difference: Interval| difference.high < 0.0 && self.matters(difference, cost_today);
+        let cheapest = survey.cheapest().filter(|of| of.variant != self.baseline);
+        let cheapest = cheapest.filter(|of| is_told(interval(survey.predict(&of.point))));
+        let Some(cheapest) = cheapest else {
+            return Some(Tuning::of_variant(self, self.baseline, Vec::new()));
+        };
+        let changes = |point: &Place| {
+            let is_other = |(axis, at): (usize, &usize)| today.as_ref().is_none_or(|today| today[axis] != *at);
+            point.iter().enumerate().filter(|of| is_other(*of)).count()
+        };
+        let dearer = |point: &Place| interval(survey.between(point, &cheapest.point));
+        let allowed = || survey.at.iter().filter(|of| of.is_allowed);
+        let is_as_cheap = |point: &Place| {
+            *point == cheapest.point
+                || is_told(interval(survey.predict(point)))
+                    && dearer(point).high < self.indifference * self.mean_cost(cheapest.variant).abs()
+        };
+        let chosen = allowed().filter(|of| is_as_cheap(&of.point)).min_by(|a, b| {
+            let mean = |of: &Place| survey.predict(of).mean;
+            changes(&a.point).cmp(&changes(&b.point)).then(mean(&a.point).total_cmp(&mean(&b.point)))
+        });
+        let chosen = chosen.map_or(cheapest.variant, |of| of.variant);
+        let alike = allowed().filter(|of| of.variant != chosen && dearer(&of.point).has_zero());
+        Some(Tuning::of_variant(self, chosen, alike.map(|of| of.variant).collect()))
+    }
+
+    /// What is predicted along each thing that is varied, through the best point that was played; none of a study without ranges.
+    #[must_use]
+    pub fn slices(&self) -> Vec<Slice> {
+        slices(self).unwrap_or_default()
+    }
+
+    /// `surrogate.csv`; none of a study without ranges.
+    #[must_use]
+    pub fn surrogate_csv(&self) -> Option<String> {
+        let slices = slices(self)?;
+        let rows = slices.into_iter().flat_map(|slice| {
+            let row = |index: usize| SurrogateRow {
+                along: slice.along.clone(),
+                values: slice.values[index].clone(),
+                place: slice.places[index],
+                difference: [
+                    slice.differences[index].mean,
+                    slice.differences[index].low,
+                    slice.differences[index].high,
+                ],
+                is_played: slice.observed[index].is_some(),
+                observed: slice.observed[index].unwrap_or(f64::NAN),
+            };
+            (0..slice.labels.len()).map(row).collect::<Vec<_>>()
+        });
+        let axes: Vec<&str> = self.axes.iter().map(String::as_str).collect();
+        Some(String::from_utf8(named_table_text::<SurrogateRow>(&[&axes], rows)).expect("cells are text"))
+    }
+}
+
+/// What is predicted along each thing that is varied, through the best point that was played.
+fn slices(results: &Results) -> Option<Vec<Slice>> {
+    let (record, survey) = results.survey()?;
+    let best = survey.cheapest().or(survey.at.first())?;
+    let of = |axis: usize| {
+        let points = survey.space.along(&best.point, axis);
+        let labels = |point: &Place| -> Vec<String> {
+            results.levels.iter().zip(point).map(|(levels, at)| levels[*at].clone()).collect()
+        };
+        let others = results.axes.iter().zip(labels(&best.point)).enumerate().filter(|(other, _)| *other != axis);
+        let observed = |point: &Place| survey.at.iter().find(|of| of.point == *point).map(|of| of.observed);
+        Slice {
+            along: results.axes[axis].clone(),
+            at: others.map(|(_, (name, value))| format!("{name}={value}")).collect::<Vec<_>>().join(", "),
+            labels: results.levels[axis].clone(),
+            places: points.iter().map(|point| survey.space.coordinates(point)[axis]).collect(),
+            values: points.iter().map(labels).collect(),
+            differences: points.iter().map(|point| interval(survey.predict(point))).collect(),
+            observed: points.iter().map(observed).collect(),
+            is_range: record.ranges[axis].is_some(),
+            best: best.point[axis],
+        }
+    };
+    Some((0..results.axes.len()).map(of).collect())
+}

@@ -1,0 +1,92 @@
+//! What a search of ranges has found, in words.
+
+use super::super::search::{AtEnd, Ended, Found, FoundPoint};
+use super::words::{number, spread};
+use super::{Remark, Teller};
+use crate::diagnostics::Tone;
+use crate::units::{counted, grouped};
+
+impl Teller<'_> {
+    /// How many points were played, where; what is predicted of the others; and why the search ended. Nothing of a study without ranges.
+    pub(super) fn search(&self) -> Vec<Remark> {
+        let Some(found) = self.results.found() else { return Vec::new() };
+        let mut remarks = vec![searched(&found)];
+        remarks.extend(found.lowest.as_ref().map(|lowest| predicted(&found, lowest)));
+        remarks.extend(found.at_ends.iter().map(at_end));
+        remarks.push(ended(&found));
+        remarks
+    }
+}
+
+/// Which points were played, and what was not.
+fn searched(found: &Found) -> Remark {
+    let ranges: Vec<String> =
+        found.ranges.iter().map(|of| format!("{} from {} to {}", of.name, of.from, of.to)).collect();
+    let chosen = found.played - found.begun_with;
+    let text = format!(
+        "Searched {}: {} of {} points were played, with {} instead of {}",
+        ranges.join(", "),
+        found.played,
+        grouped(found.points),
+        counted(usize::try_from(found.runs).unwrap_or(usize::MAX), "run", "runs"),
+        grouped(found.runs_of_all)
+    );
+    let mut remark = Remark::new(Tone::Neutral, text)
+        .with(format!(
+            "{} to begin with, spread over the ranges, and {chosen} where most was to be expected; what lies between was predicted and not played",
+            found.begun_with
+        ))
+        .with(
+            "the search picked what is recommended by its own runs, which flatter it: what it saves is what the new seeds say, and no other \
+             interval"
+                .to_owned(),
+        );
+    if found.unplayable > 0 {
+        let points = counted(found.unplayable as usize, "point was", "points were");
+        remark = remark.with(format!("{points} left out, as the scenario is invalid there"));
+    }
+    remark
+}
+
+/// The lowest prediction of all points.
+fn predicted(found: &Found, lowest: &FoundPoint) -> Remark {
+    let FoundPoint { values, is_played, difference } = lowest;
+    let played = match is_played {
+        true => "which was played",
+        false => "which was not played",
+    };
+    let text = format!("Lowest prediction: {values}, {played}, at {} a run against the baseline", spread(*difference));
+    let remark = Remark::new(Tone::Neutral, text);
+    match &found.best {
+        Some(best) if !is_played => {
+            remark.with(format!("of what was played: {}, at {}", best.values, spread(best.difference)))
+        }
+        _ => remark,
+    }
+}
+
+fn at_end(AtEnd { name, value, is_least }: &AtEnd) -> Remark {
+    let (end, side) = if *is_least { ("least", "below") } else { ("highest", "above") };
+    Remark::new(
+        Tone::Neutral,
+        format!("{name}={value} is the {end} value of its range: what is best may lie {side} it, where nobody looked"),
+    )
+    .with("widen the range".to_owned())
+}
+
+fn ended(found: &Found) -> Remark {
+    let (expected, least) = (number(found.expected_improvement), number(found.least_improvement));
+    match found.ended {
+        Ended::Settled => Remark::new(
+            Tone::Neutral,
+            format!("The search is over: no other point is expected to be cheaper by more than {expected} a run"),
+        )
+        .with(format!("less than {least}, a tenth of what is worth a change, does not pay for a point")),
+        Ended::Points => Remark::new(
+            Tone::Bad,
+            format!("The search is NOT over: it has played its {} points, and another one is expected to be cheaper by {expected} a run", found.points_max),
+        )
+        .with("raise `points` of the study's `search`, and go on with `--resume`".to_owned()),
+        Ended::All => Remark::new(Tone::Neutral, "The search is over: every point was played".to_owned()),
+    }
+}

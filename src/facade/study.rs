@@ -12,7 +12,9 @@ use super::study_outcome::StudyOutcome;
 use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
-use crate::study::{self, CostBy, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm};
+use crate::study::{
+    self, CostBy, Journal, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm, play_inputs_of,
+};
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
 #[derive(Clone, Debug)]
@@ -212,8 +214,7 @@ impl Study {
     ///
     /// If it is not the mean, and nothing has a price, runs mirror each other, or they have weights.
     pub fn cost_by(mut self, by: CostBy) -> Result<Self, Error> {
-        let study = &self.study;
-        by.check(!study.prices.is_empty(), study.is_antithetic, study.rare.is_some()).map_err(Error::from)?;
+        self.study.check_cost_by(by).map_err(Error::from)?;
         self.study.cost_by = by;
         Ok(self)
     }
@@ -240,7 +241,7 @@ impl Study {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn sweep(&self, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
-        options.check_for(Question::Sweep)?;
+        self.check_for(Question::Sweep, options)?;
         self.answer(Question::Sweep, &Journal::in_memory(), options)
     }
 
@@ -292,7 +293,7 @@ impl Study {
     ///
     /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
     pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
-        options.check()?;
+        self.check_for(Question::Tune, options)?;
         if options.contenders && !self.study.requirements.is_empty() {
             return Err(Error::argument(
                 "contenders are told by what they cost, and the study requires something of every variant",
@@ -346,8 +347,32 @@ impl Study {
         self.check_answer_to(Question::Tune, dir.as_ref(), options)
     }
 
-    fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
+    /// Refuses options that mean nothing, nothing to that question, or nothing to that study.
+    fn check_for(&self, question: Question, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check_for(question)?;
+        if !self.study.asks_of_inputs() {
+            return Ok(());
+        }
+        let (message, advice) = if options.shard.is_some() {
+            ("a part of a study does not tell what its records leave open", "leave either out: a part, or `inputs` of the study")
+        } else if options.precision.is_some() {
+            (
+                "a precision is wanted of the runs, and what the records leave open no number of runs makes narrower",
+                "leave either out: a precision, or `inputs` of the study",
+            )
+        } else if options.contenders {
+            (
+                "contenders are told by the inputs as they were fitted, and the study asks what its records leave open of every variant",
+                "leave either out: contenders, or `inputs` of the study",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(message, advice))
+    }
+
+    fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
+        self.check_for(question, options)?;
         place::check(place, &options.write, Of::Study(&self.study.name, options.part()), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
             place::spare_recommendation(place, options.write.overwrite(), "`sweep`")?;
@@ -380,7 +405,7 @@ impl Study {
         options: &SweepOptions<'_>,
     ) -> Result<StudyOutcome, Error> {
         let threads = Threads::new(options.threads).map_err(Error::threads)?;
-        let results = self.play(journal, &threads, options)?;
+        let mut results = self.play(journal, &threads, options)?;
         if question == Question::Sweep {
             return Ok(self.outcome(results));
         }
@@ -390,6 +415,11 @@ impl Study {
             let progress = options.progress.unwrap_or(&Silent);
             threads.install(|| confirm(&self.study, &results, variant, journal, progress))
         });
+        if let (Some(variant), None) = (&recommended, tuning.recommended_variant()) {
+            let progress = options.progress.unwrap_or(&Silent);
+            let found = threads.install(|| play_inputs_of(&self.study, variant, journal, progress))?;
+            results.take_inputs_of_recommended(found);
+        }
         Ok(StudyOutcome {
             confirmation: confirmed.transpose()?,
             patches: Some(self.study.patches(recommended.as_ref())),
@@ -430,8 +460,13 @@ impl Study {
         let (replications, looks) =
             precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = journal.rows()?;
-        rows.retain(|row| row.replication < replications);
+        rows.retain(|row| row.replication < replications || row.is_of_input());
         Ok(Results { precision, indifference, rare, ..Results::new(study, shard, replications, looks, rows) })
+    }
+
+    /// The study without what its records leave open.
+    pub(super) fn without_inputs(&self) -> Self {
+        Self { study: self.study.without_inputs(), file: self.file.clone() }
     }
 
     pub(super) fn inner_study(&self) -> &study::Study {
@@ -457,7 +492,8 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
         let note = format!("the results in {place} are those of an earlier form of the study: nothing of them is used");
         return Ok(Some(note));
     };
-    for run in results.runs.into_iter().flatten().filter(|run| !journal.has(run.variant, run.replication)) {
+    let of_inputs = results.inputs.into_iter().flat_map(|inputs| inputs.into_runs());
+    for run in results.runs.into_iter().flatten().chain(of_inputs).filter(|run| !journal.has(run.variant, run.replication)) {
         journal.add(run)?;
     }
     Ok(None)

@@ -8,6 +8,7 @@ mod charts;
 mod csv;
 mod exports;
 mod forecast_file;
+mod input_rows;
 mod ours;
 mod page;
 mod plan_rows;
@@ -39,6 +40,7 @@ pub use page::{
     draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_sensitivity_page, draw_study_page,
     is_place_of_page, read_forecast,
 };
+pub(crate) use input_rows::{InputRow, InputRunRow, UncertainCells};
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite, replace_file};

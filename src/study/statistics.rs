@@ -361,7 +361,7 @@ pub(super) fn observations_for_quantile(share: f64, confidence: f64) -> usize {
 }
 
 /// The value that a variable with Student's t distribution stays below with probability `p`, for `p` of at least one half.
-fn student_t_quantile(p: f64, degrees: f64) -> f64 {
+pub(super) fn student_t_quantile(p: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while student_t_cdf(high, degrees) < p && high < 1e12 {
         high *= 2.0;

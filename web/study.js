@@ -8,6 +8,7 @@ import { copyable, fillTiles } from "./listing.js";
 import { begin, listenToTheme, painted } from "./shell.js";
 import { readStudy, showCosts, showMetrics, showRecoveries, showTradeOff } from "./variants.js";
 import { showChoices } from "./choices.js";
+import { showInputs } from "./inputs.js";
 
 /** A probability, however small. @param {number} value */
 function chance(value) {
@@ -72,6 +73,7 @@ async function start() {
   const study = readStudy(summary, data);
   showTiles(study);
   showCosts(study);
+  if (summary.input_uncertainty) showInputs(study);
   if (summary.tuning) showChoices(study);
   showTradeOff(study);
   showRecoveries(study);

@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use super::faults::{FaultModel, FaultOptions, scalar, written};
 use super::records::{Records, Unit};
 use crate::engine::{Distribution, Family, Observation, Streams, fit_counted};
-use crate::scenario::API_VERSION;
 
 /// How often records can be drawn anew: fewer tell no interval, more tell nothing more.
 pub const RESAMPLES: RangeInclusive<u32> = 20..=1000;
@@ -215,8 +214,7 @@ fn document(
     let unit = if sampled.units.iter().any(|unit| unit.is_node) { "nodes" } else { "rows" };
     let _ = write!(
         text,
-        "apiVersion: {API_VERSION}\nkind: ResampledFaults\nmetadata: {{name: {}}}\nspec:\n  fault: {}\n  seed: {}\n  drawn: {}\n  \
-         records: {{{unit}: {}, failures: {}}}\n  fitted: {{{}}}\n  resamples:\n",
+        "process: {}\nfault: {}\nseed: {}\ndrawn: {}\nrecords: {{{unit}: {}, failures: {}}}\nfitted: {{{}}}\nresamples:\n",
         scalar(&options.name),
         options.kind,
         resampling.seed,
@@ -226,7 +224,7 @@ fn document(
         fields(&taken)
     );
     for fit in fits {
-        let _ = writeln!(text, "  - {{{}}}", fields(fit));
+        let _ = writeln!(text, "- {{{}}}", fields(fit));
     }
     text
 }
@@ -272,7 +270,7 @@ mod tests {
         // Thirty failures that have nothing to do with each other would give less.
         assert!(found.models[0].fits.iter().any(|fit| fit.errors.is_some_and(|of| of.mean < 0.19 && of.mean < error)));
         assert_eq!((resampled.drawn, resampled.unfitted, resampled.notes.len()), (1000, 0, 0));
-        assert_eq!(resampled.document.matches("\n  - {timeToFailure: {exponential: {mean: ").count(), 1000);
+        assert_eq!(resampled.document.matches("\n- {timeToFailure: {exponential: {mean: ").count(), 1000);
         assert!(resampled.document.contains("records: {nodes: 20, failures: 30}"), "{}", resampled.document);
         assert_eq!(found.files.last(), Some(&("out-resampled.yaml".to_owned(), resampled.document)));
     }
@@ -291,7 +289,7 @@ mod tests {
         };
         let (one, again, other) = (drawn(3), drawn(3), drawn(4));
         assert!(one.document == again.document && one.document != other.document);
-        assert!(one.document.contains("records: {rows: 30, failures: 30}\n  fitted: {timeToFailure: {weibull: "));
+        assert!(one.document.contains("records: {rows: 30, failures: 30}\nfitted: {timeToFailure: {weibull: "));
         assert!(one.spreads.iter().all(|of| of.error > 0.02 && of.low_s < of.high_s), "{:?}", one.spreads);
     }
 
@@ -303,7 +301,7 @@ mod tests {
         let few = of(2, 1, 10, Wanted::Best).expect("a model").resampled.expect("drawn anew");
         assert!(few.unfitted > 2 && few.notes.len() == 2, "{few:?}");
         assert!(few.notes[0].starts_with("2 failures are too few") && few.notes[1].contains("are left out"), "{few:?}");
-        let fitted = few.document.matches("\n  - {").count() as u32;
+        let fitted = few.document.matches("\n- {").count() as u32;
         assert_eq!(fitted + few.unfitted, 100);
         let one_node = of(2, 8, 10, Wanted::Best).expect("a model").resampled.expect("drawn anew");
         assert!(one_node.notes[0].starts_with("failures of 2 nodes are too few"), "{one_node:?}");

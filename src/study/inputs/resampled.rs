@@ -2,36 +2,23 @@
 
 use serde::Deserialize;
 
-use super::super::document::Metadata;
 use crate::chaos::FaultKind;
 use crate::diagnostics::{Diagnostic, Source, Sources};
 use crate::engine::Distribution;
 use crate::scenario::{self, At, Invalid, OwnDocument};
-
-/// What such a document is called.
-const KIND: &str = "ResampledFaults";
 
 /// Fewer tell no interval.
 const RESAMPLES_MIN: usize = 20;
 /// More tell nothing more.
 const RESAMPLES_MAX: usize = 1000;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Document {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
-    #[serde(rename = "kind")]
-    _kind: String,
-    #[serde(rename = "metadata")]
-    _metadata: Metadata,
-    spec: Resampled,
-}
-
 /// Fits to records that were drawn anew.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Resampled {
+    /// What the process was called that was fitted; a study may call it otherwise.
+    #[serde(rename = "process")]
+    _process: String,
     /// The kind of the fault.
     pub(super) fault: FaultKind,
     /// What was drawn from.
@@ -107,22 +94,21 @@ impl Lengths {
 ///
 /// Everything that is wrong with it.
 pub(super) fn read(name: &str, text: &str) -> Result<Resampled, Invalid> {
-    let OwnDocument { value, root, mut diagnostics } = scenario::read_own::<Document>(name, text, KIND)?;
-    let spec = value.map(|document| document.spec);
+    let OwnDocument { value, root, mut diagnostics } = scenario::read_part::<Resampled>(name, text)?;
     let root = At::root(&root);
     // What is too little because some of it was wrong has been told.
     let is_whole = !root.written(FITS).has_lost();
-    for (message, help, path) in spec.iter().flat_map(|of| of.problems(is_whole)) {
+    for (message, help, path) in value.iter().flat_map(|of| of.problems(is_whole)) {
         diagnostics.push(Diagnostic::error("study::inputs", message).help(help).at(root.written(&path).location(), ""));
     }
-    match spec {
-        Some(spec) if !diagnostics.has_errors() => Ok(spec),
+    match value {
+        Some(found) if !diagnostics.has_errors() => Ok(found),
         _ => Err(Invalid { sources: Sources::from_iter([Source::new(name, text)]), diagnostics }),
     }
 }
 
 /// Where the fits stand.
-const FITS: &str = "spec.resamples";
+const FITS: &str = "resamples";
 
 impl Resampled {
     /// What is wrong with it, what to do, and where; whether nothing of the fits has been left out.
@@ -134,11 +120,11 @@ impl Resampled {
         for (field, family) in &fitted_as {
             if matches!(*family, "constant" | "uniform" | "empirical") {
                 let message = format!("`{family}` is no family that is fitted to records");
-                found.push((message, AGAIN, format!("spec.fitted.{field}")));
+                found.push((message, AGAIN, format!("fitted.{field}")));
             }
         }
         if records.nodes.is_some() == records.rows.is_some() {
-            found.push(("records are those of `nodes` or of `rows`".to_owned(), AGAIN, "spec.records".to_owned()));
+            found.push(("records are those of `nodes` or of `rows`".to_owned(), AGAIN, "records".to_owned()));
         }
         if let Some(index) = resamples.iter().position(|of| of.families() != fitted_as) {
             let message = format!("this is {}, and the fit to the records {}", resamples[index].told(), fitted.told());
@@ -161,11 +147,10 @@ mod tests {
     use super::*;
 
     fn document(fits: usize, fit: &str) -> String {
-        let lines: String = (0..fits).map(|_| format!("  - {fit}\n")).collect();
+        let lines: String = (0..fits).map(|_| format!("- {fit}\n")).collect();
         format!(
-            "apiVersion: kubesquall.sim/v1alpha1\nkind: ResampledFaults\nmetadata: {{name: crashes}}\nspec:\n  fault: Crash\n  seed: 0\n  drawn: \
-             100\n  records: {{nodes: 20, failures: 31}}\n  fitted: {{timeToFailure: {{exponential: {{mean: 10h}}}}, timeToRepair: {{exponential: \
-             {{mean: 1h}}}}}}\n  resamples:\n{lines}"
+            "process: crashes\nfault: Crash\nseed: 0\ndrawn: 100\nrecords: {{nodes: 20, failures: 31}}\nfitted: {{timeToFailure: \
+             {{exponential: {{mean: 10h}}}}, timeToRepair: {{exponential: {{mean: 1h}}}}}}\nresamples:\n{lines}"
         )
     }
 
@@ -185,15 +170,15 @@ mod tests {
             let found = found.unwrap_or_else(|| panic!("{expected}: {:?}", refused.diagnostics));
             assert_eq!(found.labels.first().map(|label| label.location.line), Some(line), "{found:?}");
         };
-        check(document(19, FIT), "19 fits are too few", 10);
+        check(document(19, FIT), "19 fits are too few", 7);
         let other = document(30, FIT).replacen("9h", "9q", 1);
-        check(other, "9q", 11);
+        check(other, "9q", 8);
         let other = document(30, FIT).replacen("{exponential: {mean: 50m}}", "{weibull: {shape: 1, mean: 50m}}", 1);
-        check(other, "this is timeToFailure exponential, timeToRepair weibull, and the fit", 11);
-        check(document(101, FIT), "101 fits of 100 draws", 10);
+        check(other, "this is timeToFailure exponential, timeToRepair weibull, and the fit", 8);
+        check(document(101, FIT), "101 fits of 100 draws", 7);
         let other = document(30, FIT).replace("exponential: {mean: 10h}", "constant: 10h");
-        check(other, "`constant` is no family", 9);
-        check(document(30, FIT).replace("nodes: 20, ", ""), "`nodes` or of `rows`", 8);
-        check(document(30, FIT).replace("ResampledFaults", "Study"), "this is not a ResampledFaults", 2);
+        check(other, "`constant` is no family", 6);
+        check(document(30, FIT).replace("nodes: 20, ", ""), "`nodes` or of `rows`", 5);
+        check(document(30, FIT).replace("drawn:", "draws:"), "draws", 4);
     }
 }

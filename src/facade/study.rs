@@ -354,7 +354,10 @@ impl Study {
             return Ok(());
         }
         let (message, advice) = if options.shard.is_some() {
-            ("a part of a study does not tell what its records leave open", "leave either out: a part, or `inputs` of the study")
+            (
+                "a part of a study does not tell what its records leave open",
+                "leave either out: a part, or `inputs` of the study",
+            )
         } else if options.precision.is_some() {
             (
                 "a precision is wanted of the runs, and what the records leave open no number of runs makes narrower",
@@ -493,7 +496,9 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
         return Ok(Some(note));
     };
     let of_inputs = results.inputs.into_iter().flat_map(|inputs| inputs.into_runs());
-    for run in results.runs.into_iter().flatten().chain(of_inputs).filter(|run| !journal.has(run.variant, run.replication)) {
+    for run in
+        results.runs.into_iter().flatten().chain(of_inputs).filter(|run| !journal.has(run.variant, run.replication))
+    {
         journal.add(run)?;
     }
     Ok(None)

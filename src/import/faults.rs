@@ -106,8 +106,9 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
     let mut files = Vec::new();
     let mut models = Vec::new();
     let repairs = ("timeToRepair", "repair", records.to_repair.clone());
-    let fields =
-        [("timeToFailure", "failure", records.to_failure.clone())].into_iter().chain(options.is_repaired.then_some(repairs));
+    let fields = [("timeToFailure", "failure", records.to_failure.clone())]
+        .into_iter()
+        .chain(options.is_repaired.then_some(repairs));
     for (field, part, observations) in fields {
         let file = format!("{stem}-{part}.csv");
         let model = model(field, observations, options.wanted, &file)?;

@@ -108,7 +108,8 @@ pub(super) fn resampled(
         return Err(format!("records cannot be drawn anew {} times: it takes {least} to {most}", resampling.count));
     }
     let lengths = models.iter().map(|model| {
-        let family = family(&model.taken).ok_or("lengths that are taken as they are have no parameters to be fitted anew")?;
+        let family =
+            family(&model.taken).ok_or("lengths that are taken as they are have no parameters to be fitted anew")?;
         let mut lengths = model.observations.clone();
         // All nodes that never failed lasted as long: one stands for them.
         if model.field == models[0].field && records.untouched > 0 {

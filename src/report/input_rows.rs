@@ -49,21 +49,30 @@ impl Row for InputRow {
             Column::real("mean", "", "the mean with the inputs as they were fitted, as in `variants.csv`", |row| {
                 row.figure.interval[0]
             }),
-            Column::real("low", "", "the lower end of an interval that allows for chance of the runs and for the records", |row| {
-                row.figure.interval[1]
-            }),
+            Column::real(
+                "low",
+                "",
+                "the lower end of an interval that allows for chance of the runs and for the records",
+                |row| row.figure.interval[1],
+            ),
             Column::real("high", "", "the upper end", |row| row.figure.interval[2]),
-            Column::real("error_of_runs", "", "the standard error that chance of the runs leaves", |row| row.figure.runs),
+            Column::real("error_of_runs", "", "the standard error that chance of the runs leaves", |row| {
+                row.figure.runs
+            }),
             Column::real(
                 "deviation_of_records",
                 "",
                 "the standard deviation that the inputs make, noise of their runs taken out; 0 if there is no more than noise",
                 |row| row.figure.records,
             ),
-            Column::real("share_of_records", "", "which share of both variances is the records'", |row| row.figure.share),
-            Column::maybe_truth("told", "whether the inputs are told to make a difference, and not only noise", |row| {
-                row.figure.told
+            Column::real("share_of_records", "", "which share of both variances is the records'", |row| {
+                row.figure.share
             }),
+            Column::maybe_truth(
+                "told",
+                "whether the inputs are told to make a difference, and not only noise",
+                |row| row.figure.told,
+            ),
             Column::real("mean_of_inputs", "", "the mean with all of these inputs", |row| row.mean_of_inputs),
             Column::real("difference", "", "the mean difference to the baseline, run by run", |row| {
                 row.difference.interval[0]
@@ -72,12 +81,18 @@ impl Row for InputRow {
                 row.difference.interval[1]
             }),
             Column::real("difference_high", "", "the upper end", |row| row.difference.interval[2]),
-            Column::real("difference_error_of_runs", "", "the standard error that chance of the runs leaves of it", |row| {
-                row.difference.runs
-            }),
-            Column::real("difference_deviation_of_records", "", "the standard deviation that the inputs make of it", |row| {
-                row.difference.records
-            }),
+            Column::real(
+                "difference_error_of_runs",
+                "",
+                "the standard error that chance of the runs leaves of it",
+                |row| row.difference.runs,
+            ),
+            Column::real(
+                "difference_deviation_of_records",
+                "",
+                "the standard deviation that the inputs make of it",
+                |row| row.difference.records,
+            ),
             Column::real("difference_share_of_records", "", "which share of both variances is the records'", |row| {
                 row.difference.share
             }),
@@ -111,7 +126,9 @@ impl Row for InputRunRow {
             Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
             Column::texts("<axis>", AXES, |row| &row.values),
             Column::number("input", "", "which fit of the file it was played with, from 0", |row| row.input.into()),
-            Column::number("replication", "", "which of the variant's runs with it, from 0", |row| row.replication.into()),
+            Column::number("replication", "", "which of the variant's runs with it, from 0", |row| {
+                row.replication.into()
+            }),
             Column::unsigned("seed", "", "the seed that it was played with", |row| row.seed),
             Column::reals("<metric>", "a column for each metric of a run, as in `runs.csv`", |row| &row.metrics),
             Column::reals("<figure>", "figures of which the study requires something, as in `runs.csv`", |row| {

@@ -34,13 +34,13 @@ pub(crate) use exports::{
     Epoch, ExportError, Exported, Format, event_list, is_place_of_openmetrics, write_audit_log, write_exposition,
     write_metrics, write_openmetrics,
 };
+pub(crate) use input_rows::{InputRow, InputRunRow, UncertainCells};
 pub use ours::{Contents, is_place_of_result};
 pub(crate) use page::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use page::{
     draw_diff_page, draw_forecast_page, draw_plan_page, draw_run_page, draw_sensitivity_page, draw_study_page,
     is_place_of_page, read_forecast,
 };
-pub(crate) use input_rows::{InputRow, InputRunRow, UncertainCells};
 pub use plan_rows::tables_of_plans;
 pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite, replace_file};

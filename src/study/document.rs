@@ -143,8 +143,9 @@ impl Study {
     pub(crate) fn check_cost_by(&self, by: CostBy) -> Result<(), InvalidCostBy> {
         by.check(!self.prices.is_empty(), self.is_antithetic, self.rare.is_some())?;
         match self.inputs {
-            Some(_) => inputs::check_question(by, false, false)
-                .map_err(|(message, help)| InvalidCostBy { message, help }),
+            Some(_) => {
+                inputs::check_question(by, false, false).map_err(|(message, help)| InvalidCostBy { message, help })
+            }
             None => Ok(()),
         }
     }

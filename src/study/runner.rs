@@ -7,7 +7,7 @@ use super::cost_by::CostBy;
 use super::document::Study;
 use super::estimate::Series;
 use super::grid::Variant;
-use super::inputs::{first_replication, place_of};
+use super::inputs::{first_replication, place_of, seed_place};
 use super::journal::{Journal, JournalError};
 use super::metrics::{self, WORKLOAD_METRICS, metric_names};
 use super::progress::{Part, Progress};
@@ -170,7 +170,8 @@ impl<'a> Runner<'a> {
     fn play_grid(&self, shard: Shard, replications: u32, part: &Part<'_>) -> Result<(), JournalError> {
         let variant_count = self.study.variants.len() as u64;
         // The runs of a variant stand together, so that its cluster is not needed for long.
-        let of_variant = |variant: usize| (0..replications).map(move |r| (variant, r)).chain(self.runs_of_inputs(variant));
+        let of_variant =
+            |variant: usize| (0..replications).map(move |r| (variant, r)).chain(self.runs_of_inputs(variant));
         let runs = (0..self.study.variants.len()).flat_map(of_variant);
         let is_ours =
             |&(variant, replication): &(usize, u32)| shard.has(u64::from(replication) * variant_count + variant as u64);
@@ -217,7 +218,8 @@ impl<'a> Runner<'a> {
     fn play_one(&self, variant: usize, settled: &Settled, replication: u32, part: &Part<'_>) -> RunRow {
         let study = self.study;
         if let (Some(inputs), Some((input, run))) = (&study.inputs, place_of(replication)) {
-            let streams = Streams::new(seed_of(study.first_seed, study.is_antithetic, run));
+            let streams =
+                Streams::new(seed_of(study.first_seed, study.is_antithetic, seed_place(inputs.count, input, run)));
             let chaos = inputs.plan(&study.variants[variant].base.chaos, input);
             let row = self.play_drawn(settled, streams, Way::With(chaos), part);
             return RunRow { variant: self.number(variant), replication, ..row };
@@ -238,9 +240,7 @@ impl<'a> Runner<'a> {
         let prepared = &settled.prepared;
         let (mut run, mixture) = match way {
             Way::AsItIs => (prepared.start_with(streams, observers), None),
-            Way::Weighted(mixture) => {
-                (prepared.start_biased(streams, mixture.way(&streams), observers), Some(mixture))
-            }
+            Way::Weighted(mixture) => (prepared.start_biased(streams, mixture.way(&streams), observers), Some(mixture)),
             Way::With(chaos) => (prepared.start_with_faults(chaos, streams, observers), None),
         };
         // Piece by piece, as a long one is to be stopped, too.

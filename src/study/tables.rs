@@ -7,7 +7,7 @@ use std::io;
 use super::break_even::BreakEven;
 use super::confirmation::Confirmation;
 use super::estimate::Series;
-use super::inputs::{InputUncertainty, Uncertain, number_of, place_of};
+use super::inputs::{InputUncertainty, Uncertain, number_of, place_of, seed_place};
 use super::metrics::{COST, WORKLOAD_METRICS, metric_names};
 use super::requirement::{AVAILABILITY, Kept, Place, Requirement, figures};
 use super::results::Results;
@@ -18,7 +18,8 @@ use super::tuning::Tuning;
 use super::undone::{LeftUndone, reason};
 use crate::observe::{Cells, Row};
 use crate::report::{
-    self, InputRow, InputRunRow, MetricRow, RareEventRow, RequirementRow, TuningRow, UncertainCells, WorkloadRunRow, named_table_text, write_named_table,
+    self, InputRow, InputRunRow, MetricRow, RareEventRow, RequirementRow, TuningRow, UncertainCells, WorkloadRunRow,
+    named_table_text, write_named_table,
 };
 
 /// One metric of one variant.
@@ -185,16 +186,17 @@ impl Results {
     ///
     /// Those of the writer.
     pub fn write_input_runs(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let count = self.inputs.as_ref().map_or(0, |inputs| inputs.count);
         let runs = self.inputs.iter().flat_map(|inputs| inputs.runs.iter().zip(&self.variants));
         let rows = runs.flat_map(|(runs, values)| {
-            runs.iter().map(|run| {
+            runs.iter().map(move |run| {
                 let (input, replication) = place_of(run.replication).unwrap_or_default();
                 InputRunRow {
                     variant: run.variant,
                     values: values.clone(),
                     input,
                     replication,
-                    seed: self.seed(replication),
+                    seed: self.seed(seed_place(count, input, replication)),
                     metrics: run.metrics.to_vec(),
                     figures: run.figures.to_vec(),
                 }

@@ -86,8 +86,15 @@ fn whole() -> (tempfile::TempDir, String) {
 }
 
 fn results(dir: &Path) -> Vec<String> {
-    let names =
-        ["runs.csv", "variants.csv", "inputs.csv", "input-runs.csv", "summary.json", "charts/cost-curve.svg", "report.html"];
+    let names = [
+        "runs.csv",
+        "variants.csv",
+        "inputs.csv",
+        "input-runs.csv",
+        "summary.json",
+        "charts/cost-curve.svg",
+        "report.html",
+    ];
     names.map(|name| read(dir, name)).to_vec()
 }
 
@@ -105,10 +112,13 @@ fn other_runs_stay_and_a_run_with_an_input_is_one_of_the_scenario_that_says_so()
     // The fourth fit, written into the scenario by hand.
     let (process, fits) = imported(20);
     let line = fits.lines().filter(|line| line.starts_with("- {")).nth(3).expect("a fit");
-    let fields = line.trim_start_matches("- {").strip_suffix('}').expect("a map").replace(", timeToRepair", "\n  timeToRepair");
+    let fields =
+        line.trim_start_matches("- {").strip_suffix('}').expect("a map").replace(", timeToRepair", "\n  timeToRepair");
     let head: String = process.lines().take(2).map(|line| format!("{line}\n")).collect();
     scenario(dir.path(), "of-fourth.yaml", &format!("{head}  {fields}\n"));
     let fourth = study(dir.path(), "fourth", "of-fourth.yaml", "");
+    let more = fs::read_to_string(&fourth).expect("the study").replace("replications: 12", "replications: 24");
+    fs::write(&fourth, more).expect("written");
     kubesquall(&["sweep", &fourth, "-q", "--no-charts", "--out", &path(dir.path(), "fourth")]).assert().success();
     let cells = |row: &str, head: usize| row.split(',').skip(head).map(str::to_owned).collect::<Vec<_>>();
     let played = read(&dir.path().join("fourth"), "runs.csv");
@@ -117,9 +127,10 @@ fn other_runs_stay_and_a_run_with_an_input_is_one_of_the_scenario_that_says_so()
     assert_eq!(rows.len(), 4);
     for row in rows {
         let of: Vec<&str> = row.split(',').collect();
+        // By variant and seed.
         let expected = played.lines().find(|run| {
             let run: Vec<&str> = run.split(',').collect();
-            (run[0], run[2]) == (of[0], of[3])
+            (run[0], run[3]) == (of[0], of[4])
         });
         assert_eq!(cells(row, 4), cells(expected.expect("that run"), 3));
     }
@@ -147,7 +158,8 @@ fn threads_kills_and_what_is_read_back_change_no_byte() {
     assert!(results(&dir.path().join("killed")) == expected, "what is resumed has other bytes");
     // From the results alone, with more runs of either kind.
     let text = fs::read_to_string(&study).expect("the study");
-    let more = text.replace("replications: 12", "replications: 14").replace("inputReplications: 2", "inputReplications: 3");
+    let more =
+        text.replace("replications: 12", "replications: 14").replace("inputReplications: 2", "inputReplications: 3");
     fs::write(&study, more).expect("written");
     kubesquall(&["sweep", &study, "-q", "--out", &place("whole"), "--resume"]).assert().success();
     kubesquall(&["sweep", &study, "-q", "--out", &place("anew")]).assert().success();
@@ -168,11 +180,14 @@ fn terminal_table_and_summary_say_the_same() {
     let out = dir.path().join("out");
     let summary: Value = serde_json::from_str(&read(&out, "summary.json")).expect("JSON");
     let verdict = summary["verdict"].as_array().expect("sentences");
-    let of_records = verdict.iter().find(|of| of["text"].as_str().is_some_and(|text| text.starts_with("What the records leave open")));
+    let of_records = verdict
+        .iter()
+        .find(|of| of["text"].as_str().is_some_and(|text| text.starts_with("What the records leave open")));
     let of_records = of_records.expect("it is told");
     let text = of_records["text"].as_str().expect("a text");
     assert!(text.contains("crashes, 2") && text.contains("on 10 nodes") && text.contains("20 inputs"), "{text}");
-    let details: Vec<&str> = of_records["details"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
+    let details: Vec<&str> =
+        of_records["details"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     assert!(details[0].starts_with("nodes=6: costs ") && details[1].contains(" of 20 inputs"), "{details:?}");
     // The terminal breaks lines.
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -184,9 +199,18 @@ fn terminal_table_and_summary_say_the_same() {
     assert!(row.contains(&format!(",{},{},{},", of("mean"), of("low"), of("high"))), "{row}");
     // It allows for more than the runs.
     let alone = &summary["variants"][1]["difference"];
-    assert!(of("low") <= alone["low"].as_f64().expect("a number") && of("high") >= alone["high"].as_f64().expect("a number"));
+    assert!(
+        of("low") <= alone["low"].as_f64().expect("a number")
+            && of("high") >= alone["high"].as_f64().expect("a number")
+    );
     assert!(of("low") < of("mean") && of("mean") < of("high"));
-    assert!(summary["notes"].as_array().expect("notes").iter().any(|note| note.as_str().is_some_and(|note| note.contains("for the truth"))));
+    assert!(
+        summary["notes"]
+            .as_array()
+            .expect("notes")
+            .iter()
+            .any(|note| note.as_str().is_some_and(|note| note.contains("for the truth")))
+    );
 }
 
 #[test]
@@ -204,7 +228,11 @@ fn what_tune_recommends_is_said_to_hold_or_not() {
         .filter_map(|text| text.as_str().map(str::to_owned))
         .collect();
     let is_recommended = !summary["confirmation"].is_null();
-    assert_eq!(texts.iter().any(|text| text.starts_with("as far as the records tell: cheaper with")), is_recommended, "{texts:?}");
+    assert_eq!(
+        texts.iter().any(|text| text.starts_with("as far as the records tell: cheaper with")),
+        is_recommended,
+        "{texts:?}"
+    );
     assert_eq!(summary["input_uncertainty"]["confirmation"].is_null(), !is_recommended);
 }
 
@@ -228,7 +256,11 @@ fn what_cannot_be_told_is_refused() {
     let of = |process: &str, file: &str| format!("  inputs: [{{process: {process}, resampled: {file}}}]\n");
     wrong("unknown", &of("crash", "fits.yaml"), "the nearest is `crashes`; there are crashes");
     wrong("missing", &of("crashes", "nothing.yaml"), "nothing.yaml");
-    wrong("twice", "  inputs: [{process: crashes, resampled: fits.yaml}, {process: crashes, resampled: fits.yaml}]\n", "listed twice");
+    wrong(
+        "twice",
+        "  inputs: [{process: crashes, resampled: fits.yaml}, {process: crashes, resampled: fits.yaml}]\n",
+        "listed twice",
+    );
     wrong("few", &format!("{}  inputReplications: 1\n", of("crashes", "fits.yaml")), "noise is told from 2 on");
     wrong("none", "  inputReplications: 3\n", "there are no `inputs`");
     wrong("mirrored", &format!("{INPUTS}  seeds: antithetic\n"), "mirrored runs");
@@ -239,7 +271,12 @@ fn what_cannot_be_told_is_refused() {
         fs::write(dir.path().join(file), fits.replacen(from, to, 1)).expect("written");
         wrong(&format!("study-of-{}", file.trim_end_matches(".yaml")), &of("crashes", file), expected);
     };
-    changed("kind.yaml", "fault: Crash", "fault: Partition", "`crashes` is a Crash, and the records are those of a Partition");
+    changed(
+        "kind.yaml",
+        "fault: Crash",
+        "fault: Partition",
+        "`crashes` is a Crash, and the records are those of a Partition",
+    );
     changed("draws.yaml", "drawn: 20", "drawn: 5", "20 fits of 5 draws");
     changed("field.yaml", "drawn: 20", "draw: 20", "draw");
     let fitted = fits.lines().find(|line| line.starts_with("fitted: ")).expect("a fit");
@@ -255,7 +292,9 @@ fn what_cannot_be_told_is_refused() {
     );
     fs::write(dir.path().join("varied.yaml"), varied).expect("written");
     check(&["sweep", &path(dir.path(), "varied.yaml")], "not the same in every variant");
-    check(&["sweep", &asked, "--set", "spec.faults[0].timeToFailure={constant: 5d}"], "has no chance in it");
+    scenario(dir.path(), "constant.yaml", "- {name: crashes, kind: Crash, timeToFailure: 5d, timeToRepair: 1h}");
+    let constant = study(dir.path(), "of-constant", "constant.yaml", INPUTS);
+    check(&["sweep", &constant], "has no chance in it");
     let loaded = Study::load(&asked).expect("a study");
     assert!(loaded.clone().cost_by("cvar:95%".parse::<CostBy>().expect("a figure")).is_err());
     assert!(loaded.sweep(&SweepOptions::new().precision(0.05)).is_err());
@@ -266,8 +305,10 @@ fn records_are_drawn_anew_on_the_command_line_as_by_programs() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("outages.csv"), table()).expect("records");
     let [records, faults] = ["outages.csv", "faults.yaml"].map(|name| path(dir.path(), name));
-    let options = ["--name", FAULT, "--nodes", "10", "--since", "0", "--until", "8640000", "--distribution", "exponential"];
-    let import = |more: &[&str]| kubesquall(&[&["import", "faults", &records, "-o", &faults], &options[..], more].concat());
+    let options =
+        ["--name", FAULT, "--nodes", "10", "--since", "0", "--until", "8640000", "--distribution", "exponential"];
+    let import =
+        |more: &[&str]| kubesquall(&[&["import", "faults", &records, "-o", &faults], &options[..], more].concat());
     let told = import(&["--resample", "20", "--seed", "7"]).assert().success();
     let told = String::from_utf8_lossy(&told.get_output().stdout).into_owned();
     assert!(told.contains("The records drawn anew, 20 of 20 times fitted:\ntimeToFailure: mean within ±"), "{told}");

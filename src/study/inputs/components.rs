@@ -16,12 +16,13 @@ pub(in crate::study) struct Components {
 }
 
 impl Components {
-    /// Of values by input and replication, where replication `r` of every input has the same chance. None of fewer than two of either.
+    /// Of values by input and replication, each with chance of its own. None of fewer than two of either.
     ///
     /// # Source
     ///
-    /// The analysis of variance of two crossed random effects: Searle, Casella and McCulloch, Variance Components, chapter 4. Taking out
-    /// the mean of each replication leaves the estimate unbiased however runs of the same chance depend on each other.
+    /// The analysis of variance of one random effect: Searle, Casella and McCulloch, Variance Components, chapter 3. Inputs do not share
+    /// their chance, though means of theirs would then lie closer together: how much a figure moves with its input is itself a matter of
+    /// chance, which no number of inputs would average out.
     pub(in crate::study) fn of(values: &[Vec<f64>]) -> Option<Self> {
         let (inputs, runs) = (values.len(), values.first().map_or(0, Vec::len));
         if inputs < 2 || runs < 2 || values.iter().any(|of| of.len() != runs) {
@@ -30,15 +31,11 @@ impl Components {
         let (b, r) = (inputs as f64, runs as f64);
         let sum = |of: &mut dyn Iterator<Item = f64>| of.fold(0.0, |sum, value| sum + value);
         let means: Vec<f64> = values.iter().map(|of| sum(&mut of.iter().copied()) / r).collect();
-        let of_runs: Vec<f64> = (0..runs).map(|run| sum(&mut values.iter().map(|of| of[run])) / b).collect();
         let mean = sum(&mut means.iter().copied()) / b;
         let seen = sum(&mut means.iter().map(|of| (of - mean) * (of - mean))) / (b - 1.0);
-        let residual = |(input, of): (usize, &Vec<f64>)| {
-            let each = of.iter().zip(&of_runs).map(|(value, of_run)| value - means[input] - of_run + mean);
-            sum(&mut each.map(|left| left * left))
-        };
-        let squares = sum(&mut values.iter().enumerate().map(residual));
-        Some(Self { means, mean, seen, noise: squares / ((b - 1.0) * (r - 1.0)) / r })
+        let residual = |(of, mean): (&Vec<f64>, &f64)| sum(&mut of.iter().map(|value| (value - mean) * (value - mean)));
+        let squares = sum(&mut values.iter().zip(&means).map(residual));
+        Some(Self { noise: squares / (b * (r - 1.0)) / r, means, mean, seen })
     }
 
     /// How many inputs there are.
@@ -123,13 +120,12 @@ mod tests {
     use super::*;
     use crate::engine::{Stream, Streams};
 
-    /// Inputs of that deviation, runs of that noise, and of chance that all inputs share.
-    fn drawn(inputs: usize, runs: usize, (of_inputs, noise, shared): (f64, f64, f64), stream: &mut Stream) -> Components {
-        let chance: Vec<f64> = (0..runs).map(|_| shared * normal(stream)).collect();
+    /// Inputs of that deviation, and runs of that noise.
+    fn drawn(inputs: usize, runs: usize, (of_inputs, noise): (f64, f64), stream: &mut Stream) -> Components {
         let values: Vec<Vec<f64>> = (0..inputs)
             .map(|_| {
                 let of_input = 10.0 + of_inputs * normal(stream);
-                chance.iter().map(|chance| of_input + chance + noise * normal(stream)).collect()
+                (0..runs).map(|_| of_input + noise * normal(stream)).collect()
             })
             .collect();
         Components::of(&values).expect("a grid")
@@ -138,9 +134,8 @@ mod tests {
     #[test]
     fn what_inputs_make_is_told_from_noise_without_bias() {
         let mut stream = Streams::new(1).stream("components", "");
-        for (of_inputs, noise, shared) in [(2.0, 1.0, 0.0), (2.0, 1.0, 50.0), (0.5, 2.0, 5.0)] {
-            let found: Vec<Components> =
-                (0..400).map(|_| drawn(40, 5, (of_inputs, noise, shared), &mut stream)).collect();
+        for (of_inputs, noise) in [(2.0, 1.0), (0.5, 2.0)] {
+            let found: Vec<Components> = (0..400).map(|_| drawn(40, 5, (of_inputs, noise), &mut stream)).collect();
             let mean = found.iter().map(|of| of.seen - of.noise).sum::<f64>() / 400.0;
             let within = 4.0 * (2.0_f64 / 39.0).sqrt() * (of_inputs * of_inputs + noise * noise / 5.0) / 20.0;
             assert!((mean - of_inputs * of_inputs).abs() < within, "{mean}, not {}", of_inputs * of_inputs);
@@ -150,9 +145,9 @@ mod tests {
     #[test]
     fn noise_alone_is_seldom_told_to_be_the_inputs() {
         let mut stream = Streams::new(2).stream("components", "");
-        let told = (0..1000).filter(|_| drawn(40, 5, (0.0, 1.0, 3.0), &mut stream).is_told()).count();
+        let told = (0..1000).filter(|_| drawn(40, 5, (0.0, 1.0), &mut stream).is_told()).count();
         assert!((20..=90).contains(&told), "{told}");
-        let told = (0..100).filter(|_| drawn(40, 5, (1.0, 1.0, 3.0), &mut stream).is_told()).count();
+        let told = (0..100).filter(|_| drawn(40, 5, (1.0, 1.0), &mut stream).is_told()).count();
         assert!(told > 95, "{told}");
     }
 
@@ -161,7 +156,7 @@ mod tests {
         let mut stream = Streams::new(3).stream("components", "");
         for (inputs, confidence) in [(100, 0.95), (20, 0.95), (100, 0.995)] {
             let held = (0..4000).filter(|_| {
-                let of = drawn(inputs, 2, (1.0, 0.0, 0.0), &mut stream);
+                let of = drawn(inputs, 2, (1.0, 0.0), &mut stream);
                 let (low, high) = of.quantiles(confidence);
                 (low..=high).contains(&(10.0 + normal(&mut stream)))
             });
@@ -169,13 +164,13 @@ mod tests {
             assert!((share - confidence).abs() < 0.015, "{inputs}: {share}");
         }
         // A tenth of inputs is below zero; with the noise left in it would be a third.
-        let below: usize = (0..50).map(|_| drawn(100, 5, (7.8, 45.0, 0.0), &mut stream).below_zero()).sum();
+        let below: usize = (0..50).map(|_| drawn(100, 5, (7.8, 45.0), &mut stream).below_zero()).sum();
         assert!((300..900).contains(&below), "{below} of 5000");
     }
 
     #[test]
     fn where_nothing_differs_nothing_is_left_open() {
-        let of = Components::of(&vec![vec![3.0, 4.0]; 20]).expect("a grid");
+        let of = Components::of(&vec![vec![3.0, 3.0]; 20]).expect("a grid");
         assert_eq!((of.deviation(), of.reach(0.95), of.is_told(), of.below_zero()), (0.0, (0.0, 0.0), false, 0));
         assert!(Components::of(&[vec![1.0, 2.0]]).is_none() && Components::of(&vec![vec![1.0]; 20]).is_none());
         assert!(Components::of(&[vec![1.0, 2.0], vec![1.0]]).is_none());

@@ -10,7 +10,7 @@ use super::super::results::{CONFIDENCE, Results};
 use super::super::run::RunRow;
 use super::super::statistics::Interval;
 use super::resampled::{self, Lengths};
-use super::runs::{InputResults, first_replication};
+use super::runs::{InputResults, first_replication, seed_place};
 use crate::engine::{Distribution, Family, Stream, Streams};
 use crate::import::{FaultOptions, Records, Resampling, Wanted, fault_model};
 
@@ -114,7 +114,8 @@ fn truth(kind: &Kind) -> [f64; 2] {
 
 /// A study of both variants, its records drawn by that number; none if they are too few to be fitted, and how many failures there were.
 fn study(kind: &Kind, number: u32) -> Option<(Results, u64)> {
-    let mut stream = Streams::new(1).stream("coverage of inputs", &format!("{} {:?} {number}", kind.family.as_str(), kind.watched));
+    let mut stream =
+        Streams::new(1).stream("coverage of inputs", &format!("{} {:?} {number}", kind.family.as_str(), kind.watched));
     let mut table = Records::default();
     table.add_table(&records(kind, &mut stream)).expect("a table");
     let options = FaultOptions {
@@ -130,7 +131,8 @@ fn study(kind: &Kind, number: u32) -> Option<(Results, u64)> {
         ..FaultOptions::default()
     };
     let imported = fault_model(table, &options, "out").ok()?;
-    let found = resampled::read("resampled.yaml", &imported.files.last().expect("a file").1).expect("as it was written");
+    let found =
+        resampled::read("resampled.yaml", &imported.files.last().expect("a file").1).expect("as it was written");
     let seed = |run: u32| u64::from(number) << 32 | u64::from(run);
     let runs: Vec<[f64; 2]> = (0..kind.runs.1).map(|run| cost(kind, &found.fitted, seed(run))).collect();
     let columns: Vec<Vec<f64>> = (0..2).map(|variant| runs.iter().map(|of| of[variant]).collect()).collect();
@@ -146,7 +148,7 @@ fn study(kind: &Kind, number: u32) -> Option<(Results, u64)> {
     };
     for (input, fit) in found.resamples.iter().enumerate() {
         for run in 0..REPLICATIONS {
-            for (variant, cost) in cost(kind, fit, seed(run)).into_iter().enumerate() {
+            for (variant, cost) in cost(kind, fit, seed(seed_place(count, input as u32, run))).into_iter().enumerate() {
                 let replication = first_replication(input as u32) + run;
                 let mut row = RunRow { replication, ..results.runs[variant][0].clone() };
                 *row.metrics.last_mut().expect("a cost") = cost;

@@ -94,7 +94,12 @@ pub(in crate::study) fn read(
         let path = format!("{LIST}[{index}]");
         if entries[..index].iter().any(|earlier| earlier.process == entry.process) {
             let message = format!("`{}` is listed twice", entry.process);
-            problems.push(error(message, "a process has one file of fits".to_owned(), &format!("{path}.process"), "again"));
+            problems.push(error(
+                message,
+                "a process has one file of fits".to_owned(),
+                &format!("{path}.process"),
+                "again",
+            ));
             continue;
         }
         let Some(found) = problems.take(read_file(around.folder, &entry.resampled)) else { continue };
@@ -120,7 +125,12 @@ pub(in crate::study) fn read(
     let runs = around.variants.len() as u64 * u64::from(inputs.count) * u64::from(inputs.replications);
     if runs > RUNS_MAX {
         let message = format!("the inputs take {runs} runs; at most {RUNS_MAX} are played");
-        problems.push(error(message, "draw the records less often, or take fewer values".to_owned(), LIST, "multiplied"));
+        problems.push(error(
+            message,
+            "draw the records less often, or take fewer values".to_owned(),
+            LIST,
+            "multiplied",
+        ));
         return None;
     }
     Some(inputs)
@@ -176,7 +186,8 @@ fn check(entry: &InputEntry, found: &Resampled, variants: &[Variant]) -> Result<
     };
     let lengths = |of: &FaultProcessSpec| (of.time_to_failure.clone(), of.time_to_repair.clone());
     if there.len() < variants.len() || there.iter().any(|of| lengths(of) != lengths(first)) {
-        let message = format!("`{name}` is not the same in every variant, so that its records do not tell of all of them");
+        let message =
+            format!("`{name}` is not the same in every variant, so that its records do not tell of all of them");
         return Err(wrong(message, "vary something else, or leave the process out of `inputs`", "process"));
     }
     if first.fault.kind() != found.fault {
@@ -190,12 +201,7 @@ fn check(entry: &InputEntry, found: &Resampled, variants: &[Variant]) -> Result<
 }
 
 /// Whether a length of the process is the one that was fitted.
-fn compared(
-    name: &str,
-    field: &str,
-    ours: Option<&Distribution>,
-    fitted: Option<&Distribution>,
-) -> Result<(), Wrong> {
+fn compared(name: &str, field: &str, ours: Option<&Distribution>, fitted: Option<&Distribution>) -> Result<(), Wrong> {
     let again = "put into the scenario what `import faults` wrote beside the file, or draw the records anew";
     let wrong = |message: String, help: &str| Err(Wrong { message, help: help.to_owned(), field: "resampled" });
     match (ours, fitted) {

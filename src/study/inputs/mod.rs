@@ -2,7 +2,7 @@
 //!
 //! A study plays fitted processes as if they were the truth, so that its intervals shrink to nothing with many runs, though there may be
 //! thirty failures behind them. Here the records are drawn anew, again and again, each draw is fitted (`import faults --resample`), and
-//! every variant is played with each fit, too, all with the same seeds. What its runs cost then differs for two reasons: chance of the runs,
+//! every variant is played with each fit, too, with the same seeds. What its runs cost then differs for two reasons: chance of the runs,
 //! and what the records leave open. An analysis of variance tells the two apart.
 //!
 //! # Source
@@ -23,4 +23,4 @@ mod runs;
 pub(super) use document::{InputEntry, InputsAround, check_question, read};
 pub use outcome::{InputUncertainty, Saving, Uncertain};
 pub use runs::{InputRecords, InputResults};
-pub(super) use runs::{Inputs, first_replication, number_of, place_of};
+pub(super) use runs::{Inputs, first_replication, number_of, place_of, seed_place};

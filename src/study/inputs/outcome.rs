@@ -40,7 +40,8 @@ impl Uncertain {
     /// the sum of their squares.
     fn of(seen: Interval, runs: f64, components: &Components, confidence: f64) -> Self {
         let (below, above) = components.reach(confidence);
-        let [below, above] = [(seen.mean - seen.low, below), (seen.high - seen.mean, above)].map(|(a, b)| libm::hypot(a, b));
+        let [below, above] =
+            [(seen.mean - seen.low, below), (seen.high - seen.mean, above)].map(|(a, b)| libm::hypot(a, b));
         let interval = Interval { low: seen.mean - below, high: seen.mean + above, ..seen };
         Self { interval, runs, records: components.deviation(), told: components.is_told() }
     }
@@ -182,6 +183,7 @@ impl Results {
 
 /// The components of a difference, run by run.
 fn apart(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> Option<Components> {
-    let differences = ours.iter().zip(theirs).map(|(ours, theirs)| ours.iter().zip(theirs).map(|(a, b)| a - b).collect());
+    let differences =
+        ours.iter().zip(theirs).map(|(ours, theirs)| ours.iter().zip(theirs).map(|(a, b)| a - b).collect());
     Components::of(&differences.collect::<Vec<Vec<f64>>>())
 }

@@ -34,6 +34,11 @@ pub(in crate::study) const fn place_of(replication: u32) -> Option<(u32, u32)> {
     Some(((replication - FIRST) >> INPUT_BITS, replication & (REPLICATIONS_MAX - 1)))
 }
 
+/// Which of the study's seeds a run with one of so many inputs has: each has one of its own.
+pub(in crate::study) const fn seed_place(count: u32, input: u32, run: u32) -> u32 {
+    run.saturating_mul(count).saturating_add(input)
+}
+
 /// What a study plays besides its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::study) struct Inputs {
@@ -134,7 +139,8 @@ impl InputResults {
     pub(in crate::study) fn take(&mut self, rows: impl IntoIterator<Item = RunRow>, recommended: Option<usize>) {
         let variants = self.runs.len();
         let (count, replications) = (self.count, self.replications);
-        let is_ours = |row: &RunRow| place_of(row.replication).is_some_and(|(input, run)| input < count && run < replications);
+        let is_ours =
+            |row: &RunRow| place_of(row.replication).is_some_and(|(input, run)| input < count && run < replications);
         for row in rows.into_iter().filter(is_ours) {
             match row.variant {
                 variant if variant < variants => self.runs[variant].push(row),

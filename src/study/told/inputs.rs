@@ -83,7 +83,11 @@ const FAILURES_FEW: u64 = 5;
 /// `machine-crashes, 29 failures on 20 nodes`.
 fn records(of: &InputRecords) -> String {
     let failures = counted(of.failures as usize, "failure", "failures");
-    let units = if of.by_node { counted(of.units as usize, "node", "nodes") } else { counted(of.units as usize, "row", "rows") };
+    let units = if of.by_node {
+        counted(of.units as usize, "node", "nodes")
+    } else {
+        counted(of.units as usize, "row", "rows")
+    };
     format!("{}, {failures} {} {units}", of.process, if of.by_node { "on" } else { "in" })
 }
 

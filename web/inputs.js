@@ -33,6 +33,6 @@ export function showInputs({ summary, shown, label, baseline }) {
       { name: "the records' share", title: "the share of both variances that is the records'", right: true, cell: (row) => shareOf(row.figure), by: (row) => row.figure.records },
       { name: "against the baseline", title: "in an interval that allows for both", right: true, cell: difference, by: (row) => row.difference?.interval.mean ?? null },
       { name: "the records' share of it", title: "the share of both variances of the difference that is the records'", right: true, cell: (row) => (row.difference ? shareOf(row.difference) : "-"), by: (row) => row.difference?.records ?? null },
-      { name: lower, title: "inputs with which it is below the baseline, noise of their runs taken out", right: true, cell: (row) => (row.difference ? `${row.lower_with} of ${row.inputs}` : "-"), by: (row) => (row.difference ? row.lower_with : null) },
+      { name: lower, title: "inputs with which it is below the baseline, noise of their runs taken out", right: true, cell: (row) => (!row.difference ? "-" : row.difference.told ? `${row.lower_with} of ${row.inputs}` : "not told"), by: (row) => (row.difference?.told ? row.lower_with : null) },
     ], rows, { limit: 40 }));
 }

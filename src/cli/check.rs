@@ -135,7 +135,7 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
     let checked = match file.kind {
         DocumentKind::Study => Study::load_with(path, options).map(|study| {
             let study = study.inner();
-            let runs = study.variants.len() as u64 * u64::from(study.replications);
+            let runs = study.run_count();
             let about = format!(
                 "study {}: {}, {}",
                 study.name,

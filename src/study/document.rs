@@ -121,6 +121,12 @@ impl Study {
         crate::arena::stable_hash(format!("{:016x} {rare:?} {prices:?}", self.fingerprint).as_bytes())
     }
 
+    /// How many runs it plays, those with inputs that were fitted to records drawn anew among them.
+    pub(crate) fn run_count(&self) -> u64 {
+        let of_inputs = self.inputs.as_ref().map_or(0, |of| u64::from(of.count) * u64::from(of.replications));
+        self.variants.len() as u64 * (u64::from(self.replications) + of_inputs)
+    }
+
     /// Says why the event cannot be looked for in this study, and what to do.
     ///
     /// # Errors

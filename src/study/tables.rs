@@ -236,7 +236,7 @@ impl Results {
             .collect();
         // By variant, its metrics in their order, as in `variants.csv`.
         rows.sort_by_key(|row| row.variant);
-        let text = named_table_text::<InputRow>(&[&self.axis_names()], rows.into_iter());
+        let text = named_table_text::<InputRow>(&[&self.axis_names()], rows);
         Some(String::from_utf8(text).expect("cells are text"))
     }
 

@@ -188,7 +188,7 @@ fn terminal_table_and_summary_say_the_same() {
     assert!(text.contains("crashes, 2") && text.contains("on 10 nodes") && text.contains("20 inputs"), "{text}");
     let details: Vec<&str> =
         of_records["details"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
-    assert!(details[0].starts_with("nodes=6: costs ") && details[1].contains(" of 20 inputs"), "{details:?}");
+    assert!(details[0].starts_with("nodes=6: costs ") && details[1].contains("; against the baseline "), "{details:?}");
     // The terminal breaks lines.
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plain(&told).contains(&plain(details[1])), "{told}");
@@ -228,11 +228,7 @@ fn what_tune_recommends_is_said_to_hold_or_not() {
         .filter_map(|text| text.as_str().map(str::to_owned))
         .collect();
     let is_recommended = !summary["confirmation"].is_null();
-    assert_eq!(
-        texts.iter().any(|text| text.starts_with("as far as the records tell: cheaper with")),
-        is_recommended,
-        "{texts:?}"
-    );
+    assert_eq!(texts.iter().any(|text| text.starts_with("as far as the records tell: ")), is_recommended, "{texts:?}");
     assert_eq!(summary["input_uncertainty"]["confirmation"].is_null(), !is_recommended);
 }
 

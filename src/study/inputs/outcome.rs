@@ -73,7 +73,9 @@ pub struct Saving {
     pub difference: Interval,
     /// The standard deviation that the inputs make of it, noise of their runs taken out.
     pub records: f64,
-    /// With how many inputs it is cheaper.
+    /// Whether it is told that the inputs make any.
+    pub told: bool,
+    /// With how many inputs it is cheaper; of what is not told mostly a matter of noise.
     pub cheaper_with: usize,
     /// Of how many.
     pub inputs: usize,
@@ -163,8 +165,14 @@ impl Results {
         }
         let costs = |runs: &[RunRow]| inputs.values(runs, |run| run.metrics[run.metrics.len() - 1]);
         let components = apart(&costs(ours), &costs(theirs))?;
-        let Uncertain { interval, records, .. } = Uncertain::of(found, 0.0, &components, confidence);
-        Some(Saving { difference: interval, records, cheaper_with: components.below_zero(), inputs: components.len() })
+        let Uncertain { interval, records, told, .. } = Uncertain::of(found, 0.0, &components, confidence);
+        Some(Saving {
+            difference: interval,
+            records,
+            told,
+            cheaper_with: components.below_zero(),
+            inputs: components.len(),
+        })
     }
 
     /// Takes in what was played of what is recommended with every input, if anything was: its runs, and their number.

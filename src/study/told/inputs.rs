@@ -62,17 +62,22 @@ impl Teller<'_> {
         let (costs, cheaper) = if is_unpriced { ("unready replica-seconds", "lower") } else { ("costs", "cheaper") };
         let mut text = format!("{costs} {}", uncertain(of.figure));
         if let Some(difference) = of.difference {
-            let (against, with) = (uncertain(difference), of.lower_with);
-            text.push_str(&format!("; against the baseline {against}, {cheaper} with {with} of {} inputs", of.inputs));
+            text.push_str(&format!("; against the baseline {}", uncertain(difference)));
+            // What is mostly noise is nothing to be counted.
+            if difference.told {
+                text.push_str(&format!(", {cheaper} with {} of {} inputs", of.lower_with, of.inputs));
+            }
         }
         text
     }
 
     /// What is said of a saving that the runs tell, and whether it holds for what the records leave open, too.
     pub(super) fn as_far_as_records_tell(&self, of: &Saving) -> (bool, String) {
-        let with = format!("cheaper with {} of {} inputs, {}", of.cheaper_with, of.inputs, spread(of.difference));
+        let counted =
+            if of.told { format!("cheaper with {} of {} inputs, ", of.cheaper_with, of.inputs) } else { String::new() };
+        let with = format!("{counted}{} if what they leave open counts, too", spread(of.difference));
         let holds = of.holds();
-        let verdict = if holds { "which leave no doubt of it" } else { "which do NOT tell whether it is cheaper" };
+        let verdict = if holds { "which leaves no doubt of it" } else { "which does NOT tell whether it is cheaper" };
         (holds, format!("as far as the records tell: {with}, {verdict}"))
     }
 }

@@ -240,8 +240,8 @@ pub use state::PodPhase;
 pub use study::forecast::{Handed, PlayPool};
 #[doc(inline)]
 pub use study::{
-    BreakEven, CostBy, Interval, InvalidCostBy, InvalidRareEvent, InvalidShard, Patches, PriceRange, Progress,
-    RareEstimate, RareEvent, RareFactors, RareSide, RunRow, Shard,
+    BreakEven, CostBy, InputUncertainty, Interval, InvalidCostBy, InvalidRareEvent, InvalidShard, Patches, PriceRange,
+    Progress, RareEstimate, RareEvent, RareFactors, RareSide, RunRow, Shard, Uncertain,
 };
 #[doc(inline)]
 pub use units::{SimDuration, SimTime};

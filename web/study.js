@@ -9,6 +9,7 @@ import { begin, listenToTheme, painted } from "./shell.js";
 import { readStudy, showCosts, showMetrics, showRecoveries, showTradeOff } from "./variants.js";
 import { showChoices } from "./choices.js";
 import { showSearched } from "./searched.js";
+import { showInputs } from "./inputs.js";
 
 /** A probability, however small. @param {number} value */
 function chance(value) {
@@ -73,6 +74,7 @@ async function start() {
   const study = readStudy(summary, data);
   showTiles(study);
   showCosts(study);
+  if (summary.input_uncertainty) showInputs(study);
   if (summary.tuning) showChoices(study);
   if (summary.search) showSearched(study);
   showTradeOff(study);

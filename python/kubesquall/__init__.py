@@ -502,6 +502,8 @@ def import_faults(
     until: str | None = None,
     new: bool = False,
     distribution: str | None = None,
+    resample: int | None = None,
+    seed: int = 0,
 ) -> Imported:
     """Makes tables of failures and repairs into a random process for a scenario's ``spec.faults``.
 
@@ -514,6 +516,9 @@ def import_faults(
         until: When the observation ended.
         new: The nodes were new when the observation began; they had been running before if not.
         distribution: ``exponential``, ``weibull``, ``lognormal``, ``gamma``, ``empirical``; none for the one that goes best.
+        resample: Draws the records anew so often, 20 to 1000 times, and fits each time: another file, which a study names under
+            ``inputs``. 100 do as a rule.
+        seed: What they are drawn from.
 
     Raises:
         ArgumentError: A table cannot be used, there are too few records, or an option means nothing.
@@ -521,7 +526,15 @@ def import_faults(
     given = [tables] if isinstance(tables, (str, os.PathLike)) else list(tables)
     texts = [_inputs.named_text(table, "table.csv") for table in given]
     faults = SimpleNamespace(
-        name=name, kind=fault, nodes=nodes, since=since, until=until, new=new, distribution=distribution
+        name=name,
+        kind=fault,
+        nodes=nodes,
+        since=since,
+        until=until,
+        new=new,
+        distribution=distribution,
+        resample=resample,
+        seed=seed,
     )
     return Imported(*_kubesquall.import_faults([text for text in texts if text is not None], faults))
 

@@ -410,6 +410,8 @@ pub(crate) struct Faults {
     until: Option<String>,
     new: bool,
     distribution: Option<String>,
+    resample: Option<u32>,
+    seed: u64,
 }
 
 /// Makes records of failures into a random process.
@@ -435,6 +437,9 @@ pub(crate) fn import_faults(py: Python<'_>, tables: Texts, faults: Faults) -> Py
         }
         if let Some(distribution) = faults.distribution {
             importing = importing.distribution(distribution);
+        }
+        if let Some(count) = faults.resample {
+            importing = importing.resample(count).seed(faults.seed);
         }
         Ok(texts(&importing.import(tables)?))
     })

@@ -163,6 +163,10 @@ def test_faults_are_imported(tmp_path: Path) -> None:
     assert path == tmp_path / "crashes.yaml" and path.read_text() == str(imported)
     with pytest.raises(FileExistsError):
         imported.write(tmp_path)
+    drawn = kubesquall.import_faults(table, nodes=4, name="crashes", resample=50, seed=3)
+    assert "crashes-resampled.yaml" in drawn.files and str(drawn) != str(imported)
+    with pytest.raises(kubesquall.ArgumentError, match="it takes 20 to 1000"):
+        kubesquall.import_faults(table, nodes=4, resample=3)
     with pytest.raises(kubesquall.ArgumentError, match="`Crush` is no kind of fault"):
         kubesquall.import_faults(table, fault="Crush")
     with pytest.raises(kubesquall.ArgumentError, match="table.csv"):

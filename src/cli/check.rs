@@ -135,9 +135,8 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
     let checked = match file.kind {
         DocumentKind::Study => Study::load_with(path, options).map(|study| {
             let study = study.inner();
-            let runs = study.variants.len() as u64 * u64::from(study.replications);
             let (variants, runs) = match study.points() {
-                None => (counted(study.variants.len(), "variant", "variants"), runs),
+                None => (counted(study.variants.len(), "variant", "variants"), study.run_count()),
                 Some((most, points)) => (
                     format!("a search of {} that plays up to {most}", counted(points, "point", "points")),
                     most as u64 * u64::from(study.replications),

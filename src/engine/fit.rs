@@ -158,18 +158,24 @@ impl Candidate {
 
     /// The logarithm of the likelihood of the observations. The density of a rest is the survival function by the mean.
     fn log_likelihood(&self, observations: &[Observation]) -> f64 {
+        self.log_likelihood_of(observations.iter().map(|of| (of, 1.0)))
+    }
+
+    /// The same of observations that count so many times each.
+    fn log_likelihood_of<'a>(&self, observations: impl Iterator<Item = (&'a Observation, f64)>) -> f64 {
         let log = |probability: f64| libm::log(probability.max(1e-300));
         let log_mean = libm::log(self.mean());
-        let of = |observation: &Observation| {
+        let of = |(observation, times): (&Observation, f64)| {
             let x = observation.seconds;
-            match (observation.is_rest, observation.is_censored) {
+            let once = match (observation.is_rest, observation.is_censored) {
                 (false, false) => self.log_density(x),
                 (false, true) => log(self.survival(x)),
                 (true, false) => log(self.survival(x)) - log_mean,
                 (true, true) => log(self.rest_survival(x)),
-            }
+            };
+            times * once
         };
-        observations.iter().map(of).sum()
+        observations.map(of).sum()
     }
 
     /// As a distribution; none if a parameter is out of all reason.
@@ -214,31 +220,9 @@ fn readable(seconds: f64) -> SimDuration {
 /// If a length is not above zero.
 #[must_use]
 pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
-    assert!(observations.iter().all(|observation| observation.seconds > 0.0), "lengths of time are above zero");
+    let best = top(family, observations, &vec![1.0; observations.len()])?;
     let ended = observations.iter().filter(|observation| !observation.is_censored).count() as f64;
     let parameters = family.parameter_count() as f64;
-    if ended == 0.0 || (parameters > 1.0 && (ended <= parameters + 1.0 || are_alike(observations))) {
-        return None;
-    }
-    let total: f64 = observations.iter().map(|observation| observation.seconds).sum();
-    let mean = libm::log(total / ended);
-    let logs = || observations.iter().map(|observation| libm::log(observation.seconds));
-    let n = observations.len() as f64;
-    let log_mean = logs().sum::<f64>() / n;
-    let log_deviation = libm::sqrt(logs().map(|log| (log - log_mean) * (log - log_mean)).sum::<f64>() / n);
-    let start = match family {
-        Family::Exponential => (mean, 0.0),
-        Family::Weibull => (0.0, mean),
-        Family::Lognormal => (log_mean, libm::log(log_deviation.max(1e-3))),
-        Family::Gamma => (0.0, mean),
-    };
-    let candidate = |(first, second): (f64, f64)| Candidate { family, first, second };
-    let found = match family {
-        // The only one whose best parameter is a formula also for lengths that have not ended; a rest of them is as long as the whole.
-        Family::Exponential => start,
-        _ => climb(start, Ascent::WHOLE, |point| candidate(point).log_likelihood(observations)),
-    };
-    let best = candidate(found);
     let log_likelihood = best.log_likelihood(observations);
     let correction = if ended > parameters + 1.0 {
         2.0 * parameters * (parameters + 1.0) / (ended - parameters - 1.0)
@@ -253,6 +237,49 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
         distance: distance(&best, observations),
         errors: errors(&best, observations),
     })
+}
+
+/// Fits a family to observations that count so many times each, as those of a sample that was drawn from them; none where [`fit`] has none.
+///
+/// # Panics
+///
+/// If a length is not above zero, or there are not as many counts as observations.
+#[must_use]
+pub fn fit_counted(family: Family, observations: &[Observation], times: &[u32]) -> Option<Distribution> {
+    assert_eq!(observations.len(), times.len(), "each observation has a count");
+    let drawn = observations.iter().zip(times).filter(|(_, times)| **times > 0);
+    let (observations, times): (Vec<Observation>, Vec<f64>) = drawn.map(|(of, times)| (*of, f64::from(*times))).unzip();
+    top(family, &observations, &times)?.distribution()
+}
+
+/// Where the likelihood of observations that count so many times each is highest.
+fn top(family: Family, observations: &[Observation], times: &[f64]) -> Option<Candidate> {
+    assert!(observations.iter().all(|observation| observation.seconds > 0.0), "lengths of time are above zero");
+    let counted = || observations.iter().zip(times.iter().copied());
+    let ended: f64 = counted().filter(|(observation, _)| !observation.is_censored).map(|(_, times)| times).sum();
+    let parameters = family.parameter_count() as f64;
+    if ended == 0.0 || (parameters > 1.0 && (ended <= parameters + 1.0 || are_alike(observations))) {
+        return None;
+    }
+    let total: f64 = counted().map(|(observation, times)| times * observation.seconds).sum();
+    let mean = libm::log(total / ended);
+    let logs = || counted().map(|(observation, times)| (libm::log(observation.seconds), times));
+    let n: f64 = times.iter().sum();
+    let log_mean = logs().map(|(log, times)| times * log).sum::<f64>() / n;
+    let squares = logs().map(|(log, times)| times * ((log - log_mean) * (log - log_mean)));
+    let log_deviation = libm::sqrt(squares.sum::<f64>() / n);
+    let start = match family {
+        Family::Exponential => (mean, 0.0),
+        Family::Weibull => (0.0, mean),
+        Family::Lognormal => (log_mean, libm::log(log_deviation.max(1e-3))),
+        Family::Gamma => (0.0, mean),
+    };
+    let candidate = |(first, second): (f64, f64)| Candidate { family, first, second };
+    Some(candidate(match family {
+        // The only one whose best parameter is a formula also for lengths that have not ended; a rest of them is as long as the whole.
+        Family::Exponential => start,
+        _ => climb(start, Ascent::WHOLE, |point| candidate(point).log_likelihood_of(counted())),
+    }))
 }
 
 /// Standard errors at the top of the likelihood.
@@ -559,6 +586,24 @@ mod tests {
             Family::Lognormal,
             100.0 * libm::exp(0.5 * (libm::log(20.0) / NORMAL_P99) * (libm::log(20.0) / NORMAL_P99)),
         );
+    }
+
+    #[test]
+    fn what_counts_twice_is_as_if_it_were_there_twice() {
+        let once: Vec<_> = [10.0, 40.0, 90.0, 300.0, 700.0, 20.0].map(Observation::whole).to_vec();
+        let open = Observation { seconds: 500.0, is_censored: true, is_rest: true };
+        let observations = [&once[..], &[open]].concat();
+        let times = [2, 0, 1, 3, 1, 1, 4];
+        let repeated: Vec<_> =
+            observations.iter().zip(times).flat_map(|(of, times)| std::iter::repeat_n(*of, times as usize)).collect();
+        for family in Family::ALL {
+            let (counted, whole) = (fit_counted(family, &observations, &times), fit(family, &repeated));
+            let [counted, whole] = [counted, whole.map(|fit| fit.distribution)].map(|of| of.expect("a fit"));
+            let mean = |of: &Distribution| of.mean().expect("a mean").as_secs_f64();
+            near(mean(&counted), mean(&whole), 1e-3);
+        }
+        assert!(fit_counted(Family::Exponential, &observations, &[0, 0, 0, 0, 0, 0, 4]).is_none());
+        assert!(fit_counted(Family::Weibull, &observations, &[5, 0, 0, 0, 0, 0, 1]).is_none());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::error::Error;
 use crate::chaos::FaultKind;
 use crate::diagnostics::Diagnostics;
 use crate::engine::Family;
-use crate::import::{FaultOptions, Records, Wanted, fault_model};
+use crate::import::{FaultOptions, Records, Resampling, Wanted, fault_model};
 
 #[cfg(feature = "bundles")]
 pub use bundles::{ClusterImport, LatencyImport, OutageImport};
@@ -74,6 +74,8 @@ pub struct FaultImport {
     until: Option<String>,
     is_of_new_nodes: bool,
     distribution: Option<String>,
+    resamples: Option<u32>,
+    seed: u64,
 }
 
 impl FaultImport {
@@ -124,6 +126,19 @@ impl FaultImport {
         self
     }
 
+    /// Draws the records anew so often, 20 to 1000 times, node by node and with replacement, and fits each time: `<name>-resampled.yaml`, the
+    /// last of the files, which studies name under `inputs`. 100 do as a rule.
+    pub fn resample(mut self, count: u32) -> Self {
+        self.resamples = Some(count);
+        self
+    }
+
+    /// What they are drawn from; otherwise 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
     /// Reads tables: the names that messages call them by, and their texts.
     ///
     /// # Errors
@@ -152,11 +167,13 @@ impl FaultImport {
             nodes: self.nodes,
             is_of_new_nodes: self.is_of_new_nodes,
             wanted,
+            resampling: self.resamples.map(|count| Resampling { count, seed: self.seed }),
         };
         let imported = fault_model(records, &options, &name)
             .map_err(|message| Error::argument(message, "give more records, or the fields by hand"))?;
         let of_models = imported.models.iter().flat_map(|model| model.notes.iter().cloned());
-        let notes = imported.notes.iter().cloned().chain(of_models).collect();
+        let of_resamples = imported.resampled.iter().flat_map(|resampled| resampled.notes.iter().cloned());
+        let notes = imported.notes.iter().cloned().chain(of_models).chain(of_resamples).collect();
         let document = (format!("{name}.yaml"), imported.document);
         let files = [document].into_iter().chain(imported.files).collect();
         Ok(Imported { files, notes, warnings: Diagnostics::new() })

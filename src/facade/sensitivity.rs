@@ -212,7 +212,7 @@ impl Study {
         if let Some(progress) = options.progress {
             of_grid = of_grid.progress(progress);
         }
-        let results = self.sweep(&of_grid)?.results;
+        let results = self.without_inputs().sweep(&of_grid)?.results;
         let none = || Error::argument("there is no variant besides the baseline", "vary something");
         study.choose_by(&results).ok_or_else(none)
     }

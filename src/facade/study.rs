@@ -13,7 +13,8 @@ use super::write_options::WriteOptions;
 use crate::diagnostics::Diagnostics;
 use crate::parallel::Threads;
 use crate::study::{
-    self, CostBy, Journal, Later, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm, play_search,
+    self, CostBy, Journal, Later, Progress, RareEvent, Results, RunRow, Runner, Shard, Silent, confirm, play_inputs_of,
+    play_search,
 };
 
 /// A study, read and checked, with its scenario: many runs of it, with values varied and seeds repeated.
@@ -221,8 +222,7 @@ impl Study {
     ///
     /// If it is not the mean, and nothing has a price, runs mirror each other, or they have weights.
     pub fn cost_by(mut self, by: CostBy) -> Result<Self, Error> {
-        let study = &self.study;
-        by.check(!study.prices.is_empty(), study.is_antithetic, study.rare.is_some()).map_err(Error::from)?;
+        self.study.check_cost_by(by).map_err(Error::from)?;
         self.study.cost_by = by;
         Ok(self)
     }
@@ -249,7 +249,7 @@ impl Study {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn sweep(&self, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
-        options.check_for(Question::Sweep, &self.study)?;
+        self.check_for(Question::Sweep, options)?;
         self.answer(Question::Sweep, &Journal::in_memory(), options)
     }
 
@@ -301,7 +301,7 @@ impl Study {
     ///
     /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
     pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
-        options.check()?;
+        self.check_for(Question::Tune, options)?;
         if options.contenders && !self.study.requirements.is_empty() {
             return Err(Error::argument(
                 "contenders are told by what they cost, and the study requires something of every variant",
@@ -379,8 +379,35 @@ impl Study {
         self.check_answer_to(Question::Tune, dir.as_ref(), options)
     }
 
-    fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
+    /// Refuses options that mean nothing, nothing to that question, or nothing to that study.
+    fn check_for(&self, question: Question, options: &SweepOptions<'_>) -> Result<(), Error> {
         options.check_for(question, &self.study)?;
+        if !self.study.asks_of_inputs() {
+            return Ok(());
+        }
+        let (message, advice) = if options.shard.is_some() {
+            (
+                "a part of a study does not tell what its records leave open",
+                "leave either out: a part, or `inputs` of the study",
+            )
+        } else if options.precision.is_some() {
+            (
+                "a precision is wanted of the runs, and what the records leave open no number of runs makes narrower",
+                "leave either out: a precision, or `inputs` of the study",
+            )
+        } else if options.contenders {
+            (
+                "contenders are told by the inputs as they were fitted, and the study asks what its records leave open of every variant",
+                "leave either out: contenders, or `inputs` of the study",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(message, advice))
+    }
+
+    fn check_answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<(), Error> {
+        self.check_for(question, options)?;
         place::check(place, &options.write, Of::Study(&self.study.name, options.part()), self.inputs())?;
         if question == Question::Sweep && !options.is_resumed {
             place::spare_recommendation(place, options.write.overwrite(), "`sweep`")?;
@@ -441,7 +468,7 @@ impl Study {
     fn recommend(
         &self,
         study: &study::Study,
-        results: Results,
+        mut results: Results,
         journal: &Journal,
         threads: &Threads,
         options: &SweepOptions<'_>,
@@ -452,6 +479,11 @@ impl Study {
             let progress = options.progress.unwrap_or(&Silent);
             threads.install(|| confirm(study, &results, variant, journal, progress))
         });
+        if let (Some(variant), None) = (&recommended, tuning.recommended_variant()) {
+            let progress = options.progress.unwrap_or(&Silent);
+            let found = threads.install(|| play_inputs_of(study, variant, journal, progress))?;
+            results.take_inputs_of_recommended(found);
+        }
         Ok(StudyOutcome {
             confirmation: confirmed.transpose()?,
             patches: Some(study.patches(recommended.as_ref())),
@@ -492,8 +524,13 @@ impl Study {
         let (replications, looks) =
             precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = journal.rows()?;
-        rows.retain(|row| row.replication < replications);
+        rows.retain(|row| row.replication < replications || row.is_of_input());
         Ok(Results { precision, indifference, rare, ..Results::new(study, shard, replications, looks, rows) })
+    }
+
+    /// The study without what its records leave open.
+    pub(super) fn without_inputs(&self) -> Self {
+        Self { study: self.study.without_inputs(), file: self.file.clone() }
     }
 
     pub(super) fn inner_study(&self) -> &study::Study {
@@ -521,10 +558,13 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
     };
     let numbers: Vec<Option<usize>> =
         results.variants.iter().enumerate().map(|(variant, values)| study.number_of_values(variant, values)).collect();
-    for mut run in results.runs.into_iter().flatten() {
-        let number = numbers[run.variant].filter(|number| !journal.has(*number, run.replication));
-        if let Some(number) = number {
-            run.variant = number;
+    let numbered = results.runs.into_iter().flatten().filter_map(|mut run| {
+        run.variant = numbers[run.variant]?;
+        Some(run)
+    });
+    let of_inputs = results.inputs.into_iter().flat_map(|inputs| inputs.into_runs());
+    for run in numbered.chain(of_inputs) {
+        if !journal.has(run.variant, run.replication) {
             journal.add(run)?;
         }
     }

@@ -49,6 +49,7 @@ impl StudyOutcome {
             "rare-events.csv" => self.results.is_weighted(),
             "requirements.csv" => self.results.requires(),
             "surrogate.csv" => self.results.search.is_some(),
+            "inputs.csv" | "input-runs.csv" => self.results.inputs.is_some(),
             _ => false,
         }
     }
@@ -68,6 +69,8 @@ impl StudyOutcome {
             "rare-events.csv" => results.rare_events_csv().map(String::into_bytes),
             "requirements.csv" => results.requirements_csv().map(String::into_bytes),
             "surrogate.csv" => results.surrogate_csv().map(String::into_bytes),
+            "inputs.csv" => results.inputs_csv().map(String::into_bytes),
+            "input-runs.csv" => Some(written(&|out| results.write_input_runs(out))),
             "variants.csv" => Some(results.variants_csv().into_bytes()),
             _ => self.tuning.as_ref().map(|tuning| tuning.csv().into_bytes()),
         }
@@ -90,6 +93,10 @@ impl StudyOutcome {
         }
         if let Some(text) = results.surrogate_csv() {
             out.write("surrogate.csv", text.as_bytes())?;
+        }
+        if let Some(text) = results.inputs_csv() {
+            out.write("inputs.csv", text.as_bytes())?;
+            out.write_with("input-runs.csv", |file| results.write_input_runs(file))?;
         }
         out.write("summary.json", self.summary_json().as_bytes())?;
         if let (Some(tuning), Some(patches)) = (&self.tuning, &self.patches) {
@@ -139,5 +146,8 @@ pub(super) fn read(dir: &Path, summary: &serde_json::Value) -> Result<Results, E
         serde_json::from_value(summary["study"].clone()).map_err(|_| not_ours("its summary.json is not a study's"))?;
     let workloads = if results.tuned.is_empty() { String::new() } else { text("workloads.csv")? };
     results.read_runs(&text("runs.csv")?, &workloads).map_err(|message| not_ours(&message))?;
+    if results.inputs.is_some() {
+        results.read_input_runs(&text("input-runs.csv")?).map_err(|message| not_ours(&message))?;
+    }
     Ok(results)
 }

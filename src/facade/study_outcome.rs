@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::study::{self, BreakEven, Confirmation, Interval, Patches, RareEstimate, Results, RunRow, Tuning};
+use crate::study::{
+    self, BreakEven, Confirmation, InputUncertainty, Interval, Patches, RareEstimate, Results, RunRow, Tuning,
+};
 
 /// A study that has been played.
 #[derive(Clone, Debug)]
@@ -77,6 +79,13 @@ impl StudyOutcome {
     #[must_use]
     pub fn rare_events(&self) -> Option<Vec<RareEstimate>> {
         self.results.rare_estimates()
+    }
+
+    /// What the records leave open of a metric that the study's inputs were fitted to, by variant: intervals that allow for it, and with how
+    /// many inputs the metric is lower than the baseline's. None if the study does not ask, or there is no metric of that name.
+    #[must_use]
+    pub fn input_uncertainty(&self, metric: &str) -> Option<Vec<InputUncertainty>> {
+        Self::metrics().contains(&metric).then(|| self.results.input_uncertainty(metric)).flatten()
     }
 
     /// The variant that costs least, as far as the runs tell; none of a part, and where runs have weights.

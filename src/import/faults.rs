@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::records::{Records, Watch, instant};
+use super::resampled::{Resampled, Resampling, resampled};
 use crate::engine::{Distribution, Family, Fit, Observation, are_alike, fit};
 use crate::units::SimDuration;
 
@@ -37,6 +38,8 @@ pub struct FaultOptions {
     pub is_of_new_nodes: bool,
     /// Which distribution is taken.
     pub wanted: Wanted,
+    /// How the records are to be drawn anew, if they are.
+    pub resampling: Option<Resampling>,
 }
 
 /// One of the two lengths of a process.
@@ -65,6 +68,8 @@ pub struct Imported {
     pub models: Vec<FaultModel>,
     /// What was left out of the records.
     pub notes: Vec<String>,
+    /// What records that are drawn anew say; the text of its file is the last of the files.
+    pub resampled: Option<Resampled>,
 }
 
 /// Makes records into a process; `stem` begins the names of the files it refers to.
@@ -100,9 +105,10 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
     let notes = left_out(records.without_end);
     let mut files = Vec::new();
     let mut models = Vec::new();
-    let repairs = ("timeToRepair", "repair", records.to_repair);
-    let fields =
-        [("timeToFailure", "failure", records.to_failure)].into_iter().chain(options.is_repaired.then_some(repairs));
+    let repairs = ("timeToRepair", "repair", records.to_repair.clone());
+    let fields = [("timeToFailure", "failure", records.to_failure.clone())]
+        .into_iter()
+        .chain(options.is_repaired.then_some(repairs));
     for (field, part, observations) in fields {
         let file = format!("{stem}-{part}.csv");
         let model = model(field, observations, options.wanted, &file)?;
@@ -111,7 +117,11 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
         }
         models.push(model);
     }
-    Ok(Imported { document: document(options, &models, &notes), files, models, notes })
+    let resampled = options.resampling.map(|of| resampled(of, &records, options, &models)).transpose()?;
+    if let Some(resampled) = &resampled {
+        files.push((format!("{stem}-resampled.yaml"), resampled.document.clone()));
+    }
+    Ok(Imported { document: document(options, &models, &notes), files, models, notes, resampled })
 }
 
 fn left_out(without_end: usize) -> Vec<String> {
@@ -296,7 +306,7 @@ pub fn error_of_mean(fit: &Fit) -> String {
 }
 
 /// A text in YAML: in quotes if it could be taken for something else.
-fn scalar(text: &str) -> String {
+pub(super) fn scalar(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_word);
     let is_other = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];

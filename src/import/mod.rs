@@ -13,9 +13,11 @@ pub mod latencies;
 #[cfg(feature = "bundles")]
 pub mod outage;
 mod records;
+mod resampled;
 #[cfg(feature = "bundles")]
 mod walk;
 
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
 pub use first_scenario::{FirstScenario, cluster_alone, first_scenario};
 pub use records::{RecordError, Records};
+pub use resampled::{RESAMPLES, Resampled, Resampling, Spread};

@@ -1,6 +1,7 @@
 //! Failures and repairs as tables hold them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::engine::Observation;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
@@ -46,6 +47,21 @@ pub struct Records {
     outages: BTreeMap<String, Vec<(f64, Option<f64>)>>,
     /// How many outages have no repair although their node failed again later.
     pub(super) without_end: usize,
+    /// What the lengths are of, each with where its own stand.
+    pub(super) units: Vec<Unit>,
+    /// How many of the nodes never failed: of them stand as many lengths behind all others.
+    pub(super) untouched: usize,
+}
+
+/// A node that failed, or a row of lengths: what it told belongs together.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unit {
+    /// Where its lengths from repair to failure stand.
+    pub(super) to_failure: Range<usize>,
+    /// Where its lengths from failure to repair stand.
+    pub(super) to_repair: Range<usize>,
+    /// Whether it is a node, and no row of lengths of whatever node.
+    pub(super) is_node: bool,
 }
 
 /// How an outage ended.
@@ -138,10 +154,23 @@ impl Records {
                 let text = column.and_then(cell);
                 text.map(|text| length(text).ok_or_else(|| bad(text, LENGTH))).transpose()
             };
+            let begins = self.lengths();
             self.to_failure.extend(read(lengths.0)?.map(Observation::whole));
             self.to_repair.extend(read(lengths.1)?.map(Observation::whole));
+            self.add_unit(begins, false);
         }
         Ok(())
+    }
+
+    /// How many lengths there are so far.
+    fn lengths(&self) -> (usize, usize) {
+        (self.to_failure.len(), self.to_repair.len())
+    }
+
+    /// What was added since there were so many belongs together.
+    fn add_unit(&mut self, begins: (usize, usize), is_node: bool) {
+        let ends = self.lengths();
+        self.units.push(Unit { to_failure: begins.0..ends.0, to_repair: begins.1..ends.1, is_node });
     }
 
     /// How many nodes have outages.
@@ -162,6 +191,7 @@ impl Records {
         let failed_count = self.outages.len() as u32;
         for outages in std::mem::take(&mut self.outages).into_values() {
             let (mut up_since, mut is_rest) = (since, !watch.is_of_new_nodes);
+            let begins = self.lengths();
             for (failed, end) in joined(outages) {
                 let repaired = if let End::Repaired(at) = end { Some(at) } else { None };
                 // What ends before the observation begins was not observed, nor was what begins after it.
@@ -188,11 +218,13 @@ impl Records {
             if up_since < until {
                 self.to_failure.push(Observation { seconds: until - up_since, is_censored: true, is_rest });
             }
+            self.add_unit(begins, true);
         }
         let untouched = watch.nodes.unwrap_or(0).saturating_sub(failed_count);
         let all = Observation { seconds: until - since, is_censored: true, is_rest: !watch.is_of_new_nodes };
         if failed_count > 0 && all.seconds > 0.0 {
             self.to_failure.extend(std::iter::repeat_n(all, untouched as usize));
+            self.untouched = untouched as usize;
         }
         lift_zeros(&mut self.to_failure);
         lift_zeros(&mut self.to_repair);

@@ -8,6 +8,7 @@ mod charts;
 mod csv;
 mod exports;
 mod forecast_file;
+mod input_rows;
 mod ours;
 mod page;
 mod plan_rows;
@@ -33,6 +34,7 @@ pub(crate) use exports::{
     Epoch, ExportError, Exported, Format, event_list, is_place_of_openmetrics, write_audit_log, write_exposition,
     write_metrics, write_openmetrics,
 };
+pub(crate) use input_rows::{InputRow, InputRunRow, UncertainCells};
 pub use ours::{Contents, is_place_of_result};
 pub(crate) use page::{COMPARED_TABLES, Live, draw_live_page, is_live_built, replayed};
 pub use page::{

@@ -1,11 +1,12 @@
 //! The tables of a study.
 
+use super::input_rows::{InputRow, InputRunRow};
 use crate::observe::{Column, Row, Table, TableInfo};
 
 /// The metrics that are shown of every variant, besides what it costs.
 pub(crate) const SHOWN_METRICS: [&str; 4] = ["unready_replica_s", "evictions", "needless_evictions", "longest_gap_s"];
 
-const AXES: &str = "a column for each thing that is varied: its value";
+pub(super) const AXES: &str = "a column for each thing that is varied: its value";
 
 /// Every table of a study's directory.
 #[must_use]
@@ -18,6 +19,8 @@ pub fn tables_of_studies() -> Vec<TableInfo> {
         TableInfo::of::<RareEventRow>(),
         TableInfo::of::<RequirementRow>(),
         TableInfo::of::<SurrogateRow>(),
+        TableInfo::of::<InputRow>(),
+        TableInfo::of::<InputRunRow>(),
     ]
 }
 

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
-use crate::chaos::Biasing;
+use crate::chaos::{Biasing, ChaosPlan};
 use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Snapshot, Start};
 use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
@@ -186,6 +186,13 @@ impl Prepared {
     #[must_use]
     pub fn start_biased(&self, streams: Streams, biasing: Arc<Biasing>, observers: Observers) -> Simulation {
         self.start_on(self.cluster(), Arc::clone(&self.inputs), streams, observers, Some(biasing))
+    }
+
+    /// Begins a run at t=0 with that chance, in which other faults come than the scenario says.
+    #[must_use]
+    pub fn start_with_faults(&self, chaos: Arc<ChaosPlan>, streams: Streams, observers: Observers) -> Simulation {
+        let inputs = Inputs { chaos, ..Inputs::clone(&self.inputs) };
+        self.start_on(self.cluster(), Arc::new(inputs), streams, observers, None)
     }
 
     /// Begins a run at t=0 in which other things happen than the scenario says.

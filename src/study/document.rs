@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::break_even::PRICE_MAX;
 use super::cost_by::{CostBy, CostByEntry, InvalidCostBy};
 use super::grid::{Axis, Variant};
+use super::inputs::{self, InputEntry, Inputs, InputsAround};
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
 use super::rare::{self, RareEvent, RareEvents};
@@ -75,6 +76,8 @@ pub struct Study {
     pub(crate) is_rare_asked: bool,
     /// What nobody measured, as far as the study says.
     pub assumed: Vec<Assumed>,
+    /// What the records leave open that its random processes were fitted to, as far as the study says.
+    pub(super) inputs: Option<Inputs>,
     /// Where its scenario is, and with which other values it is read.
     pub(super) origin: (Folder, PathBuf, Overrides),
 }
@@ -114,7 +117,8 @@ impl Study {
 
     /// The files that its scenario was read from.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
-        self.variants.first().into_iter().flat_map(|variant| variant.base.inputs())
+        let of_inputs = self.inputs.iter().flat_map(|inputs| inputs.files.iter().map(PathBuf::as_path));
+        self.variants.first().into_iter().flat_map(|variant| variant.base.inputs()).chain(of_inputs)
     }
 
     /// Whether runs of its variants last differently long: sums over them do not compare.
@@ -140,6 +144,12 @@ impl Study {
     /// they cost.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
+        let of_runs = self.fingerprint_of_runs();
+        let Some(inputs) = &self.inputs else { return of_runs };
+        crate::arena::stable_hash(format!("{of_runs:016x} {}", inputs.identity()).as_bytes())
+    }
+
+    fn fingerprint_of_runs(&self) -> u64 {
         let figures = requirement::figures(&self.requirements);
         if !figures.is_empty() {
             // Runs keep figures that those of other studies do not.
@@ -150,6 +160,12 @@ impl Study {
         crate::arena::stable_hash(format!("{:016x} {rare:?} {prices:?}", self.fingerprint).as_bytes())
     }
 
+    /// How many runs it plays, those with inputs that were fitted to records drawn anew among them.
+    pub(crate) fn run_count(&self) -> u64 {
+        let of_inputs = self.inputs.as_ref().map_or(0, |of| u64::from(of.count) * u64::from(of.replications));
+        self.variants.len() as u64 * (u64::from(self.replications) + of_inputs)
+    }
+
     /// Says why the event cannot be looked for in this study, and what to do.
     ///
     /// # Errors
@@ -158,7 +174,35 @@ impl Study {
     pub(crate) fn check_rare(&self, event: &RareEvent) -> Result<(), (String, String)> {
         rare::check(event, &self.variants, self.is_antithetic, !self.prices.is_empty())?;
         self.cost_by.check(true, false, true).map_err(|InvalidCostBy { message, help }| (message, help))?;
+        if self.inputs.is_some() {
+            inputs::check_question(CostBy::Mean, false, true)?;
+        }
         if self.requirements.is_empty() { Ok(()) } else { requirement::check_runs(false, true) }
+    }
+
+    /// Says why what variants cost cannot be summed up by that, and what to do.
+    ///
+    /// # Errors
+    ///
+    /// That.
+    pub(crate) fn check_cost_by(&self, by: CostBy) -> Result<(), InvalidCostBy> {
+        by.check(!self.prices.is_empty(), self.is_antithetic, self.rare.is_some())?;
+        match self.inputs {
+            Some(_) => {
+                inputs::check_question(by, false, false).map_err(|(message, help)| InvalidCostBy { message, help })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what the records leave open is asked.
+    pub(crate) fn asks_of_inputs(&self) -> bool {
+        self.inputs.is_some()
+    }
+
+    /// The study without what its records leave open.
+    pub(crate) fn without_inputs(&self) -> Self {
+        Self { inputs: None, ..self.clone() }
     }
 
     /// Whether failures come at random times in any variant.
@@ -229,6 +273,12 @@ struct Spec {
     /// What nobody measured, and how far off it may be: `kubesquall sensitivity` says how far the answer rests on it.
     #[serde(default)]
     assumed: Vec<AssumedEntry>,
+    /// Random processes that were fitted to records, and the fits to these records drawn anew: what the records leave open is then told, too.
+    #[serde(default)]
+    inputs: Vec<InputEntry>,
+    /// Runs of each variant with each of these fits; if nothing is said as many as make about `replications` of them together, 5 at least.
+    #[serde(default)]
+    input_replications: Option<u32>,
 }
 
 /// What a study looks like, for editors.
@@ -277,6 +327,17 @@ const REQUIREMENTS: &str = "requirements.csv";
 
 /// The table that only studies with ranges have.
 const SURROGATE: &str = "surrogate.csv";
+
+/// Those that only studies have that ask what their records leave open.
+const OF_INPUTS: [&str; 2] = ["inputs.csv", "input-runs.csv"];
+
+/// Which tables are written besides those of every study.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Besides {
+    pub(super) requirements: bool,
+    pub(super) surrogate: bool,
+    pub(super) inputs: bool,
+}
 
 /// What is said of requirements without a limit.
 const NO_LIMIT: &str = "no limit";
@@ -345,6 +406,12 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let event = spec.rare_events.as_ref().and_then(|events| events.read(&mut problem));
     let required = requirements(&spec, &axes, &mut problem);
     let cost_by = cost_by(&spec, &mut problem);
+    if !spec.inputs.is_empty()
+        && let Err((message, help)) =
+            inputs::check_question(cost_by, spec.seeds == Seeds::Antithetic, spec.rare_events.is_some())
+    {
+        problem(Diagnostic::error("study::inputs", message).help(help), "spec.inputs", "");
+    }
     let scenario_path = Path::new(&spec.scenario);
     if !folder.is_file(scenario_path) {
         let message = format!("there is no scenario `{}`", folder.join(scenario_path).display());
@@ -380,6 +447,11 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
             problems.push(few.at(place("spec.replications"), "too few"));
         }
     }
+    let inputs = grid.as_ref().and_then(|grid| {
+        let around =
+            InputsAround { folder, variants: &grid.variants, replications: spec.replications.max(1), place: &place };
+        inputs::read(&spec.inputs, spec.input_replications, &around, &mut problems)
+    });
     let (warnings, sources) = problems.end()?;
     let grid = grid.expect("there are errors where there is none");
     // Neither prices nor the number of replications change what a run gives.
@@ -409,6 +481,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         rare: event,
         is_rare_asked: false,
         assumed,
+        inputs,
         origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
 }
@@ -443,6 +516,11 @@ fn plan(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &s
         let message = "ranges are searched for what costs least on average, and `require` asks for more than that";
         let help = "leave either out: list `values` of what is varied, or require nothing";
         refuse(message.to_owned(), help, "spec.require");
+    }
+    if !spec.inputs.is_empty() {
+        let message =
+            "what the records leave open is told of every variant, and a search plays few points of its ranges";
+        refuse(message.to_owned(), "list `values` of what is varied, or leave `inputs` out", "spec.inputs");
     }
     if spec.rare_events.is_some() {
         let message = "runs of a study of a rare event have weights, and ranges are not searched by these";
@@ -580,10 +658,14 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
         problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", EMPTY);
     }
     let mut axes: Vec<Axis> = Vec::new();
-    let tables = TablesOf { requires: !spec.require.is_empty(), searches: spec.vary.iter().any(Vary::has_range) };
+    let besides = Besides {
+        requirements: !spec.require.is_empty(),
+        surrogate: spec.vary.iter().any(Vary::has_range),
+        inputs: !spec.inputs.is_empty(),
+    };
     for (index, vary) in spec.vary.iter().enumerate() {
         let at = format!("spec.vary[{index}]");
-        if let Some((message, help)) = check_name(&vary.name, tables) {
+        if let Some((message, help)) = check_name(&vary.name, besides) {
             problem(Diagnostic::error("study::bad_name", message).help(help), &format!("{at}.name"), "");
         }
         if axes.iter().any(|axis| axis.name == vary.name) {
@@ -625,19 +707,12 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     axes
 }
 
-/// Which tables a study has that not all have.
-#[derive(Clone, Copy)]
-pub(super) struct TablesOf {
-    pub(super) requires: bool,
-    pub(super) searches: bool,
-}
-
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
-pub(super) fn check_name(name: &str, tables: TablesOf) -> Option<(String, &'static str)> {
+pub(super) fn check_name(name: &str, besides: Besides) -> Option<(String, &'static str)> {
     let is_written = |table: &TableInfo| match table.file {
-        REQUIREMENTS => tables.requires,
-        SURROGATE => tables.searches,
-        _ => true,
+        REQUIREMENTS => besides.requirements,
+        SURROGATE => besides.surrogate,
+        file => besides.inputs || !OF_INPUTS.contains(&file),
     };
     let is_column = |table: &TableInfo| is_written(table) && table.columns.iter().any(|column| column.name == name);
     let is_of_us =

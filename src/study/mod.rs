@@ -18,6 +18,7 @@ mod edit;
 mod estimate;
 pub mod forecast;
 mod grid;
+mod inputs;
 mod journal;
 mod metrics;
 mod operations;
@@ -52,6 +53,7 @@ pub(crate) use document::schema;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};
+pub use inputs::{InputRecords, InputResults, InputUncertainty, Saving, Uncertain};
 pub use journal::{Damage, Journal, JournalError, Row};
 pub use metrics::{COST, INDIFFERENCE, WORKLOAD_METRICS, metric_names};
 pub use patch::Patches;
@@ -61,7 +63,7 @@ pub use rare::{InvalidRareEvent, Mixture, RareEstimate, RareEvent, RareFactors, 
 pub use requirement::{Judged, Kept, Limit, Requirement, Standing};
 pub use results::{Precision, Results};
 pub use run::RunRow;
-pub use runner::{Runner, confirm};
+pub use runner::{Runner, confirm, play_inputs_of};
 pub(crate) use search::play as play_search;
 pub use search::{
     AtEnd, Ended, Found as SearchFound, FoundPoint, Played, Range as SearchedRange, Record as SearchRecord, Searched,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cost_by::CostBy;
 use super::document::Study;
 use super::estimate::{Estimate, Series};
+use super::inputs::InputResults;
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::rare::Sampling;
 use super::requirement::Requirement;
@@ -87,6 +88,9 @@ pub struct Results {
     /// What the study looks for that is rare, and how its runs are drawn; none if failures come as often as they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rare: Option<Sampling>,
+    /// What was played with inputs that were fitted to records drawn anew; none if the study does not ask what its records leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<InputResults>,
     /// The runs of each variant, by replication.
     #[serde(skip)]
     pub runs: Vec<Vec<RunRow>>,
@@ -154,12 +158,17 @@ impl Results {
             varies_detection: study.varies_detection,
             lengths_s: study.lengths_s(),
             rare: None,
+            inputs: study.inputs.as_ref().map(|inputs| InputResults::of(inputs, study.variants.len())),
             runs: Vec::new(),
         };
         // A journal may also hold runs of what was recommended, and costs at earlier prices.
         let in_results = |row: RunRow| Some(RunRow { variant: study.variant_numbered(row.variant)?, ..row });
         let mut rows: Vec<RunRow> = rows.into_iter().filter_map(in_results).collect();
         rows.iter_mut().for_each(|row| row.price(&study.prices));
+        if let Some(inputs) = &mut results.inputs {
+            let of_inputs = rows.extract_if(.., |row| row.is_of_input()).collect::<Vec<_>>();
+            inputs.take(of_inputs, None);
+        }
         results.set_runs(rows);
         results
     }
@@ -365,6 +374,7 @@ pub(super) mod tests {
             varies_detection: false,
             lengths_s: Vec::new(),
             rare: None,
+            inputs: None,
             prices: vec![("evictions".into(), 1.0)],
             runs: Vec::new(),
         };

@@ -7,6 +7,7 @@ use super::cost_by::CostBy;
 use super::document::Study;
 use super::estimate::Series;
 use super::grid::Variant;
+use super::inputs::{first_replication, place_of, seed_place};
 use super::journal::{Journal, JournalError};
 use super::metrics::{self, WORKLOAD_METRICS, metric_names};
 use super::progress::{Part, Progress};
@@ -17,6 +18,7 @@ use super::run::RunRow;
 use super::shard::Shard;
 use super::tuning::{FIRST_ROUND, Screening, Selection, SetAside, next_round};
 use super::undone::undone_of;
+use crate::chaos::ChaosPlan;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
 use crate::parallel;
@@ -42,6 +44,15 @@ impl Settled {
         let prepared = Prepared::new(&scenario);
         Self { prepared, objectives: scenario.objectives, end: SimTime::ZERO + scenario.duration }
     }
+}
+
+/// How failures of a run are drawn.
+enum Way<'a> {
+    AsItIs,
+    /// More often than they come.
+    Weighted(&'a Mixture),
+    /// As other inputs say.
+    With(Arc<ChaosPlan>),
 }
 
 /// A variant's cluster while runs of it are open.
@@ -112,7 +123,7 @@ impl<'a> Runner<'a> {
             let settled = self.settled(variant);
             let seed = format!("{} pilot {} {run}", self.study.first_seed, round.index);
             let streams = Streams::new(crate::arena::stable_hash(seed.as_bytes()));
-            let row = self.play_drawn(&settled, streams, Some(&round.mixture), &part);
+            let row = self.play_drawn(&settled, streams, Way::Weighted(&round.mixture), &part);
             self.journal.add(RunRow { variant: number, replication: first + run, ..row })?;
             self.release(variant);
             part.advance();
@@ -146,7 +157,15 @@ impl<'a> Runner<'a> {
         let study = self.study;
         let runs = study.variants.len() as u64 * u64::from(study.replications);
         let done = self.journal.count(..study.replications) as u64;
-        Part::begin(progress, shard.share_of(runs), done, &study.name)
+        let of_inputs = (0..study.variants.len()).flat_map(|variant| self.runs_of_inputs(variant));
+        let (more, over) = of_inputs.fold((0, 0), |(runs, over), run| (runs + 1, over + u64::from(self.is_over(run))));
+        Part::begin(progress, shard.share_of(runs) + more, done + over, &study.name)
+    }
+
+    /// All runs of a variant with inputs that were fitted to records drawn anew.
+    fn runs_of_inputs(&self, variant: usize) -> impl Iterator<Item = (usize, u32)> + use<> {
+        let runs = self.study.inputs.iter().flat_map(|inputs| inputs.runs()).collect::<Vec<_>>();
+        runs.into_iter().map(move |run| (variant, run))
     }
 
     /// Plays what is missing of the study's replications of each variant.
@@ -161,7 +180,9 @@ impl<'a> Runner<'a> {
     fn play_grid(&self, shard: Shard, replications: u32, part: &Part<'_>) -> Result<(), JournalError> {
         let variant_count = self.study.variants.len() as u64;
         // The runs of a variant stand together, so that its cluster is not needed for long.
-        let runs = (0..self.study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
+        let of_variant =
+            |variant: usize| (0..replications).map(move |r| (variant, r)).chain(self.runs_of_inputs(variant));
+        let runs = (0..self.study.variants.len()).flat_map(of_variant);
         let is_ours =
             |&(variant, replication): &(usize, u32)| shard.has(u64::from(replication) * variant_count + variant as u64);
         self.play(runs.filter(is_ours), part)
@@ -206,22 +227,31 @@ impl<'a> Runner<'a> {
 
     fn play_one(&self, variant: usize, settled: &Settled, replication: u32, part: &Part<'_>) -> RunRow {
         let study = self.study;
+        if let (Some(inputs), Some((input, run))) = (&study.inputs, place_of(replication)) {
+            let streams =
+                Streams::new(seed_of(study.first_seed, study.is_antithetic, seed_place(inputs.count, input, run)));
+            let chaos = inputs.plan(&study.variants[variant].base.chaos, input);
+            let row = self.play_drawn(settled, streams, Way::With(chaos), part);
+            return RunRow { variant: self.number(variant), replication, ..row };
+        }
         let streams = Streams::new(seed_of(study.first_seed, study.is_antithetic, replication));
         let is_mirror = study.is_antithetic && replication % 2 == 1;
         let streams = if is_mirror { streams.mirrored() } else { streams };
-        let mixture = self.sampling.as_ref().map(|sampling| &sampling.mixture);
-        let row = self.play_drawn(settled, streams, mixture, part);
+        let way = self.sampling.as_ref().map_or(Way::AsItIs, |sampling| Way::Weighted(&sampling.mixture));
+        let row = self.play_drawn(settled, streams, way, part);
         // Only the pilot learns from them.
         RunRow { variant: self.number(variant), replication, exposures: Box::default(), ..row }
     }
 
-    /// Plays a run with that chance, failures drawn in one of these ways.
-    fn play_drawn(&self, settled: &Settled, streams: Streams, mixture: Option<&Mixture>, part: &Part<'_>) -> RunRow {
+    /// Plays a run with that chance, failures drawn in that way.
+    fn play_drawn(&self, settled: &Settled, streams: Streams, way: Way<'_>, part: &Part<'_>) -> RunRow {
         let study = self.study;
         let observers = Observers::new(Detail::Summary, settled.objectives.clone(), SimDuration::ZERO);
-        let mut run = match mixture {
-            None => settled.prepared.start_with(streams, observers),
-            Some(mixture) => settled.prepared.start_biased(streams, mixture.way(&streams), observers),
+        let prepared = &settled.prepared;
+        let (mut run, mixture) = match way {
+            Way::AsItIs => (prepared.start_with(streams, observers), None),
+            Way::Weighted(mixture) => (prepared.start_biased(streams, mixture.way(&streams), observers), Some(mixture)),
+            Way::With(chaos) => (prepared.start_with_faults(chaos, streams, observers), None),
         };
         // Piece by piece, as a long one is to be stopped, too.
         for piece in 1..PIECES {
@@ -343,13 +373,7 @@ pub fn confirm(
     journal: &Journal,
     progress: &dyn Progress,
 ) -> Result<Confirmation, JournalError> {
-    let mut both = study.clone();
-    let mixture = both.variants.len();
-    both.variants.push(recommended.clone());
-    // Runs of another recommendation, from when the study was smaller, are not this one's.
-    let of_choice = format!("{:?}", recommended.settings);
-    let behind = study.points().map_or(mixture, |(_, points)| points);
-    let number = behind + 1 + (crate::arena::stable_hash(of_choice.as_bytes()) >> 32) as usize;
+    let (both, mixture, number) = with_recommended(study, recommended);
     let first = study.replications;
     let replications = first..first.saturating_add(results.replications);
     let runs =
@@ -372,6 +396,46 @@ pub fn confirm(
         }
     };
     Ok(results.confirmation(&outcomes(number), &outcomes(study.number_of(study.baseline))))
+}
+
+/// Plays what is recommended, and is none of the variants, with every input of the study; gives those runs, and the number that they have in
+/// the journal. None of a study without inputs.
+///
+/// # Errors
+///
+/// If the journal cannot be written or read.
+pub fn play_inputs_of(
+    study: &Study,
+    recommended: &Variant,
+    journal: &Journal,
+    progress: &dyn Progress,
+) -> Result<Option<(Vec<RunRow>, usize)>, JournalError> {
+    if study.inputs.is_none() {
+        return Ok(None);
+    }
+    let (both, mixture, number) = with_recommended(study, recommended);
+    let runner = Runner { extra: Some((mixture, number)), ..Runner::new(&both, journal) };
+    let runs: Vec<(usize, u32)> = runner.runs_of_inputs(mixture).collect();
+    let done = runs.iter().filter(|run| runner.is_over(**run)).count() as u64;
+    let part = Part::begin(progress, runs.len() as u64, done, "the recommendation, with every input");
+    runner.play(runs.into_iter(), &part)?;
+    drop(part);
+    let mut rows = journal.rows()?;
+    rows.retain(|row| row.variant == number && row.replication >= first_replication(0));
+    rows.iter_mut().for_each(|row| row.price(&study.prices));
+    Ok(Some((rows, number)))
+}
+
+/// The study with what is recommended as one more variant, its position, and the number that its runs have in a journal.
+fn with_recommended(study: &Study, recommended: &Variant) -> (Study, usize, usize) {
+    let mut both = study.clone();
+    let mixture = both.variants.len();
+    both.variants.push(recommended.clone());
+    // Runs of another recommendation, from when the study was smaller, are not this one's.
+    let of_choice = format!("{:?}", recommended.settings);
+    let behind = study.points().map_or(mixture, |(_, points)| points);
+    let number = behind + 1 + (crate::arena::stable_hash(of_choice.as_bytes()) >> 32) as usize;
+    (both, mixture, number)
 }
 
 /// What each tuned workload has of [`WORKLOAD_METRICS`], but for its cost.

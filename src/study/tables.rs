@@ -7,6 +7,7 @@ use std::io;
 use super::break_even::BreakEven;
 use super::confirmation::Confirmation;
 use super::estimate::Series;
+use super::inputs::{InputUncertainty, Uncertain, number_of, place_of, seed_place};
 use super::metrics::{COST, WORKLOAD_METRICS, metric_names};
 use super::requirement::{AVAILABILITY, Kept, Place, Requirement, figures};
 use super::results::Results;
@@ -17,8 +18,8 @@ use super::tuning::Tuning;
 use super::undone::{LeftUndone, reason};
 use crate::observe::{Cells, Row};
 use crate::report::{
-    self, MetricRow, RareEventRow, RequirementRow, SurrogateRow, TuningRow, WorkloadRunRow, named_table_text,
-    write_named_table,
+    self, InputRow, InputRunRow, MetricRow, RareEventRow, RequirementRow, SurrogateRow, TuningRow, UncertainCells,
+    WorkloadRunRow, named_table_text, write_named_table,
 };
 
 /// One metric of one variant.
@@ -179,6 +180,66 @@ impl Results {
         write_named_table::<WorkloadRunRow>(out, &[&self.axis_names(), &WORKLOAD_METRICS], rows)
     }
 
+    /// Writes `input-runs.csv`, if the study asks what its records leave open.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_input_runs(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let count = self.inputs.as_ref().map_or(0, |inputs| inputs.count);
+        let runs = self.inputs.iter().flat_map(|inputs| inputs.runs.iter().zip(&self.variants));
+        let rows = runs.flat_map(|(runs, values)| {
+            runs.iter().map(move |run| {
+                let (input, replication) = place_of(run.replication).unwrap_or_default();
+                InputRunRow {
+                    variant: run.variant,
+                    values: values.clone(),
+                    input,
+                    replication,
+                    seed: self.seed(seed_place(count, input, replication)),
+                    metrics: run.metrics.to_vec(),
+                    figures: run.figures.to_vec(),
+                }
+            })
+        });
+        let figures = figures(&self.requirements);
+        let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+        write_named_table::<InputRunRow>(out, &[&self.axis_names(), &metric_names(), &figures], rows)
+    }
+
+    /// `inputs.csv`; none of a study that does not ask what its records leave open.
+    #[must_use]
+    pub fn inputs_csv(&self) -> Option<String> {
+        let replications = self.inputs.as_ref()?.replications;
+        let cells = |of: Uncertain| UncertainCells {
+            interval: [of.interval.mean, of.interval.low, of.interval.high],
+            runs: of.runs,
+            records: of.records,
+            share: of.share().unwrap_or(f64::NAN),
+            told: Some(of.told),
+        };
+        let row = |metric: &str, of: InputUncertainty| InputRow {
+            variant: of.variant,
+            values: self.variants[of.variant].clone(),
+            metric: metric.to_owned(),
+            inputs: of.inputs,
+            replications,
+            figure: cells(of.figure),
+            mean_of_inputs: of.mean_of_inputs,
+            difference: of.difference.map_or(UncertainCells::NONE, cells),
+            lower_with: of.difference.map(|_| of.lower_with as i64),
+        };
+        let names = metric_names().into_iter().map(str::to_owned).chain(figures(&self.requirements));
+        let mut rows: Vec<InputRow> = names
+            .flat_map(|name| self.input_uncertainty(&name).into_iter().flatten().map(move |of| (name.clone(), of)))
+            .map(|(name, of)| row(&name, of))
+            .collect();
+        // By variant, its metrics in their order, as in `variants.csv`.
+        rows.sort_by_key(|row| row.variant);
+        let text = named_table_text::<InputRow>(&[&self.axis_names()], rows);
+        Some(String::from_utf8(text).expect("cells are text"))
+    }
+
     /// Rows of each table: one that has others was cut.
     fn row_counts(&self, tuning: Option<&Tuning>) -> BTreeMap<&'static str, usize> {
         let runs = self.run_count();
@@ -196,6 +257,11 @@ impl Results {
         }
         if self.is_weighted() {
             rows.insert(RareEventRow::TABLE.file, self.variants.len());
+        }
+        if let Some(inputs) = &self.inputs {
+            let besides = usize::from(!self.cost_by.is_mean());
+            rows.insert(InputRow::TABLE.file, self.variants.len() * (metrics - besides));
+            rows.insert(InputRunRow::TABLE.file, inputs.runs.iter().map(Vec::len).sum());
         }
         if let Some(tuning) = tuning {
             rows.insert(TuningRow::TABLE.file, tuning.row_count());
@@ -245,6 +311,29 @@ impl Results {
         let count = rows.len();
         self.set_runs(rows);
         if self.run_count() == count { Ok(()) } else { Err("its runs.csv has a run twice".to_owned()) }
+    }
+
+    /// Reads `input-runs.csv` back, if the study asks what its records leave open; says what is wrong if it is not that of these results.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn read_input_runs(&mut self, text: &str) -> Result<(), String> {
+        let broken = || "its input-runs.csv is broken".to_owned();
+        let columns = Columns {
+            axes: self.axes.len(),
+            metrics: metric_names().len(),
+            weights: 0,
+            figures: figures(&self.requirements).len(),
+        };
+        let variants = self.variants.len();
+        let Some(inputs) = &mut self.inputs else { return Ok(()) };
+        let rows = read_rows::<InputRunRow>(text, columns).ok_or_else(broken)?;
+        let count = rows.len();
+        inputs.runs = vec![Vec::new(); variants];
+        inputs.take(rows, None);
+        let is_whole = inputs.runs.iter().all(|runs| inputs.is_whole(runs));
+        if is_whole && inputs.runs.iter().map(Vec::len).sum::<usize>() == count { Ok(()) } else { Err(broken()) }
     }
 
     /// What each variant leaves undone and is told to miss, where that rules it out, as a cell of a table; else empty.
@@ -363,6 +452,15 @@ impl Results {
         if let Some(found) = self.found() {
             summary["search"] = serde_json::to_value(found).expect("plain data");
         }
+        if let Some(variants) = self.input_uncertainty(self.decisive()) {
+            let (best, recommended) = (self.saving_of_best(tuning), self.saving_of_tuning(tuning, confirmation));
+            summary["input_uncertainty"] = serde_json::json!({
+                "metric": self.decisive(),
+                "variants": variants,
+                "recommendation": best,
+                "confirmation": recommended,
+            });
+        }
         if !break_even.is_empty() {
             summary["break_even"] = serde_json::to_value(break_even).expect("plain data");
         }
@@ -433,6 +531,7 @@ fn read_rows<R: Row>(text: &str, Columns { axes, metrics, weights, figures }: Co
         Some(place - spread + spread * axes)
     };
     let (variant, replication, head) = (place("variant")?, place("replication")?, place("<metric>")?);
+    let input = place("input");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -443,6 +542,10 @@ fn read_rows<R: Row>(text: &str, Columns { axes, metrics, weights, figures }: Co
         let weight = values.get(metrics).copied().unwrap_or(1.0);
         values.truncate(metrics);
         let (variant, replication) = (record.get(variant)?.parse().ok()?, record.get(replication)?.parse().ok()?);
+        let replication = match input {
+            Some(place) => number_of(record.get(place)?.parse().ok()?, replication)?,
+            None => replication,
+        };
         let (metrics, exposures) = (values.into(), Box::default());
         rows.push(RunRow { variant, replication, metrics, workloads: Box::default(), weight, figures, exposures });
     }

@@ -26,6 +26,7 @@ mod import_cluster;
 mod import_latencies;
 mod import_outage;
 mod init;
+mod inputs;
 mod intake;
 mod invalid;
 mod live;

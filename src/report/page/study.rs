@@ -16,7 +16,7 @@ use crate::report::tables::{self, Checked};
 
 /// What the page is made of besides what all pages share.
 pub(super) const MODULES: &[Module] =
-    modules!["figures.js" "listing.js" "plots.js" "variants.js" "choices.js" "searched.js" "study.js"];
+    modules!["figures.js" "listing.js" "plots.js" "variants.js" "choices.js" "searched.js" "inputs.js" "study.js"];
 
 /// Variants up to which the page has every metric of each.
 const WITH_METRICS_MAX: usize = 200;
@@ -42,6 +42,7 @@ struct Page<'a> {
     variants: usize,
     replications: u64,
     has_set_aside: bool,
+    has_inputs: bool,
     is_tuned: bool,
     is_searched: bool,
     part: Option<String>,
@@ -110,6 +111,7 @@ pub fn draw_study_page(dir: &Path, summary: &Value) -> Result<String, TableError
         variants: data.total,
         replications: study["replications"].as_u64().unwrap_or_default(),
         has_set_aside: study["selection"]["set_aside"].as_array().is_some_and(|of| !of.is_empty()),
+        has_inputs: !summary["input_uncertainty"].is_null(),
         is_tuned: !summary["tuning"].is_null(),
         is_searched: !summary["search"].is_null(),
         part: part.map(|count| format!("{}/{count}", study["shard"]["index"])),

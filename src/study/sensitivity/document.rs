@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::break_even::PRICE_MAX;
-use super::super::document::{PRICED, TablesOf, check_name, is_within};
+use super::super::document::{Besides, PRICED, check_name, is_within};
 use super::super::metrics::metric_names;
 use super::super::problems::Problems;
 use super::input::{Assumed, NoRange, Range, Scale, What, Written, plain};
@@ -159,7 +159,7 @@ fn check_names(
     let is_column = tables_of_sensitivities().iter().any(|of| of.columns.iter().any(|column| column.name == name));
     let is_taken = earlier.iter().any(|of| of.name == name) || around.varied.iter().any(|(of, _)| *of == name);
     // What has a price is called as its column in other tables, which are not those of a sensitivity.
-    let message = match check_name(&name, TablesOf { requires: false, searches: false }) {
+    let message = match check_name(&name, Besides::default()) {
         Some((message, _)) if entry.price.as_ref() != Some(&name) => Some(message),
         _ if is_column => Some(format!("`{name}` is the name of a column of the tables already")),
         _ if is_taken => Some(format!("`{name}` is the name of something else in the study")),

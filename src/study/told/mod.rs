@@ -1,6 +1,7 @@
 //! What a study or a plan has found, in words: the terminal prints them, `summary.json` has them as its verdict, the page shows them.
 
 mod cost_by;
+mod inputs;
 mod prices;
 mod rare;
 mod requirement;

@@ -36,6 +36,7 @@ impl Teller<'_> {
             notes.push("? is not known: no run of any variant shows how bad it can be".to_owned());
         }
         notes.extend(self.judged_by());
+        notes.extend(results.note_of_inputs());
         if results.is_weighted() {
             notes.push(
                 "runs have weights: means are those of all runs as they truly come; how runs vary, and quantiles, are left out".to_owned(),
@@ -60,6 +61,7 @@ impl Teller<'_> {
         remarks.extend(self.ruled_out());
         remarks.extend(self.requirements());
         remarks.extend(self.too_few_for_figure());
+        remarks.extend(self.inputs());
         remarks
     }
 
@@ -137,6 +139,13 @@ impl Teller<'_> {
         } else {
             let (tone, line) = self.against_baseline(&comparison);
             remark = Remark { tone, ..remark.with(line) };
+            let (best, against) = (comparison.best, comparison.against_baseline);
+            if let Some(of) = results.saving_of(best, against, comparison.confidence) {
+                let (holds, line) = self.as_far_as_records_tell(&of);
+                // What pays only with the inputs as they were fitted is not told to pay.
+                let is_undone = tone == Tone::Good && !holds && against.high < 0.0;
+                remark = Remark { tone: if is_undone { Tone::Neutral } else { tone }, ..remark.with(line) };
+            }
         }
         if let Some(runner_up) = comparison.runner_up {
             remark = remark.with(format!("runner-up: {}", results.label(runner_up)));

@@ -101,7 +101,13 @@ impl Teller<'_> {
     fn confirmed(&self, tuning: &Tuning, found: &Confirmation) -> Remark {
         // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
         let changes_workloads = tuning.workloads.iter().any(WorkloadChoice::changes);
-        let (tone, verdict) = self.verdict_of(found, changes_workloads);
+        let (mut tone, mut verdict) = self.verdict_of(found, changes_workloads);
+        let saving = self.results.saving_of_tuning(Some(tuning), Some(found));
+        let of_records = saving.map(|of| self.as_far_as_records_tell(&of));
+        if let (Verdict::Pays, Some((false, _))) = (found.verdict, &of_records) {
+            tone = Tone::Neutral;
+            verdict.push_str(" with the inputs as they were fitted; what their records leave open may undo it");
+        }
         let looked = if self.results.looks == 0 { "" } else { " (95 %, as nobody has looked at these)" };
         let text = format!(
             "All together on {} new seeds{looked}: {}{} instead of {}, {}{}; {verdict}",
@@ -113,6 +119,9 @@ impl Teller<'_> {
             if self.results.cost_by.is_mean() { " a run" } else { "" }
         );
         let mut remark = Remark::new(tone, text);
+        if let Some((_, line)) = of_records {
+            remark = remark.with(line);
+        }
         if let (Some(runs), Verdict::Pays | Verdict::Slight | Verdict::CostsMore) = (found.runs_needed, found.verdict) {
             remark = remark.with(format!(
                 "a few runs carry that difference: its interval is wider for that, and from about {runs} runs on would not have to be"

@@ -8,7 +8,7 @@ import { band, drawn } from "./plots.js";
  * The rows of surrogate.csv along each range, in the order of its values.
  * @param {any} summary @param {{columns: string[], rows: any[][]}} surrogate
  */
-export function curvesOf(summary, { columns, rows }) {
+export function slicesAsCurves(summary, { columns, rows }) {
   const { axes, levels } = summary.study;
   const at = (/** @type {string} */ name) => columns.indexOf(name);
   const best = new Map((summary.search.best?.values ?? "").split(", ").map((/** @type {string} */ of) => of.split("=")));
@@ -35,7 +35,7 @@ export function showSearched({ summary, data }) {
   fill(body,
     el("p", {}, `${search.played} of ${search.points.toLocaleString("en")} points were played. What lies between is predicted: the band is its 95 % interval, dots are what the runs say.`),
     search.best ? el("p", {}, "Lowest prediction of what was played: ", el("span", { class: "strong" }, search.best.values), ` ${spread(search.best.difference)} a run against the baseline. The search picked it by the same runs: what it saves is what new seeds say.`) : "",
-    curvesOf(summary, data.surrogate).map((/** @type {any} */ { name, points, others }) => {
+    slicesAsCurves(summary, data.surrogate).map((/** @type {any} */ { name, points, others }) => {
       const box = el("div", {});
       const title = others.length > 0 ? `${name}, with ${others.join(", ")}` : name;
       requestAnimationFrame(() => drawn(box, (width) => band(points, title, "cost a run more than the baseline", width)));

@@ -406,12 +406,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let event = spec.rare_events.as_ref().and_then(|events| events.read(&mut problem));
     let required = requirements(&spec, &axes, &mut problem);
     let cost_by = cost_by(&spec, &mut problem);
-    if !spec.inputs.is_empty()
-        && let Err((message, help)) =
-            inputs::check_question(cost_by, spec.seeds == Seeds::Antithetic, spec.rare_events.is_some())
-    {
-        problem(Diagnostic::error("study::inputs", message).help(help), "spec.inputs", "");
-    }
+    check_inputs(&spec, cost_by, &mut problem);
     let scenario_path = Path::new(&spec.scenario);
     if !folder.is_file(scenario_path) {
         let message = format!("there is no scenario `{}`", folder.join(scenario_path).display());
@@ -484,6 +479,16 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         inputs,
         origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
+}
+
+/// Whether what its records leave open can be asked of such a study.
+fn check_inputs(spec: &Spec, cost_by: CostBy, problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
+    let is_antithetic = spec.seeds == Seeds::Antithetic;
+    if !spec.inputs.is_empty()
+        && let Err((message, help)) = inputs::check_question(cost_by, is_antithetic, spec.rare_events.is_some())
+    {
+        problem(Diagnostic::error("study::inputs", message).help(help), "spec.inputs", "");
+    }
 }
 
 /// How ranges are searched, if there are any.

@@ -128,7 +128,6 @@ fn study(kind: &Kind, number: u32) -> Option<(Results, u64)> {
         is_of_new_nodes: true,
         wanted: Wanted::Family(kind.family),
         resampling: Some(Resampling { count: INPUTS, seed: number.into() }),
-        ..FaultOptions::default()
     };
     let imported = fault_model(table, &options, "out").ok()?;
     let found =

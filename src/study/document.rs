@@ -112,7 +112,11 @@ impl Study {
 
     /// How many points a search plays at most, and how many there are; none without ranges.
     pub(crate) fn points(&self) -> Option<(usize, usize)> {
-        self.plan.as_ref().map(|plan| (plan.points_max, plan.space.size().unwrap_or(usize::MAX)))
+        let of = |plan: &Plan| {
+            let points = plan.space.size().unwrap_or(usize::MAX);
+            (plan.points_max.min(points.saturating_add(1)), points)
+        };
+        self.plan.as_ref().map(of)
     }
 
     /// The files that its scenario was read from.
@@ -547,10 +551,10 @@ fn plan(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &s
     }
     // The scenario as it is may be one more.
     let least = space.begin().len() + 1;
-    let points_max = spec.search.map_or_else(|| Plan::points_of(&space, axes.len()), |given| given.points);
-    if points_max < least || points_max > search::POINTS_MAX.max(least) {
-        let message =
-            format!("a search of this plays {least} to {} points, and not {points_max}", search::POINTS_MAX.max(least));
+    let most = search::POINTS_MAX.max(least);
+    let points_max = spec.search.map_or_else(|| Plan::points_of(&space, axes.len()).min(most), |given| given.points);
+    if points_max < least || points_max > most {
+        let message = format!("a search of this plays {least} to {most} points, and not {points_max}");
         let help =
             "take a number between; those that it begins with spread over the ranges, the others are chosen one by one";
         let at = if spec.search.is_some() { "spec.search.points" } else { "spec.vary" };

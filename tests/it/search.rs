@@ -67,7 +67,7 @@ fn study(dir: &Path, name: &str, vary: &str, rest: &str) -> String {
 const WAIT: &str =
     "  - {name: wait, tolerationSeconds: {workloads: [deployment/shop/*], range: {min: 0, max: 600, step: 20}}}";
 const GRACE: &str = "  - {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, range: {min: 20s, max: 90s}}";
-const PRICES: &str = "  replications: 12\n  cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}";
+const PRICES: &str = "  replications: 20\n  cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}";
 
 fn summary(dir: &Path, name: &str) -> Value {
     let text = fs::read_to_string(dir.join(name).join("summary.json")).expect("a summary");
@@ -113,7 +113,7 @@ fn points_are_those_that_the_runs_ask_for_whatever_the_number_of_threads_and_aft
     assert!(fs::read(&page).expect("a page") == first, "made again, the page is another");
     assert!(fs::read(dir.join("one/charts/surrogate.svg")).expect("a chart") == chart);
     // Other prices ask for other points, of which some have been played.
-    let other = "  replications: 12\n  cost: {unreadyReplicaSeconds: 1, evictions: 300, needlessEvictions: 600}";
+    let other = "  replications: 20\n  cost: {unreadyReplicaSeconds: 1, evictions: 300, needlessEvictions: 600}";
     let study = &self::study(dir, "wait", WAIT, other);
     kubesquall(&["tune", study, "-q", "--resume", "--out", &place("one")]).assert().success();
     kubesquall(&["tune", study, "-q", "--out", &place("afresh")]).assert().success();
@@ -124,7 +124,7 @@ fn points_are_those_that_the_runs_ask_for_whatever_the_number_of_threads_and_aft
 fn what_is_found_is_as_good_as_the_best_of_the_grid_and_takes_fewer_runs() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let dir = dir.path();
-    let prices = PRICES.replace("replications: 12", "replications: 60");
+    let prices = PRICES.replace("replications: 20", "replications: 60");
     let searched = &study(dir, "searched", WAIT, &prices);
     let values: Vec<String> = (0..=30).map(|at| (at * 20).to_string()).collect();
     let listed = WAIT.replace("range: {min: 0, max: 600, step: 20}", &format!("values: [{}]", values.join(", ")));
@@ -167,7 +167,7 @@ fn ranges_go_with_lists_and_with_each_other() {
     let vary = format!(
         "{GRACE}\n  - {{name: frontends, replicas: {{workloads: [deployment/shop/web], values: [4, 6, 8]}}}}\n{WAIT}"
     );
-    let rest = "  replications: 10\n  search: {points: 16}\n  baseline: {wait: 300, grace: 50s}\n  cost: {unreadyReplicaSeconds: 1, \
+    let rest = "  replications: 20\n  search: {points: 16}\n  baseline: {wait: 300, grace: 50s}\n  cost: {unreadyReplicaSeconds: 1, \
                 evictions: 30, replicaHours: 10}";
     let study = &study(dir, "mixed", &vary, rest);
     kubesquall(&["tune", study, "-q", "--out", &path(dir, "out")]).assert().success();

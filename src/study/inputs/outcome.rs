@@ -42,7 +42,9 @@ impl Uncertain {
         let (below, above) = components.reach(confidence);
         let [below, above] =
             [(seen.mean - seen.low, below), (seen.high - seen.mean, above)].map(|(a, b)| libm::hypot(a, b));
-        let interval = Interval { low: seen.mean - below, high: seen.mean + above, ..seen };
+        // The mean with all inputs is what goes with the records as likely as any, even where few of them carry it.
+        let (low, high) = ((seen.mean - below).min(components.mean()), (seen.mean + above).max(components.mean()));
+        let interval = Interval { low, high, ..seen };
         Self { interval, runs, records: components.deviation(), told: components.is_told() }
     }
 }

@@ -84,7 +84,7 @@ impl Record {
 pub struct Found {
     /// What is searched.
     pub ranges: Vec<Searched>,
-    /// Points that there are: every combination of all values.
+    /// Points that there are: every combination of all values, and the scenario as it is, if it is none of them.
     pub points: u64,
     /// Points that were played, the scenario as it is among them.
     pub played: usize,
@@ -108,7 +108,7 @@ pub struct Found {
     pub best: Option<Point>,
     /// The point with the lowest prediction of all.
     pub lowest: Option<Point>,
-    /// Ranges at whose end the latter lies, beyond which it may be cheaper still.
+    /// Ranges at whose end the latter lies, if it saves anything: it may be cheaper still beyond.
     pub at_ends: Vec<AtEnd>,
     /// Every variant, by its position.
     pub variants: Vec<Played>,
@@ -222,7 +222,10 @@ impl Results {
             difference: interval(survey.predict(point)),
         };
         let lowest = survey.lowest();
-        let points = survey.space.size().unwrap_or(usize::MAX) as u64;
+        // The scenario as it is may be one more.
+        let besides = (0..self.variants.len()).filter(|variant| self.point_of(*variant).is_none()).count();
+        let points = survey.space.size().unwrap_or(usize::MAX).saturating_add(besides) as u64;
+        let saves = lowest.as_ref().is_some_and(|point| survey.predict(point).mean < 0.0);
         let ends = |(axis, at): (usize, &usize)| {
             let (range, levels) = (record.ranges[axis].as_ref()?, &self.levels[axis]);
             let is_least = *at == 0 && !range.has_floor;
@@ -257,7 +260,11 @@ impl Results {
             expected_improvement: record.expected,
             least_improvement: record.worth,
             best: survey.cheapest().map(|cheapest| of(&cheapest.point)),
-            at_ends: lowest.iter().flat_map(|point| point.iter().enumerate().filter_map(ends)).collect(),
+            at_ends: lowest
+                .iter()
+                .filter(|_| saves)
+                .flat_map(|point| point.iter().enumerate().filter_map(ends))
+                .collect(),
             lowest: lowest.as_ref().map(of),
             variants: record.rounds.iter().enumerate().map(played).collect(),
         })

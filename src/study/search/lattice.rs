@@ -111,7 +111,7 @@ impl RangeEntry {
             let of = given.iter().filter_map(|(_, value)| *value).map(decimals);
             match of.max().unwrap_or(0) {
                 // Between whole numbers there are only whole numbers: what is a fraction is written as one.
-                0 => Kind::Count,
+                0 if given.iter().all(|(_, value)| value.is_none_or(|value| !value.is_f64())) => Kind::Count,
                 written => Kind::Number((written + 2).min(DECIMALS_MAX)),
             }
         };
@@ -195,7 +195,7 @@ impl Kind {
                 (decimals(value) <= DECIMALS_MAX && scaled.abs() < 1e18).then(|| scaled.round() as i64)
             }
             Self::Duration => {
-                let nanos = value.as_str()?.parse::<SimDuration>().ok()?.as_nanos();
+                let nanos = SimDuration::parse_with_days(value.as_str()?).ok()?.as_nanos();
                 i64::try_from(nanos).ok().filter(|nanos| *nanos < 36_525 * 86_400 * SECOND)
             }
         }

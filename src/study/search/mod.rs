@@ -23,8 +23,8 @@ use serde::Deserialize;
 /// Points that a search plays beyond those it begins with, at most, for each thing that is varied, if nothing is said.
 const POINTS_EACH: usize = 10;
 
-/// Runs of each point from which on noise can be told at all.
-pub(super) const REPLICATIONS_MIN: u32 = 10;
+/// Runs of each point from which on noise is told well enough not to be taken for what is searched, or the other way round.
+pub(super) const REPLICATIONS_MIN: u32 = 20;
 
 /// More ranges than this are not filled by as many points as anybody plays.
 pub(super) const RANGES_MAX: usize = 4;

@@ -56,7 +56,8 @@ impl Teller<'_> {
         Some(remark)
     }
 
-    /// `costs 120 [90, 160], 83 % of that uncertainty the records'; against the baseline -12 [-40, 8], cheaper with 71 of 100 inputs`.
+    /// `costs 120 [90, 160], 83 % of that uncertainty the records'; against the baseline -12 [-40, 8], cheaper with 71 of 100 inputs once
+    /// noise is taken out`.
     fn left_open(&self, of: &InputUncertainty) -> String {
         let is_unpriced = self.results.prices.is_empty();
         let (costs, cheaper) = if is_unpriced { ("unready replica-seconds", "lower") } else { ("costs", "cheaper") };
@@ -65,7 +66,10 @@ impl Teller<'_> {
             text.push_str(&format!("; against the baseline {}", uncertain(difference)));
             // What is mostly noise is nothing to be counted.
             if difference.told {
-                text.push_str(&format!(", {cheaper} with {} of {} inputs", of.lower_with, of.inputs));
+                text.push_str(&format!(
+                    ", {cheaper} with {} of {} inputs once noise is taken out",
+                    of.lower_with, of.inputs
+                ));
             }
         }
         text
@@ -73,8 +77,11 @@ impl Teller<'_> {
 
     /// What is said of a saving that the runs tell, and whether it holds for what the records leave open, too.
     pub(super) fn as_far_as_records_tell(&self, of: &Saving) -> (bool, String) {
-        let counted =
-            if of.told { format!("cheaper with {} of {} inputs, ", of.cheaper_with, of.inputs) } else { String::new() };
+        let counted = if of.told {
+            format!("cheaper with {} of {} inputs once noise is taken out, ", of.cheaper_with, of.inputs)
+        } else {
+            String::new()
+        };
         let with = format!("{counted}{} if what they leave open counts, too", spread(of.difference));
         let holds = of.holds();
         let verdict = if holds { "which leaves no doubt of it" } else { "which does NOT tell whether it is cheaper" };

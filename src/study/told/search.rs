@@ -31,16 +31,17 @@ fn searched(found: &Found) -> Remark {
         counted(usize::try_from(found.runs).unwrap_or(usize::MAX), "run", "runs"),
         grouped(found.runs_of_all)
     );
-    let mut remark = Remark::new(Tone::Neutral, text)
-        .with(format!(
-            "{} to begin with, spread over the ranges, and {chosen} where most was to be expected; what lies between was predicted and not played",
-            found.begun_with
-        ))
-        .with(
-            "the search picked what is recommended by its own runs, which flatter it: what it saves is what the new seeds say, and no other \
-             interval"
-                .to_owned(),
-        );
+    let begun = format!(
+        "{} to begin with, spread over the ranges, and {chosen} where most was to be expected",
+        found.begun_with
+    );
+    let between =
+        if found.played as u64 == found.points { "" } else { "; what lies between was predicted and not played" };
+    let mut remark = Remark::new(Tone::Neutral, text).with(format!("{begun}{between}")).with(
+        "the search picked what is recommended by its own runs, which flatter it: what it saves is what the new seeds say, and no other \
+         interval"
+            .to_owned(),
+    );
     if found.unplayable > 0 {
         let points = counted(found.unplayable as usize, "point was", "points were");
         remark = remark.with(format!("{points} left out, as the scenario is invalid there"));
@@ -56,7 +57,8 @@ fn predicted(found: &Found, lowest: &FoundPoint) -> Remark {
         false => "which was not played",
     };
     let text = format!("Lowest prediction: {values}, {played}, at {} a run against the baseline", spread(*difference));
-    let remark = Remark::new(Tone::Neutral, text);
+    let remark = Remark::new(Tone::Neutral, text)
+        .with("predictions go by the runs that were played, and do not allow for those that nobody has seen");
     match &found.best {
         Some(best) if !is_played => {
             remark.with(format!("of what was played: {}, at {}", best.values, spread(best.difference)))

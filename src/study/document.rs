@@ -165,6 +165,7 @@ impl Study {
     }
 
     /// How many runs it plays, those with inputs that were fitted to records drawn anew among them.
+    #[cfg(feature = "cli")]
     pub(crate) fn run_count(&self) -> u64 {
         let of_inputs = self.inputs.as_ref().map_or(0, |of| u64::from(of.count) * u64::from(of.replications));
         self.variants.len() as u64 * (u64::from(self.replications) + of_inputs)

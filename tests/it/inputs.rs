@@ -4,26 +4,12 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use kubesquall::{CostBy, FaultImport, Study, StudyOutcome, SweepOptions};
 use serde_json::Value;
 
-fn kubesquall(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
-    command.args(arguments);
-    command
-}
-
-fn refusal(arguments: &[&str]) -> String {
-    let refused = kubesquall(arguments).assert().code(2);
-    String::from_utf8_lossy(&refused.get_output().stderr).into_owned()
-}
-
-fn path(dir: &Path, name: &str) -> String {
-    dir.join(name).to_str().expect("plain text").to_owned()
-}
+use super::binary::{command as kubesquall, path, refusal};
 
 fn read(dir: &Path, name: &str) -> String {
     fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))

@@ -2,17 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
 
+use super::binary::command as kubesquall;
 use super::determinism::files;
-
-fn kubesquall(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
-    command.args(arguments);
-    command
-}
 
 /// Four pods of one CPU on nodes of two CPUs in two zones.
 fn plan(dir: &Path, survive: &str, max: u32) -> PathBuf {

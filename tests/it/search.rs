@@ -2,29 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use kubesquall::engine::Streams;
 use serde_json::Value;
 
+use super::binary::{command as kubesquall, path, refusal};
 use super::determinism::files;
-
-fn kubesquall(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
-    command.args(arguments);
-    command
-}
-
-fn refusal(arguments: &[&str]) -> String {
-    let refused = kubesquall(arguments).assert().code(2);
-    String::from_utf8_lossy(&refused.get_output().stderr).into_owned()
-}
-
-fn path(dir: &Path, name: &str) -> String {
-    dir.join(name).to_str().expect("plain text").to_owned()
-}
 
 /// Half a day of a service on four machines that crash and lose their network every few hours.
 const SCENARIO: &str = "\

@@ -4,28 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use kubesquall::engine::Streams;
 use kubesquall::study::{self, Journal, Results, Runner, Sample, Shard, Silent, Study};
 
-fn kubesquall(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
-    command.args(arguments);
-    command
-}
-
-/// What is said to a command that is refused.
-fn refusal(arguments: &[&str]) -> String {
-    let refused = kubesquall(arguments).assert().code(2);
-    String::from_utf8_lossy(&refused.get_output().stderr).into_owned()
-}
-
-fn path(dir: &Path, name: &str) -> String {
-    dir.join(name).to_str().expect("plain text").to_owned()
-}
+use super::binary::{command as kubesquall, path, refusal};
 
 /// A study of `spec`, which names a scenario beside it or elsewhere.
 fn write_study(dir: &Path, name: &str, spec: &str) -> String {

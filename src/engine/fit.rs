@@ -9,6 +9,8 @@ mod nonparametric;
 pub use intervals::{Bounds, Goodness, IntervalFit, fit_intervals, goodness};
 pub use nonparametric::quantiles;
 
+use std::ops::RangeInclusive;
+
 use super::distribution::Distribution;
 use super::special::{NORMAL_P99, gamma_survival, normal_cdf};
 use crate::units::SimDuration;
@@ -85,6 +87,9 @@ pub struct StandardErrors {
     pub shape: Option<f64>,
 }
 
+/// How often observations can be drawn anew and fitted: fewer tell no interval, more tell nothing more.
+pub const RESAMPLES: RangeInclusive<u32> = 20..=1000;
+
 impl Family {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Exponential, Self::Weibull, Self::Lognormal, Self::Gamma];
@@ -97,6 +102,18 @@ impl Family {
             Self::Weibull => "weibull",
             Self::Lognormal => "lognormal",
             Self::Gamma => "gamma",
+        }
+    }
+
+    /// The family of a distribution; none of one that is not fitted.
+    #[must_use]
+    pub fn of(distribution: &Distribution) -> Option<Self> {
+        match distribution {
+            Distribution::Exponential { .. } => Some(Self::Exponential),
+            Distribution::Weibull { .. } => Some(Self::Weibull),
+            Distribution::Lognormal { .. } => Some(Self::Lognormal),
+            Distribution::Gamma { .. } => Some(Self::Gamma),
+            Distribution::Constant(_) | Distribution::Uniform { .. } | Distribution::Empirical { .. } => None,
         }
     }
 

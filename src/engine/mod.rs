@@ -16,7 +16,7 @@ mod special;
 pub use clock::Clock;
 pub use distribution::{Distribution, DistributionError};
 pub use fit::{
-    Bounds, Family, Fit, Goodness, IntervalFit, Observation, StandardErrors, are_alike, fit, fit_counted,
+    Bounds, Family, Fit, Goodness, IntervalFit, Observation, RESAMPLES, StandardErrors, are_alike, fit, fit_counted,
     fit_intervals, goodness, quantiles,
 };
 pub use queue::{EventQueue, Occurrence, Ticket};

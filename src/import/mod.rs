@@ -20,4 +20,4 @@ mod walk;
 pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
 pub use first_scenario::{FirstScenario, cluster_alone, first_scenario};
 pub use records::{RecordError, Records};
-pub use resampled::{RESAMPLES, Resampled, Resampling, Spread};
+pub use resampled::{Resampled, Resampling, Spread};

@@ -1,14 +1,10 @@
 //! Records of failures drawn anew, again and again, and fitted each time: what so few records leave open.
 
 use std::fmt::Write as _;
-use std::ops::RangeInclusive;
 
 use super::faults::{FaultModel, FaultOptions, scalar, written};
 use super::records::{Records, Unit};
-use crate::engine::{Distribution, Family, Observation, Streams, fit_counted};
-
-/// How often records can be drawn anew: fewer tell no interval, more tell nothing more.
-pub const RESAMPLES: RangeInclusive<u32> = 20..=1000;
+use crate::engine::{Distribution, Family, Observation, RESAMPLES, Streams, fit_counted};
 
 /// Of fewer failures, or of fewer nodes that failed, hardly anything is left to be drawn anew.
 const FAILURES_MIN: usize = 5;
@@ -108,8 +104,8 @@ pub(super) fn resampled(
         return Err(format!("records cannot be drawn anew {} times: it takes {least} to {most}", resampling.count));
     }
     let lengths = models.iter().map(|model| {
-        let family =
-            family(&model.taken).ok_or("lengths that are taken as they are have no parameters to be fitted anew")?;
+        let family = Family::of(&model.taken)
+            .ok_or("lengths that are taken as they are have no parameters to be fitted anew")?;
         let mut lengths = model.observations.clone();
         // All nodes that never failed lasted as long: one stands for them.
         if model.field == models[0].field && records.untouched > 0 {
@@ -138,16 +134,6 @@ pub(super) fn resampled(
         spreads: spreads.collect(),
         notes,
     })
-}
-
-fn family(distribution: &Distribution) -> Option<Family> {
-    match distribution {
-        Distribution::Exponential { .. } => Some(Family::Exponential),
-        Distribution::Weibull { .. } => Some(Family::Weibull),
-        Distribution::Lognormal { .. } => Some(Family::Lognormal),
-        Distribution::Gamma { .. } => Some(Family::Gamma),
-        Distribution::Constant(_) | Distribution::Uniform { .. } | Distribution::Empirical { .. } => None,
-    }
 }
 
 fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) -> Vec<String> {

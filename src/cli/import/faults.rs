@@ -12,9 +12,9 @@ use super::super::failure::Failure;
 use super::super::ui::Ui;
 use super::write;
 use crate::chaos::FaultKind;
-use crate::engine::Family;
+use crate::engine::{Family, RESAMPLES};
 use crate::import::{
-    FaultOptions, Imported, RESAMPLES, Records, Resampled, Resampling, Wanted, criterion, error_of_mean, fault_model,
+    FaultOptions, Imported, Records, Resampled, Resampling, Wanted, criterion, error_of_mean, fault_model,
 };
 use crate::units::{SimDuration, counted, length};
 

@@ -4,13 +4,8 @@ use serde::Deserialize;
 
 use crate::chaos::FaultKind;
 use crate::diagnostics::{Diagnostic, Source, Sources};
-use crate::engine::Distribution;
+use crate::engine::{Distribution, Family, RESAMPLES};
 use crate::scenario::{self, At, Invalid, OwnDocument};
-
-/// Fewer tell no interval.
-const RESAMPLES_MIN: usize = 20;
-/// More tell nothing more.
-const RESAMPLES_MAX: usize = 1000;
 
 /// Fits to records that were drawn anew.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -62,11 +57,8 @@ pub(super) fn family(of: &Distribution) -> &'static str {
     match of {
         Distribution::Constant(_) => "constant",
         Distribution::Uniform { .. } => "uniform",
-        Distribution::Exponential { .. } => "exponential",
-        Distribution::Weibull { .. } => "weibull",
-        Distribution::Lognormal { .. } => "lognormal",
-        Distribution::Gamma { .. } => "gamma",
         Distribution::Empirical { .. } => "empirical",
+        fitted => Family::of(fitted).expect("all others are").as_str(),
     }
 }
 
@@ -117,11 +109,9 @@ impl Resampled {
         let Self { drawn, fitted, resamples, records, .. } = self;
         let mut found = Vec::new();
         let fitted_as = fitted.families();
-        for (field, family) in &fitted_as {
-            if matches!(*family, "constant" | "uniform" | "empirical") {
-                let message = format!("`{family}` is no family that is fitted to records");
-                found.push((message, AGAIN, format!("fitted.{field}")));
-            }
+        for (field, of) in fitted.fields().filter(|(_, of)| Family::of(of).is_none()) {
+            let message = format!("`{}` is no family that is fitted to records", family(of));
+            found.push((message, AGAIN, format!("fitted.{field}")));
         }
         if records.nodes.is_some() == records.rows.is_some() {
             found.push(("records are those of `nodes` or of `rows`".to_owned(), AGAIN, "records".to_owned()));
@@ -130,12 +120,12 @@ impl Resampled {
             let message = format!("this is {}, and the fit to the records {}", resamples[index].told(), fitted.told());
             found.push((message, "all fits are of the same families", format!("{FITS}[{index}]")));
         }
-        let count = resamples.len();
-        if count > *drawn as usize || count > RESAMPLES_MAX {
-            let message = format!("there are {count} fits of {drawn} draws; at most {RESAMPLES_MAX} are read");
+        let (count, least, most) = (resamples.len(), *RESAMPLES.start() as usize, *RESAMPLES.end() as usize);
+        if count > *drawn as usize || count > most {
+            let message = format!("there are {count} fits of {drawn} draws; at most {most} are read");
             found.push((message, AGAIN, FITS.to_owned()));
-        } else if count < RESAMPLES_MIN && is_whole {
-            let message = format!("{count} fits are too few to tell how far apart they lie: it takes {RESAMPLES_MIN}");
+        } else if count < least && is_whole {
+            let message = format!("{count} fits are too few to tell how far apart they lie: it takes {least}");
             found.push((message, "draw the records more often: `import faults --resample 100`", FITS.to_owned()));
         }
         found

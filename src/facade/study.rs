@@ -120,14 +120,7 @@ impl<'a> SweepOptions<'a> {
     }
 
     /// Refuses what means nothing, or nothing to that question, before anything is played.
-    fn check_for(&self, question: Question, study: &study::Study) -> Result<(), Error> {
-        if let Some(name) = study.range().filter(|_| question == Question::Sweep) {
-            let message = format!("a sweep plays every variant, and `{name}` is a range of values, not a list of them");
-            return Err(Error::argument(
-                message,
-                "`tune` searches ranges; for a sweep, list `values` instead of `range`",
-            ));
-        }
+    fn check_for(&self, question: Question) -> Result<(), Error> {
         if self.contenders && question == Question::Sweep {
             let message = "a sweep recommends nothing, so that nobody is a contender";
             return Err(Error::argument(message, "`tune` plays on with contenders alone"));
@@ -381,7 +374,14 @@ impl Study {
 
     /// Refuses options that mean nothing, nothing to that question, or nothing to that study.
     fn check_for(&self, question: Question, options: &SweepOptions<'_>) -> Result<(), Error> {
-        options.check_for(question, &self.study)?;
+        if let Some(name) = self.study.range().filter(|_| question == Question::Sweep) {
+            let message = format!("a sweep plays every variant, and `{name}` is a range of values, not a list of them");
+            return Err(Error::argument(
+                message,
+                "`tune` searches ranges; for a sweep, list `values` instead of `range`",
+            ));
+        }
+        options.check_for(question)?;
         if !self.study.asks_of_inputs() {
             return Ok(());
         }

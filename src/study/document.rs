@@ -14,9 +14,9 @@ use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names
 use super::problems::Problems;
 use super::rare::{self, RareEvent, RareEvents};
 use super::requirement::{self, RequireEntry, Requirement};
-use super::search::{self, Plan, SearchEntry, Space};
+use super::search::{self, Plan, SearchAround, SearchEntry};
 use super::sensitivity::{self, Assumed, AssumedEntry};
-use super::setting::Vary;
+use super::setting::{Vary, plain};
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
@@ -24,7 +24,6 @@ use crate::model::manifest::Folder;
 use crate::observe::TableInfo;
 use crate::report::tables_of_studies;
 use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, Share};
-use crate::units::counted;
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -83,42 +82,6 @@ pub struct Study {
 }
 
 impl Study {
-    /// The number that runs of a variant have in the journal.
-    pub(super) fn number_of(&self, variant: usize) -> usize {
-        self.numbers.get(variant).copied().unwrap_or(variant)
-    }
-
-    /// The variant whose runs have a number in the journal.
-    pub(super) fn variant_numbered(&self, number: usize) -> Option<usize> {
-        match self.numbers.is_empty() {
-            true => Some(number).filter(|number| *number < self.variants.len()),
-            false => self.numbers.iter().position(|known| *known == number),
-        }
-    }
-
-    /// The number that runs of a variant of finished results have in the journal, by its position and values.
-    pub(crate) fn number_of_values(&self, variant: usize, values: &[String]) -> Option<usize> {
-        let Some(plan) = &self.plan else { return Some(variant) };
-        let known = || self.variants.iter().position(|of| of.labels == values).map(|variant| self.number_of(variant));
-        let position = |(axis, value): (&Axis, &String)| axis.labels.iter().position(|label| label == value);
-        let point: Option<Vec<usize>> = self.axes.iter().zip(values).map(position).collect();
-        point.map(|point| plan.space.number(&point)).or_else(known)
-    }
-
-    /// The name of something that is varied over a range; none if everything is listed.
-    pub(crate) fn range(&self) -> Option<&str> {
-        self.axes.iter().find(|axis| axis.range.is_some()).map(|axis| axis.name.as_str())
-    }
-
-    /// How many points a search plays at most, and how many there are; none without ranges.
-    pub(crate) fn points(&self) -> Option<(usize, usize)> {
-        let of = |plan: &Plan| {
-            let points = plan.space.size().unwrap_or(usize::MAX);
-            (plan.points_max.min(points.saturating_add(1)), points)
-        };
-        self.plan.as_ref().map(of)
-    }
-
     /// The files that its scenario was read from.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         let of_inputs = self.inputs.iter().flat_map(|inputs| inputs.files.iter().map(PathBuf::as_path));
@@ -498,74 +461,17 @@ fn check_inputs(spec: &Spec, cost_by: CostBy, problem: &mut dyn FnMut(Diagnostic
 
 /// How ranges are searched, if there are any.
 fn plan(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Option<Plan> {
-    let ranges = spec.vary.iter().filter(|vary| vary.has_range()).count();
-    let mut refuse = |message: String, help: &str, at: &str| {
-        problem(Diagnostic::error("study::range", message).help(help), at, "");
+    let around = SearchAround {
+        ranges: spec.vary.iter().filter(|vary| vary.has_range()).count(),
+        is_whole: axes.len() == spec.vary.len(),
+        replications: spec.replications,
+        requires: !spec.require.is_empty(),
+        asks_of_inputs: !spec.inputs.is_empty(),
+        is_rare: spec.rare_events.is_some(),
+        is_of_bad_runs: spec.cost_by.is_some_and(|entry| entry.read().is_ok_and(|by| !by.is_mean())),
     };
-    if ranges == 0 {
-        if spec.search.is_some() {
-            let help = "give something a `range` instead of `values`, or leave `search` out";
-            refuse("nothing is searched: every combination of values is played".to_owned(), help, "spec.search");
-        }
-        return None;
-    }
-    if ranges > search::RANGES_MAX {
-        let message = format!("{ranges} ranges are too many to be filled by as many points as anybody plays");
-        let help = format!("{} are the most: give the others `values`, or leave them out", search::RANGES_MAX);
-        refuse(message, &help, "spec.vary");
-    }
-    if (1..search::REPLICATIONS_MIN).contains(&spec.replications) {
-        let message = format!(
-            "{} are too few to search a range: they do not tell cost from chance",
-            counted(spec.replications as usize, "replication", "replications")
-        );
-        let help = format!("take at least {}; 100 tell small differences", search::REPLICATIONS_MIN);
-        refuse(message, &help, "spec.replications");
-    }
-    if !spec.require.is_empty() {
-        let message = "ranges are searched for what costs least on average, and `require` asks for more than that";
-        let help = "leave either out: list `values` of what is varied, or require nothing";
-        refuse(message.to_owned(), help, "spec.require");
-    }
-    if !spec.inputs.is_empty() {
-        let message =
-            "what the records leave open is told of every variant, and a search plays few points of its ranges";
-        refuse(message.to_owned(), "list `values` of what is varied, or leave `inputs` out", "spec.inputs");
-    }
-    if spec.rare_events.is_some() {
-        let message = "runs of a study of a rare event have weights, and ranges are not searched by these";
-        refuse(message.to_owned(), "list `values` of what is varied, or leave `rareEvents` out", "spec.rareEvents");
-    }
-    if spec.cost_by.is_some_and(|entry| entry.read().is_ok_and(|by| !by.is_mean())) {
-        let message = "ranges are searched for what costs least on average, and `costBy` asks for bad runs";
-        refuse(message.to_owned(), "list `values` of what is varied, or leave `costBy` out", "spec.costBy");
-    }
-    // One whose values are wrong has been spoken of.
-    if axes.is_empty() || axes.len() < spec.vary.len() {
-        return None;
-    }
-    let space = Space::new(axes.iter().map(|axis| (axis.settings.len(), axis.range.as_ref())));
-    if space.size().is_none_or(|size| size as u64 > NUMBERS_MAX) {
-        let help = "take larger steps, or fewer values";
-        refuse("the ranges have more points together than can be numbered".to_owned(), help, "spec.vary");
-        return None;
-    }
-    // The scenario as it is may be one more.
-    let least = space.begin().len() + 1;
-    let most = search::POINTS_MAX.max(least);
-    let points_max = spec.search.map_or_else(|| Plan::points_of(&space, axes.len()).min(most), |given| given.points);
-    if points_max < least || points_max > most {
-        let message = format!("a search of this plays {least} to {most} points, and not {points_max}");
-        let help =
-            "take a number between; those that it begins with spread over the ranges, the others are chosen one by one";
-        let at = if spec.search.is_some() { "spec.search.points" } else { "spec.vary" };
-        refuse(message, help, at);
-    }
-    Some(Plan { space, points_max })
+    search::read(spec.search, &around, axes, problem)
 }
-
-/// Points have numbers up to this in the journal.
-const NUMBERS_MAX: u64 = 1 << 52;
 
 /// What costs are summed up by.
 fn cost_by(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> CostBy {
@@ -794,7 +700,7 @@ fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str
     }
     let named = axes.iter().map(|axis| {
         let value = spec.baseline.get(&axis.name)?;
-        let label = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let label = plain(value);
         let index = match &axis.range {
             Some(range) => range.position(value),
             None => axis.labels.iter().position(|known| *known == label),

@@ -232,12 +232,17 @@ impl Estimate {
 
     /// Observations that have nothing to do with each other.
     pub(super) fn sample(&self, series: &[(u32, f64)]) -> Sample {
-        if !self.is_antithetic {
-            return Sample::new(series.iter().map(|(_, value)| *value).collect());
-        }
-        let pairs = series.chunk_by(|a, b| a.0 / 2 == b.0 / 2).filter(|pair| pair.len() == 2);
-        Sample::new(pairs.map(|pair| f64::midpoint(pair[0].1, pair[1].1)).collect())
+        Sample::new(observations(series, self.is_antithetic))
     }
+}
+
+/// What is independent of each other in a series: runs, or the means of pairs of runs that mirror each other.
+pub(super) fn observations(series: &[(u32, f64)], is_antithetic: bool) -> Vec<f64> {
+    if !is_antithetic {
+        return series.iter().map(|(_, value)| *value).collect();
+    }
+    let pairs = series.chunk_by(|a, b| a.0 / 2 == b.0 / 2).filter(|pair| pair.len() == 2);
+    pairs.map(|pair| f64::midpoint(pair[0].1, pair[1].1)).collect()
 }
 
 /// Two series where both have an observation.

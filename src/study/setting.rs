@@ -72,6 +72,11 @@ struct Replicas {
     range: Option<RangeEntry>,
 }
 
+/// A value as it is written.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn both_taints() -> Vec<String> {
     TAINTS.iter().map(|(short, _)| (*short).to_owned()).collect()
 }
@@ -164,12 +169,11 @@ impl Vary {
                         (lattice.labels(), settings.collect(), Some(lattice))
                     }
                     None => {
-                        let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                         let values = values.as_deref().unwrap_or_default();
                         let of = |(index, value): (usize, &Value)| {
                             setting(value.to_string(), place(&format!("{at}.values[{index}]")))
                         };
-                        (values.iter().map(label).collect(), values.iter().enumerate().map(of).collect(), None)
+                        (values.iter().map(plain).collect(), values.iter().enumerate().map(of).collect(), None)
                     }
                 }
             }

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::setting::plain;
 use crate::units::SimDuration;
 
 /// Levels of a range without a step, at most.
@@ -71,7 +72,7 @@ impl RangeEntry {
             field,
             message: format!(
                 "`{}` of `{name}` does not go with its range, which is one of {what} from 0 to {}",
-                told(value),
+                plain(value),
                 u32::MAX
             ),
         };
@@ -91,7 +92,7 @@ impl RangeEntry {
                 let message = format!(
                     "`{}` of `{name}` is neither a number nor a length of time such as 20s, and only these can be searched in a range: \
                      list other things in `values`",
-                    told(value)
+                    plain(value)
                 );
                 return Err(Refused { field, message });
             }
@@ -100,8 +101,8 @@ impl RangeEntry {
         if let Some((field, Some(value))) = mixed {
             let message = format!(
                 "`{}` and `{}` of `{name}` are of different kinds: a range is one of numbers or one of lengths of time",
-                told(&self.min),
-                told(value)
+                plain(&self.min),
+                plain(value)
             );
             return Err(Refused { field, message });
         }
@@ -120,7 +121,7 @@ impl RangeEntry {
                 format!(
                     "`{}` of `{name}` cannot be the end of a range: it takes numbers of up to {DECIMALS_MAX} decimals \
                      below 1e12, and lengths of time below a century",
-                    told(value)
+                    plain(value)
                 )
             };
             kind.read(value).ok_or_else(|| Refused { field, message: message() })
@@ -164,11 +165,6 @@ impl RangeEntry {
         values.extend((values.last() != Some(&max)).then_some(max));
         Ok(Lattice { kind, values, is_geometric: false })
     }
-}
-
-/// A value as it is written.
-fn told(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// How many decimals a number is written with.

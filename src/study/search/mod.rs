@@ -6,6 +6,7 @@
 mod cholesky;
 #[cfg(test)]
 mod coverage;
+mod document;
 mod found;
 mod lattice;
 mod play;
@@ -13,33 +14,23 @@ mod space;
 mod surrogate;
 mod survey;
 
+pub(super) use document::{SearchAround, SearchEntry, read};
 pub use found::{AtEnd, Ended, Found, Played, Point as FoundPoint, Range, Record, Searched, Slice};
 pub(super) use lattice::{Kind, Lattice, RangeEntry, Refused};
 pub(crate) use play::play;
 pub(super) use space::Space;
 
-use serde::Deserialize;
-
 /// Points that a search plays beyond those it begins with, at most, for each thing that is varied, if nothing is said.
 const POINTS_EACH: usize = 10;
 
 /// Runs of each point from which on noise is told well enough not to be taken for what is searched, or the other way round.
-pub(super) const REPLICATIONS_MIN: u32 = 20;
+const REPLICATIONS_MIN: u32 = 20;
 
 /// More ranges than this are not filled by as many points as anybody plays.
-pub(super) const RANGES_MAX: usize = 4;
+const RANGES_MAX: usize = 4;
 
 /// More points than this take longer to be chosen than to be played.
-pub(super) const POINTS_MAX: usize = 200;
-
-/// How far the ranges of a study are searched.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct SearchEntry {
-    /// How many points are played at most; if nothing is said, those that it begins with and ten more for each thing that is varied.
-    pub(super) points: usize,
-}
+const POINTS_MAX: usize = 200;
 
 /// The points of a study with ranges, and how many of them are played.
 #[derive(Clone, Debug)]

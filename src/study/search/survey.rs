@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::estimate::{Series, combined};
+use super::super::estimate::{combined, observations};
 use super::super::results::Results;
 use super::found::Record;
 use super::space::{Point, Space};
@@ -166,13 +166,6 @@ fn allowed(surrogate: &Surrogate, seen: Seen<'_>, at: &[At]) -> Option<Surrogate
     let noise = vec![0.0; at.len() * at.len()];
     let seen = Seen { means: &means, noise: &noise, ..seen };
     Surrogate::with(seen, surrogate.lengths().to_vec(), 0.25).map(|(allowed, _)| allowed)
-}
-
-/// What is independent of each other in differences: runs, or pairs of runs that mirror each other.
-fn observations(differences: &Series, is_antithetic: bool) -> Vec<f64> {
-    let values: Vec<f64> = differences.iter().map(|(_, value)| *value).collect();
-    let mean = |pair: &[f64]| pair.iter().sum::<f64>() / pair.len() as f64;
-    if is_antithetic { values.chunks(2).map(mean).collect() } else { values }
 }
 
 /// The covariance of the means of columns. Runs of as many points as there are runs would tell correlations of one another by chance alone,

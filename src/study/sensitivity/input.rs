@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::super::setting::plain;
 use crate::diagnostics::Location;
 use crate::scenario::Overrides;
 use crate::units::SimDuration;
@@ -233,11 +234,6 @@ impl Assumed {
             What::Price { .. } => {}
         }
     }
-}
-
-/// A value as it is written.
-pub(super) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A length of time, in days where it is whole days.

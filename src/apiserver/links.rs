@@ -17,9 +17,9 @@ pub fn link_owners(store: &mut Store) {
         let meta = store.workload_meta(id)?;
         (uid == Uid::from_text("") || meta.uid == uid).then(|| id.as_owner())
     };
-    let pods: Vec<_> = store.pods().map(|(id, pod)| (id, find(store, pod.namespace, pod.owner))).collect();
-    for (id, owner) in pods.into_iter().filter(|(_, owner)| owner.is_some()) {
-        store.set_pod_owner(id, owner);
+    let pods = store.pods().filter_map(|(id, pod)| Some((id, find(store, pod.namespace, pod.owner)?)));
+    for (id, owner) in pods.collect::<Vec<_>>() {
+        store.set_pod_owner(id, Some(owner));
     }
     let workloads: Vec<WorkloadId> = (store.replica_sets.ids().map(WorkloadId::ReplicaSet))
         .chain(store.jobs.ids().map(WorkloadId::Job))

@@ -224,7 +224,7 @@ struct Wanted<'a> {
     found: Option<Rows>,
 }
 
-impl TableVisitor for Wanted<'_> {
+impl TableVisitor<'_> for Wanted<'_> {
     type Error = Infallible;
 
     fn table<R: Declared>(&mut self, rows: &[R]) -> Result<(), Infallible> {
@@ -241,7 +241,7 @@ struct WantedText<'a> {
     found: Option<Vec<u8>>,
 }
 
-impl TableVisitor for WantedText<'_> {
+impl TableVisitor<'_> for WantedText<'_> {
     type Error = Infallible;
 
     fn table<R: Declared>(&mut self, rows: &[R]) -> Result<(), Infallible> {
@@ -255,7 +255,7 @@ impl TableVisitor for WantedText<'_> {
 /// Takes the names of files.
 struct Names(Vec<&'static str>);
 
-impl TableVisitor for Names {
+impl TableVisitor<'_> for Names {
     type Error = Infallible;
 
     fn table<R: Declared>(&mut self, _rows: &[R]) -> Result<(), Infallible> {
@@ -267,7 +267,7 @@ impl TableVisitor for Names {
 /// Takes all tables as the texts of their files.
 struct Texts(Vec<(&'static str, Vec<u8>)>);
 
-impl TableVisitor for Texts {
+impl TableVisitor<'_> for Texts {
     type Error = Infallible;
 
     fn table<R: Declared>(&mut self, rows: &[R]) -> Result<(), Infallible> {
@@ -278,7 +278,7 @@ impl TableVisitor for Texts {
 
 impl Outcome {
     /// Shows every table, that of what had no effect among them.
-    pub(super) fn visit<V: TableVisitor<Error = Infallible>>(&self, mut visitor: V) -> V {
+    pub(super) fn visit<'a, V: TableVisitor<'a, Error = Infallible>>(&'a self, mut visitor: V) -> V {
         let Ok(()) = self.observed.visit(&mut visitor);
         let Ok(()) = visitor.table(&self.scenario.resolved().not_modelled);
         if let Some(agreement) = &self.agreement {

@@ -178,7 +178,7 @@ macro_rules! observers {
             ///
             /// # Errors
             /// The visitor's first.
-            pub fn visit<V: TableVisitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+            pub fn visit<'a, V: TableVisitor<'a>>(&'a self, visitor: &mut V) -> Result<(), V::Error> {
                 $($(visitor.table(&self.$first_table)?;)+)+
                 $($(visitor.table(&self.$table)?;)+)+
                 Ok(())

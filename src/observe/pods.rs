@@ -141,7 +141,8 @@ pub(super) struct Pods {
 
 impl Pods {
     pub(super) fn begin(&mut self, store: &Store) {
-        self.rows.reserve(store.pod_count());
+        // Those that come in the place of others besides: a table that grows is copied. Room that nobody takes costs nothing.
+        self.rows.reserve(store.pod_count() + store.pod_count() / 4);
         for (id, pod) in store.pods() {
             *self.row_of.get_mut(id) = self.rows.len();
             let place = self.place_of(pod, store);

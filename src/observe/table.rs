@@ -3,7 +3,7 @@
 use crate::units::{SimDuration, SimTime};
 
 /// A row of a table.
-pub trait Row: Sized + 'static {
+pub trait Row: Sized + Sync + 'static {
     /// The table.
     const TABLE: Table<Self>;
 }
@@ -234,8 +234,8 @@ impl TableInfo {
     }
 }
 
-/// What is done with every table of a run.
-pub trait TableVisitor {
+/// What is done with every table of a run, whose rows may be kept until all have been shown.
+pub trait TableVisitor<'a> {
     /// Why it cannot be done.
     type Error;
 
@@ -243,5 +243,5 @@ pub trait TableVisitor {
     ///
     /// # Errors
     /// If it cannot be done.
-    fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Self::Error>;
+    fn table<R: Row>(&mut self, rows: &'a [R]) -> Result<(), Self::Error>;
 }

@@ -1,20 +1,24 @@
 //! Rows into files: each table as its columns say, in the format that its file's name ends with.
 
 use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::io;
 
 use serde_json::value::RawValue;
 
 use crate::observe::{Observed, Row, TableVisitor, Value};
+use crate::parallel;
 use crate::report::run_dir::{OutputDir, OutputError};
 use crate::units::{SimDuration, SimTime};
 
-/// Writes every table of a run.
+/// Writes every table of a run, side by side.
 ///
 /// # Errors
 /// If a file cannot be written.
 pub fn write_tables(observed: &Observed, out: &OutputDir) -> Result<(), OutputError> {
-    observed.visit(&mut Files(out))
+    let mut files = Files { out, writes: Vec::new() };
+    let Ok(()) = observed.visit(&mut files);
+    parallel::try_each(&files.writes, |write| write())
 }
 
 /// Writes one table.
@@ -22,23 +26,37 @@ pub fn write_tables(observed: &Observed, out: &OutputDir) -> Result<(), OutputEr
 /// # Errors
 /// If the file cannot be written.
 pub fn write_table<R: Row>(rows: &[R], out: &OutputDir) -> Result<(), OutputError> {
-    out.write(R::TABLE.file, &table_text(rows))
+    let file = R::TABLE.file;
+    if is_lines(file) {
+        out.write(file, &json_lines(rows))
+    } else {
+        out.write_with(file, |to| write_named_table::<R>(to, &[], rows))
+    }
 }
 
 /// The text of a table's file.
 #[must_use]
 pub fn table_text<R: Row>(rows: &[R]) -> Vec<u8> {
-    if R::TABLE.file.ends_with(".jsonl") { json_lines(rows) } else { csv(rows) }
+    if is_lines(R::TABLE.file) { json_lines(rows) } else { csv(rows) }
 }
 
-/// Writes the tables that it is shown.
-struct Files<'a>(&'a OutputDir);
+fn is_lines(file: &str) -> bool {
+    file.ends_with(".jsonl")
+}
 
-impl TableVisitor for Files<'_> {
-    type Error = OutputError;
+/// What is to be done to write the tables that it is shown.
+struct Files<'a> {
+    out: &'a OutputDir,
+    writes: Vec<Box<dyn Fn() -> Result<(), OutputError> + Sync + 'a>>,
+}
 
-    fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), OutputError> {
-        write_table(rows, self.0)
+impl<'a> TableVisitor<'a> for Files<'a> {
+    type Error = Infallible;
+
+    fn table<R: Row>(&mut self, rows: &'a [R]) -> Result<(), Infallible> {
+        let out = self.out;
+        self.writes.push(Box::new(move || write_table(rows, out)));
+        Ok(())
     }
 }
 
@@ -63,7 +81,7 @@ pub(crate) fn write_named_table<R: Row>(
     rows: impl IntoIterator<Item: Borrow<R>>,
 ) -> io::Result<()> {
     let columns = R::TABLE.columns;
-    let mut writer = csv::Writer::from_writer(out);
+    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
     let mut names = names.iter();
     for column in columns {
         match column.value {

@@ -150,7 +150,7 @@ pub(crate) struct Kept<'a> {
     files: Option<&'a [&'a str]>,
 }
 
-impl TableVisitor for Kept<'_> {
+impl TableVisitor<'_> for Kept<'_> {
     type Error = Infallible;
 
     fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Infallible> {

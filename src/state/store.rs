@@ -331,6 +331,7 @@ impl Store {
     /// Makes room for so many pods more.
     pub fn reserve_pods(&mut self, count: usize) {
         self.pods.reserve(count);
+        self.pod_names.reserve(count);
     }
 
     /// Adds a pod.

@@ -1,6 +1,7 @@
 //! What is due, and when.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -27,17 +28,33 @@ pub struct Occurrence<E> {
     pub event: E,
 }
 
+/// An event that comes whatever happens. Sorts by time, then sequence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Certain {
+    at: u64,
+    sequence: u64,
+    slot: u32,
+}
+
+impl Certain {
+    fn key(self) -> u128 {
+        u128::from(self.at) << 64 | u128::from(self.sequence)
+    }
+}
+
 #[derive(Clone)]
 struct Slot<E> {
     generation: NonZeroU32,
     event: Option<E>,
 }
 
-/// Events that can be cancelled and moved, in the order of time; among equal times first in, first out.
+/// Events in the order of time; among equal times first in, first out. Those with a ticket can be cancelled and moved.
 #[derive(Clone)]
 pub struct EventQueue<E> {
-    /// Slots by (time, sequence). The keys are unique, so the heap has one order only.
+    /// Slots of events with tickets by (time, sequence). The keys are unique, so the heap has one order only.
     order: PriorityQueue<u32, Reverse<u128>, FxBuildHasher>,
+    /// Those of the others: most, and a heap that need not find them again is cheaper.
+    certain: BinaryHeap<Reverse<Certain>>,
     slots: Vec<Slot<E>>,
     free: Vec<u32>,
     next_sequence: u64,
@@ -47,7 +64,13 @@ impl<E> EventQueue<E> {
     /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
-        Self { order: PriorityQueue::with_default_hasher(), slots: Vec::new(), free: Vec::new(), next_sequence: 0 }
+        Self {
+            order: PriorityQueue::with_default_hasher(),
+            certain: BinaryHeap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            next_sequence: 0,
+        }
     }
 
     /// Adds an event behind all others of its time.
@@ -57,15 +80,20 @@ impl<E> EventQueue<E> {
     /// If there would be more than 2^32 events at once.
     pub fn push(&mut self, at: SimTime, event: E) -> Ticket {
         let key = self.next_key(at);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            let slot = u32::try_from(self.slots.len()).expect("a queue holds at most 2^32 events");
-            self.slots.push(Slot { generation: NonZeroU32::MIN, event: None });
-            slot
-        });
-        let entry = &mut self.slots[slot as usize];
-        entry.event = Some(event);
+        let slot = self.occupy(event);
         self.order.push(slot, Reverse(key));
-        Ticket { slot, generation: entry.generation }
+        Ticket { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    /// Adds an event behind all others of its time that nobody cancels or moves.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than 2^32 events at once.
+    pub fn push_certain(&mut self, at: SimTime, event: E) {
+        let sequence = self.next_sequence();
+        let slot = self.occupy(event);
+        self.certain.push(Reverse(Certain { at: ascending(at), sequence, slot }));
     }
 
     /// Takes an event back, if it has not happened yet.
@@ -97,39 +125,67 @@ impl<E> EventQueue<E> {
 
     /// Takes the next event out.
     pub fn pop(&mut self) -> Option<Occurrence<E>> {
-        let (slot, Reverse(key)) = self.order.pop()?;
+        let certain = self.certain.peek().map(|Reverse(next)| next.key());
+        let other = self.order.peek().map(|(_, Reverse(key))| *key);
+        let is_certain = certain.is_some_and(|certain| other.is_none_or(|other| certain < other));
+        let (slot, key) = if is_certain {
+            self.certain.pop().map(|Reverse(next)| (next.slot, next.key()))?
+        } else {
+            self.order.pop().map(|(slot, Reverse(key))| (slot, key))?
+        };
         Some(Occurrence { at: time_of(key), sequence: key as u64, event: self.vacate(slot) })
     }
 
     /// When the next event is due.
     #[must_use]
     pub fn peek_time(&self) -> Option<SimTime> {
-        self.order.peek().map(|(_, Reverse(key))| time_of(*key))
+        self.next().map(|(_, key)| time_of(key))
+    }
+
+    /// The slot of the next event, and its key.
+    fn next(&self) -> Option<(u32, u128)> {
+        let certain = self.certain.peek().map(|Reverse(next)| (next.slot, next.key()));
+        let other = self.order.peek().map(|(slot, Reverse(key))| (*slot, *key));
+        certain.into_iter().chain(other).min_by_key(|(_, key)| *key)
     }
 
     /// The next event, and when it is due.
     #[cfg(test)]
     pub(crate) fn peek(&self) -> Option<(SimTime, &E)> {
-        let (slot, Reverse(key)) = self.order.peek()?;
-        Some((time_of(*key), self.slots[*slot as usize].event.as_ref()?))
+        let (slot, key) = self.next()?;
+        Some((time_of(key), self.slots[slot as usize].event.as_ref()?))
     }
 
     /// How many events are pending.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.order.len() + self.certain.len()
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.order.is_empty() && self.certain.is_empty()
     }
 
     fn next_key(&mut self, at: SimTime) -> u128 {
+        u128::from(ascending(at)) << 64 | u128::from(self.next_sequence())
+    }
+
+    fn next_sequence(&mut self) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        u128::from(ascending(at)) << 64 | u128::from(sequence)
+        sequence
+    }
+
+    fn occupy(&mut self, event: E) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            let slot = u32::try_from(self.slots.len()).expect("a queue holds at most 2^32 events");
+            self.slots.push(Slot { generation: NonZeroU32::MIN, event: None });
+            slot
+        });
+        self.slots[slot as usize].event = Some(event);
+        slot
     }
 
     fn vacate(&mut self, slot: u32) -> E {
@@ -203,6 +259,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push(i64),
+        PushCertain(i64),
         Cancel(usize),
         Reschedule(usize, i64),
         Pop,
@@ -211,7 +268,8 @@ mod tests {
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let time = || prop_oneof![-3..4_i64, any::<i64>()];
         let step = prop_oneof![
-            4 => time().prop_map(Step::Push),
+            3 => time().prop_map(Step::Push),
+            2 => time().prop_map(Step::PushCertain),
             1 => any::<usize>().prop_map(Step::Cancel),
             1 => (any::<usize>(), time()).prop_map(|(pick, at)| Step::Reschedule(pick, at)),
             2 => Just(Step::Pop),
@@ -232,18 +290,27 @@ mod tests {
                     Step::Push(at) => {
                         let at = SimTime::from_nanos(at);
                         list.push((at, sequence, tickets.len()));
-                        tickets.push(queue.push(at, tickets.len()));
+                        tickets.push(Some(queue.push(at, tickets.len())));
+                        sequence += 1;
+                    }
+                    Step::PushCertain(at) => {
+                        let at = SimTime::from_nanos(at);
+                        list.push((at, sequence, tickets.len()));
+                        queue.push_certain(at, tickets.len());
+                        tickets.push(None);
                         sequence += 1;
                     }
                     Step::Cancel(pick) if !tickets.is_empty() => {
                         let event = pick % tickets.len();
+                        let Some(ticket) = tickets[event] else { continue };
                         let expected = list.iter().position(|entry| entry.2 == event).map(|index| list.remove(index).2);
-                        prop_assert_eq!(queue.cancel(tickets[event]), expected);
+                        prop_assert_eq!(queue.cancel(ticket), expected);
                     }
                     Step::Reschedule(pick, at) if !tickets.is_empty() => {
                         let (event, at) = (pick % tickets.len(), SimTime::from_nanos(at));
+                        let Some(ticket) = tickets[event] else { continue };
                         let entry = list.iter_mut().find(|entry| entry.2 == event);
-                        prop_assert_eq!(queue.reschedule(tickets[event], at), entry.is_some());
+                        prop_assert_eq!(queue.reschedule(ticket, at), entry.is_some());
                         if let Some(entry) = entry {
                             *entry = (at, sequence, event);
                             sequence += 1;

@@ -70,17 +70,23 @@ impl Cache {
         let mut pods = bound_pods(store);
         pods.sort_by_key(|(id, pod)| (pod.scheduled_at.map(SimTime::floor_to_second), pod.resource_version, *id));
         pods.iter().for_each(|(id, _)| self.unlist(*id));
-        pods.iter().for_each(|(id, _)| self.touch(*id));
+        pods.iter().for_each(|(id, _)| self.relist(*id));
         pods.sort_by_key(|(id, pod)| (pod.resource_version, *id));
         // The numbers of one cluster are all different; where they are not, they tell nothing.
         if pods.windows(2).all(|pair| pair[0].1.resource_version < pair[1].1.resource_version) {
-            pods.iter().for_each(|(id, _)| self.touch(*id));
+            pods.iter().filter_map(|(id, pod)| Some((*id, pod.node?))).for_each(|(id, node)| self.touch(id, node));
         }
     }
 
     fn unlist(&mut self, id: PodId) {
         if let Some(placed) = self.pods.get(&id) {
             self.nodes.get_mut(placed.node).unlist(id);
+        }
+    }
+
+    fn relist(&mut self, id: PodId) {
+        if let Some(placed) = self.pods.get(&id) {
+            self.nodes.get_mut(placed.node).pods.push(id);
         }
     }
 
@@ -199,15 +205,12 @@ impl Cache {
         true
     }
 
-    /// A counted pod was written, whatever of it.
+    /// A pod that is bound to the node was written, whatever of it.
     ///
     /// # Source
     /// kube-scheduler, `updatePod`: the pod is removed from its node and added again.
-    pub(super) fn touch(&mut self, id: PodId) {
-        let Some(placed) = self.pods.get(&id) else { return };
-        let info = self.nodes.get_mut(placed.node);
-        info.unlist(id);
-        info.pods.push(id);
+    pub(super) fn touch(&mut self, id: PodId, node: NodeId) {
+        self.nodes.get_mut(node).move_to_end(id);
     }
 
     /// The affinity terms of this pod are held against others from now on, wherever it is.

@@ -341,7 +341,7 @@ fn a_pod_that_is_written_goes_to_the_end_and_the_last_takes_its_place() {
     let mut cache = Cache::new(KubernetesVersion::NEWEST);
     cache.list(&store);
     assert_eq!(cache.node(node_id).pods, [a, b, c], "a list comes in the order of names");
-    cache.touch(a);
+    cache.touch(a, node_id);
     assert_eq!(cache.node(node_id).pods, [c, b, a]);
     cache.forget(c);
     assert_eq!(cache.node(node_id).pods, [a, b]);

@@ -343,8 +343,8 @@ impl Scheduler {
         if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.algorithm.cache.forget(id) {
             self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
         }
-        if pod.node.is_some() {
-            self.algorithm.cache.touch(id);
+        if let Some(node) = pod.node {
+            self.algorithm.cache.touch(id, node);
         }
         let Some(before) = before.filter(|_| delta.touches(PodDelta::LABELS | PodDelta::SPEC)) else { return };
         if pod.node.is_some() {

@@ -31,9 +31,22 @@ impl NodeInfo {
     /// # Source
     /// kube-scheduler, `removeFromSlice`. The order decides between victims of equal priority and start.
     pub(super) fn unlist(&mut self, pod: PodId) {
-        if let Some(at) = self.pods.iter().position(|other| *other == pod) {
+        if let Some(at) = self.place_of(pod) {
             self.pods.swap_remove(at);
         }
+    }
+
+    /// Takes a pod off the list, if it is there, and adds it again.
+    pub(super) fn move_to_end(&mut self, pod: PodId) {
+        if let Some(at) = self.place_of(pod) {
+            self.pods.swap_remove(at);
+            self.pods.push(pod);
+        }
+    }
+
+    /// Where a pod is listed. Those that change have mostly come last.
+    fn place_of(&self, pod: PodId) -> Option<usize> {
+        self.pods.iter().rposition(|other| *other == pod)
     }
 
     /// Adds what a pod with this spec takes (1), or takes it away (-1).

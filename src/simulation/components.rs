@@ -244,7 +244,7 @@ macro_rules! components {
 
             fn arm(simulation: &mut super::Simulation, at: crate::units::SimTime, timer: Self::Timer) {
                 let event = super::Event::Timer { epoch: simulation.components.$field.epoch, timer: AnyTimer::$variant(timer) };
-                simulation.kernel.queue.push(at, super::Scheduled { cause: CauseId::NONE, event });
+                simulation.kernel.queue.push_certain(at, super::Scheduled { cause: CauseId::NONE, event });
             }
         })*
 

@@ -216,7 +216,7 @@ impl Kernel {
         let Some((client, event, cause)) = next else { return };
         let at = self.reserve(slot, client);
         let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event, tries: 0 });
-        self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
+        self.queue.push_certain(at, Scheduled { cause, event: Event::Post(id) });
     }
 
     fn reserve<C: Component>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
@@ -280,7 +280,7 @@ impl Kernel {
         self.calls_sent += 1;
         let cause = call.cause;
         let id = self.calls.insert(call);
-        self.queue.push(arrives_at, Scheduled { cause, event: Event::Arrive(id) });
+        self.queue.push_certain(arrives_at, Scheduled { cause, event: Event::Arrive(id) });
     }
 
     /// Takes calls back that are on their way, in the order in which they were sent.
@@ -352,7 +352,7 @@ impl Kernel {
         match served {
             Served::Continues(after, rest) => {
                 let id = self.evictions.insert(PendingEviction { which: caller.0, epoch: caller.1, tag, rest });
-                self.queue.push(self.now + after, Scheduled { cause: self.cause, event: Event::Resume(id) });
+                self.queue.push_certain(self.now + after, Scheduled { cause: self.cause, event: Event::Resume(id) });
             }
             Served::Answered(answer) => {
                 if let Err(error) = &answer
@@ -370,7 +370,7 @@ impl Kernel {
         let Some(tag) = tag else { return };
         let id = self.answers.insert(PendingAnswer { epoch, tag, answer });
         let at = self.now + self.call_times.answer(which, self.now, &self.streams);
-        self.queue.push(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
+        self.queue.push_certain(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
     }
 
     /// An Event arrives.
@@ -385,13 +385,13 @@ impl Kernel {
             if post.tries < POST_TRIES {
                 let again = self.now + self.post_retry(&post);
                 let id = self.posts.insert(post);
-                self.queue.push(again, Scheduled { cause: self.cause, event: Event::Post(id) });
+                self.queue.push_certain(again, Scheduled { cause: self.cause, event: Event::Post(id) });
                 return;
             }
         }
         let answered = Event::Posted { which: post.which, epoch: post.epoch };
         let at = self.now + self.call_times.answer(post.which, self.now, &self.streams);
-        self.queue.push(at, Scheduled { cause: self.cause, event: answered });
+        self.queue.push_certain(at, Scheduled { cause: self.cause, event: answered });
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
             let component = Components::name(post.which);
@@ -448,7 +448,7 @@ impl Kernel {
             }
             let queue = &mut self.queue;
             self.watches.send(&change, interested, &self.store, &self.streams, |due, watch| {
-                queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver(watch) });
+                queue.push_certain(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver(watch) });
             });
         }
         // Nothing that is told changes anything at once, and the memory serves again.

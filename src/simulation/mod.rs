@@ -203,7 +203,7 @@ impl Simulation {
                 TimelineAction::Request(_) => continue,
             };
             let event = Event::Timer { epoch: 0, timer };
-            self.kernel.queue.push(*at, Scheduled { cause: CauseId::NONE, event });
+            self.kernel.queue.push_certain(*at, Scheduled { cause: CauseId::NONE, event });
         }
         self.start(None, start);
         for process in [
@@ -346,7 +346,7 @@ impl Simulation {
                 }
                 Err(Some(due)) => {
                     let event = Event::Deliver(watch);
-                    self.kernel.queue.push(due, Scheduled { cause: CauseId::NONE, event });
+                    self.kernel.queue.push_certain(due, Scheduled { cause: CauseId::NONE, event });
                     return;
                 }
                 Err(None) => return,

@@ -89,7 +89,12 @@ impl SimTime {
 
 /// The only place that rounds time for people to read, so that equal instants look equal in every file: half a millisecond away from zero.
 const fn rounded_millis(nanos: u128) -> u128 {
-    (nanos + 500_000) / 1_000_000
+    const HALF: u64 = 500_000;
+    // Divisions of short numbers are many times as fast.
+    if nanos <= (u64::MAX - HALF) as u128 {
+        return ((nanos as u64 + HALF) / 1_000_000) as u128;
+    }
+    (nanos + HALF as u128) / 1_000_000
 }
 
 /// Nanoseconds as seconds with exactly three decimals, half a millisecond rounded away from zero.
@@ -97,7 +102,20 @@ const fn rounded_millis(nanos: u128) -> u128 {
 pub fn seconds_text(nanos: i128) -> String {
     let millis = rounded_millis(nanos.unsigned_abs());
     let sign = if nanos < 0 && millis > 0 { "-" } else { "" };
-    format!("{sign}{}.{:03}", millis / 1000, millis % 1000)
+    // Most of what is written is written here: half a million years fit the shorter number, which is quicker to write.
+    match u64::try_from(millis) {
+        Ok(millis) => {
+            let rest = millis % 1000;
+            let digits = [rest / 100, rest / 10 % 10, rest % 10].map(|digit| char::from(b'0' + digit as u8));
+            let mut text = String::with_capacity(24);
+            text.push_str(sign);
+            text.push_str(itoa::Buffer::new().format(millis / 1000));
+            text.push('.');
+            text.extend(digits);
+            text
+        }
+        Err(_) => format!("{sign}{}.{:03}", millis / 1000, millis % 1000),
+    }
 }
 
 /// Reads an RFC 3339 time stamp as nanoseconds since the Unix epoch; `None` if it is none or out of range.

@@ -1,5 +1,7 @@
 //! What a search has found, as results keep it and tell it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::document::Study;
@@ -9,7 +11,7 @@ use super::super::tuning::Tuning;
 use super::Plan;
 use super::space::{Point as Place, Space};
 use super::surrogate::Prediction;
-use super::survey::Survey;
+use super::survey::{At, Survey};
 use crate::report::{SurrogateRow, named_table_text};
 
 /// Why a search ended.
@@ -44,6 +46,9 @@ pub struct Record {
     pub(super) points_max: usize,
     /// For each variant in which round it was chosen; 0 of those that the search began with.
     pub(super) rounds: Vec<u32>,
+    /// Points that were chosen to see whether fewer changes do as well.
+    #[serde(default)]
+    pub(super) plainer: usize,
     /// Points that were chosen and could not be played.
     pub(super) unplayable: u32,
     /// Why it ended.
@@ -66,6 +71,7 @@ impl Record {
             ranges: study.axes.iter().map(|axis| axis.range.as_ref().map(range)).collect(),
             points_max: plan.points_max,
             rounds: vec![0; study.variants.len()],
+            plainer: 0,
             unplayable: 0,
             ended: Ended::Settled,
             expected: 0.0,
@@ -90,6 +96,8 @@ pub struct Found {
     pub played: usize,
     /// Those of them that it began with.
     pub begun_with: usize,
+    /// Those of the others that were played to see whether what is recommended does as well with one change less.
+    pub plainer: usize,
     /// Points that it could have played at most.
     pub points_max: usize,
     /// Points that were chosen and whose scenario is invalid.
@@ -193,6 +201,11 @@ pub struct Slice {
 impl Results {
     /// The position of the value of each thing that is varied; none of a scenario as it is whose values are not all among these.
     pub(super) fn point_of(&self, variant: usize) -> Option<Place> {
+        self.positions_of(variant).into_iter().collect()
+    }
+
+    /// The same, one by one.
+    fn positions_of(&self, variant: usize) -> Vec<Option<usize>> {
         let position = |(levels, label): (&Vec<String>, &String)| levels.iter().position(|known| known == label);
         self.levels.iter().zip(&self.variants[variant]).map(position).collect()
     }
@@ -252,6 +265,7 @@ impl Results {
             points,
             played: self.variants.len(),
             begun_with: record.rounds.iter().filter(|round| **round == 0).count(),
+            plainer: record.plainer,
             points_max: record.points_max,
             unplayable: record.unplayable,
             runs: self.run_count() as u64,
@@ -274,32 +288,61 @@ impl Results {
     /// nobody would notice, the one that changes least; what is there, unless it is told to be dearer than that.
     pub(in crate::study) fn tuning_of_search(&self) -> Option<Tuning> {
         let (_, survey) = self.survey()?;
-        let cost_today = self.mean_cost(self.baseline).abs();
-        let today = self.point_of(self.baseline);
-        let is_told = |difference: Interval| difference.high < 0.0 && self.matters(difference, cost_today);
-        let cheapest = survey.cheapest().filter(|of| of.variant != self.baseline);
-        let cheapest = cheapest.filter(|of| is_told(interval(survey.predict(&of.point))));
-        let Some(cheapest) = cheapest else {
+        let Some((chosen, cheapest)) = self.chosen_of(&survey) else {
             return Some(Tuning::of_variant(self, self.baseline, Vec::new()));
         };
-        let changes = |point: &Place| {
-            let is_other = |(axis, at): (usize, &usize)| today.as_ref().is_none_or(|today| today[axis] != *at);
-            point.iter().enumerate().filter(|of| is_other(*of)).count()
+        let is_alike = |of: &&At| {
+            of.is_allowed
+                && of.variant != chosen.variant
+                && interval(survey.between(&of.point, &cheapest.point)).has_zero()
         };
-        let dearer = |point: &Place| interval(survey.between(point, &cheapest.point));
-        let allowed = || survey.at.iter().filter(|of| of.is_allowed);
-        let is_as_cheap = |point: &Place| {
-            *point == cheapest.point
-                || is_told(interval(survey.predict(point)))
-                    && dearer(point).high < self.indifference * self.mean_cost(cheapest.variant).abs()
+        let alike = survey.at.iter().filter(is_alike).map(|of| of.variant).collect();
+        Some(Tuning::of_variant(self, chosen.variant, alike))
+    }
+
+    /// What is recommended, and the cheapest; none if nothing is told to be cheaper than what is there by what counts.
+    fn chosen_of<'a>(&self, survey: &'a Survey) -> Option<(&'a At, &'a At)> {
+        let cost_today = self.mean_cost(self.baseline).abs();
+        let is_told = |of: &At| {
+            let difference = interval(survey.predict(&of.point));
+            difference.high < 0.0 && self.matters(difference, cost_today)
         };
-        let chosen = allowed().filter(|of| is_as_cheap(&of.point)).min_by(|a, b| {
-            let mean = |of: &Place| survey.predict(of).mean;
-            changes(&a.point).cmp(&changes(&b.point)).then(mean(&a.point).total_cmp(&mean(&b.point)))
+        let cheapest = survey.cheapest().filter(|of| of.variant != self.baseline && is_told(of))?;
+        let least = self.least_of(cheapest);
+        let is_as_cheap = |of: &&At| {
+            let dearer = || interval(survey.between(&of.point, &cheapest.point));
+            of.variant == cheapest.variant || of.is_allowed && is_told(of) && dearer().high < least
+        };
+        let today = self.positions_of(self.baseline);
+        let changes = |of: &At| of.point.iter().zip(&today).filter(|(at, today)| Some(**at) != **today).count();
+        let chosen = survey.at.iter().filter(is_as_cheap).min_by(|a, b| {
+            let mean = |of: &At| survey.predict(&of.point).mean;
+            changes(a).cmp(&changes(b)).then(mean(a).total_cmp(&mean(b)))
         });
-        let chosen = chosen.map_or(cheapest.variant, |of| of.variant);
-        let alike = allowed().filter(|of| of.variant != chosen && dearer(&of.point).has_zero());
-        Some(Tuning::of_variant(self, chosen, alike.map(|of| of.variant).collect()))
+        Some((chosen.unwrap_or(cheapest), cheapest))
+    }
+
+    /// What nobody would notice of what a point costs.
+    fn least_of(&self, point: &At) -> f64 {
+        self.indifference * self.mean_cost(point.variant).abs()
+    }
+
+    /// What is recommended with one change less, if that may cost as little: the one of these with the lowest prediction that is not left out.
+    /// Values that make no difference beside others may have come along with these.
+    pub(super) fn plainer(&self, survey: &Survey, left_out: &BTreeSet<Place>) -> Option<Place> {
+        let (chosen, cheapest) = self.chosen_of(survey)?;
+        let today = self.positions_of(self.baseline);
+        let without = |(axis, today): (usize, &Option<usize>)| {
+            let mut point = chosen.point.clone();
+            point[axis] = today.filter(|today| *today != point[axis])?;
+            Some(point)
+        };
+        let may_do = |point: &Place| {
+            !left_out.contains(point) && interval(survey.between(point, &cheapest.point)).low < self.least_of(cheapest)
+        };
+        let mean = |point: &Place| survey.predict(point).mean;
+        let points = today.iter().enumerate().filter_map(without).filter(may_do);
+        points.min_by(|a, b| mean(a).total_cmp(&mean(b)))
     }
 
     /// What is predicted along each thing that is varied, through the best point that was played; none of a study without ranges.

@@ -36,7 +36,8 @@ impl Chooser {
 
     /// The point that is to be played next, if `played` points have these results; none if the search is over, and then why is on record.
     pub(super) fn next(&mut self, results: &Results, played: usize) -> Option<Point> {
-        let promise = Survey::of(results, &self.record).next(&self.left_out);
+        let survey = Survey::of(results, &self.record);
+        let promise = survey.next(&self.left_out);
         let today = results.mean_cost(results.baseline).abs();
         let record = &mut self.record;
         record.worth = NOT_WORTH * results.indifference * today;
@@ -50,7 +51,12 @@ impl Chooser {
             Ended::Points
         };
         let is_full = played + record.unplayable as usize >= record.points_max;
-        let point = promise.filter(|_| record.ended == Ended::Points && !is_full)?.point;
+        let point = match record.ended {
+            _ if is_full => None,
+            Ended::Points => promise.map(|promise| promise.point),
+            Ended::Settled => results.plainer(&survey, &self.left_out).inspect(|_| record.plainer += 1),
+            Ended::All => None,
+        }?;
         self.left_out.insert(point.clone());
         Some(point)
     }

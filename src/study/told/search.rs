@@ -22,7 +22,7 @@ impl Teller<'_> {
 fn searched(found: &Found) -> Remark {
     let ranges: Vec<String> =
         found.ranges.iter().map(|of| format!("{} from {} to {}", of.name, of.from, of.to)).collect();
-    let chosen = found.played - found.begun_with;
+    let chosen = found.played - found.begun_with - found.plainer;
     let text = format!(
         "Searched {}: {} of {} points were played, with {} instead of {}",
         ranges.join(", "),
@@ -37,7 +37,11 @@ fn searched(found: &Found) -> Remark {
     );
     let between =
         if found.played as u64 == found.points { "" } else { "; what lies between was predicted and not played" };
-    let mut remark = Remark::new(Tone::Neutral, text).with(format!("{begun}{between}")).with(
+    let plainer = match found.plainer {
+        0 => String::new(),
+        played => format!(", and {played} to see whether one change less does as well"),
+    };
+    let mut remark = Remark::new(Tone::Neutral, text).with(format!("{begun}{plainer}{between}")).with(
         "the search picked what is recommended by its own runs, which flatter it: what it saves is what the new seeds say, and no other \
          interval"
             .to_owned(),

@@ -154,7 +154,7 @@ function showRoom({ summary }) {
   });
   const grown = headroom.map((/** @type {any} */ of) => {
     const first = of.binding[0];
-    return el("li", {}, named(of.workload, "strong"), ` may grow by ${of.more}, from ${of.replicas} to ${of.replicas + of.more}`, first ? [`; one more, and in ${first.case}, `, named(first.lost), ", ", named(first.shortfall.object), " falls short: ", el("span", { class: "muted" }, named(first.shortfall.why))] : ", where the search ends");
+    return el("li", {}, named(of.workload, "strong"), ` may grow by ${of.more}, from ${of.replicas} to ${of.replicas + of.more}${of.placements > 1 ? `, in ${of.survived} of ${of.placements} placements` : ""}`, first ? [`; one more, and in ${first.case}, `, named(first.lost), ", ", named(first.shortfall.object), ` falls short${of.placements > 1 ? ` in placement ${first.placement}` : ""}: `, el("span", { class: "muted" }, named(first.shortfall.why))] : ", where the search ends");
   });
   fill(body,
     bars ? [el("p", { class: "muted" }, answer.tightest.case, ", ", named(answer.tightest.lost), `, ${lasting(answer.tightest.atSeconds * 1000)} after the start, where it is tightest; of the nodes that pods can go to:`), ...bars] : el("p", {}, "Pods could go to no node."),

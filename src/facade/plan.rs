@@ -150,8 +150,8 @@ impl Plan {
         let progress = options.progress.unwrap_or(&Silent);
         let work = || {
             let mut results = plan::work_out(plan, symmetry, progress);
-            if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
-                let grown = |workload: &String| plan::headroom(plan, symmetry, &answer, workload, progress);
+            if let Some(answer) = results.answer() {
+                let grown = |workload: &String| plan::headroom(plan, symmetry, answer, workload, progress);
                 results.headroom = options.headroom.iter().map(grown).collect();
             }
             let blasts = options.blast_radius.as_deref().map(|label| {

@@ -17,66 +17,140 @@ const SIDE_BY_SIDE: usize = 4;
 /// More replicas than this are not tried.
 const MORE_MAX: u32 = 1_000;
 
-/// Adds one replica after the other, with these counts of nodes, until a case is not survived, or the API server refuses more pods than it
-/// does without them: nothing can grow beyond its quota. All of that in the first placement alone.
+/// How many more replicas of a workload the answer survives: as many that enough placements survive them and every number below. One that
+/// survives a number is taken to survive smaller ones, so that of 30 placements each is mostly tried with one number. Neither may the API server refuse
+/// more pods than it does without the new replicas: nothing can grow beyond its quota.
 /// Of a workload that there is not, see [`replicas_of`], nothing is found.
 #[must_use]
-pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str, progress: &dyn Progress) -> Headroom {
-    let replicas = replicas_of(plan, workload).unwrap_or(0);
-    let search = Search::new(plan, symmetry);
-    let names: Vec<String> = plan.cases.iter().map(|case| case.label.clone()).collect();
-    let part = Part::begin(progress, u64::from(MORE_MAX) + 1, 0, workload);
-    let try_one = |replicas: u32| {
-        part.heed();
-        let trial = Trial { counts, placement: plan.placements.first, replicas: Some((workload, replicas)) };
-        let verdict = search.play(trial, Thoroughness::UntilOneFails);
-        part.advance();
-        Candidate::new(plan, counts, verdict)
+pub fn headroom(
+    plan: &Plan,
+    symmetry: Symmetry,
+    answer: &Candidate,
+    workload: &str,
+    progress: &dyn Progress,
+) -> Headroom {
+    let numbers = plan.placements.numbers();
+    let spare = numbers.len() - plan.placements.needed().map_or(numbers.len(), |needed| needed as usize);
+    let part = Part::begin(progress, u64::from(MORE_MAX) + numbers.len() as u64, 0, workload);
+    let growth = Growth {
+        plan,
+        search: Search::new(plan, symmetry),
+        answer,
+        workload,
+        replicas: replicas_of(plan, workload).unwrap_or(0),
+        cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
+        part,
     };
-    let now = try_one(replicas);
-    let mut more = 0;
-    let mut binding = Vec::new();
-    while more < MORE_MAX && binding.is_empty() {
-        let batch: Vec<u32> = (more + 1..=more + SIDE_BY_SIDE as u32).collect();
-        let found: Vec<Candidate> = parallel::map(&batch, |extra| try_one(replicas + extra));
-        let refused = |candidate: &Candidate| more_refused(&now, candidate, &names);
-        match found.iter().position(|candidate| !candidate.survives() || refused(candidate).is_some()) {
-            None => more += SIDE_BY_SIDE as u32,
-            Some(first) => {
-                more += first as u32;
-                binding = failures_of(&found[first], &names);
-                binding.extend(refused(&found[first]));
-            }
+    let (mut more, mut binding) = growth.in_placement(numbers[0]);
+    // Those that do not survive so many more.
+    let mut failing: Vec<u32> = Vec::new();
+    for batch in numbers[1..].chunks(SIDE_BY_SIDE) {
+        let mut found = growth.failures(batch, more);
+        failing.extend(found.iter().map(|of| of.placement));
+        while failing.len() > spare && more > 0 {
+            more -= 1;
+            binding = found;
+            found = growth.failures(&failing, more);
+            failing = found.iter().map(|of| of.placement).collect();
         }
     }
-    Headroom { workload: workload.to_owned(), replicas, more, binding }
+    // The first need not be among those that have to survive it.
+    while failing.len() < spare && more < MORE_MAX && !binding.is_empty() {
+        let others: Vec<u32> = numbers.iter().copied().filter(|number| !failing.contains(number)).collect();
+        let found = growth.failures(&others, more + 1);
+        if failing.len() + found.len() > spare {
+            binding = found;
+            break;
+        }
+        failing.extend(found.iter().map(|of| of.placement));
+        more += 1;
+    }
+    let survived = (numbers.len() - failing.len()) as u32;
+    let binding = binding.into_iter().flat_map(|of| of.failures).collect();
+    let (placements, replicas) = (numbers.len() as u32, growth.replicas);
+    Headroom { workload: workload.to_owned(), replicas, more, placements, survived, binding }
 }
 
-/// The first play in which more pods of a workload are refused than without the new replicas; none if that is so in no play.
-fn more_refused(now: &Candidate, grown: &Candidate, cases: &[String]) -> Option<Failure> {
-    let before = |play: &PlayRecord, object: &str| {
-        let same = now.plays().iter().find(|other| other.case == play.case && other.lost.label == play.lost.label);
-        same.map_or(0, |same| pods_of(&same.outcome.refusals, object))
-    };
-    grown.plays().iter().find_map(|play| {
-        let refusals = &play.outcome.refusals;
-        let mut grew = refusals.iter().filter(|found| {
-            let object = &found.shortfall.object;
-            pods_of(refusals, object) > before(play, object)
-        });
-        let worst = grew.next()?;
-        Some(Failure {
-            case: play.case.map_or_else(|| "calm".to_owned(), |case| cases[case].clone()),
-            lost: play.lost.label.clone(),
-            shortfall: worst.shortfall.clone(),
-            others: grew.count(),
-            stuck: play.outcome.stuck,
-            placement: play.placement,
-            seed: play.seed,
-            failed_placements: 1,
-            placements: 1,
+/// A workload that grows on the nodes that are the answer.
+struct Growth<'a> {
+    plan: &'a Plan,
+    search: Search<'a>,
+    answer: &'a Candidate,
+    workload: &'a str,
+    replicas: u32,
+    /// Names of the cases.
+    cases: Vec<String>,
+    part: Part<'a>,
+}
+
+/// A placement in which so many more replicas are not survived, and why.
+struct Overgrown {
+    placement: u32,
+    failures: Vec<Failure>,
+}
+
+impl Growth<'_> {
+    /// How many more replicas one placement survives, and why one more is too many; not why if the search ends first.
+    fn in_placement(&self, placement: u32) -> (u32, Vec<Overgrown>) {
+        let mut more = 0;
+        while more < MORE_MAX {
+            let batch: Vec<u32> = (more + 1..=more + SIDE_BY_SIDE as u32).collect();
+            let found = parallel::map(&batch, |more| self.failure(placement, *more));
+            match found.iter().position(Option::is_some) {
+                None => more += SIDE_BY_SIDE as u32,
+                Some(first) => return (more + first as u32, found.into_iter().flatten().take(1).collect()),
+            }
+        }
+        (more, Vec::new())
+    }
+
+    /// Those of the placements that do not survive so many more.
+    fn failures(&self, placements: &[u32], more: u32) -> Vec<Overgrown> {
+        parallel::map(placements, |placement| self.failure(*placement, more)).into_iter().flatten().collect()
+    }
+
+    /// Why a placement does not survive so many more; none if it does.
+    fn failure(&self, placement: u32, more: u32) -> Option<Overgrown> {
+        self.part.heed();
+        let replicas = Some((self.workload, self.replicas + more));
+        let trial = Trial { counts: &self.answer.counts, placement, replicas };
+        let grown = self.search.play(trial, Thoroughness::UntilOneFails);
+        let grown = Candidate::new(self.plan, &self.answer.counts, grown);
+        self.part.advance();
+        let mut failures = failures_of(&grown, &self.cases);
+        failures.extend(self.more_refused(&grown));
+        (!failures.is_empty()).then_some(Overgrown { placement, failures })
+    }
+
+    /// The first play in which more pods of a workload are refused than without the new replicas; none if that is so in no play.
+    fn more_refused(&self, grown: &Candidate) -> Option<Failure> {
+        let before = |play: &PlayRecord, object: &str| {
+            let is_same = |other: &&PlayRecord| {
+                (other.placement, other.case, &other.lost.label) == (play.placement, play.case, &play.lost.label)
+            };
+            let same = self.answer.plays().iter().find(is_same);
+            same.map_or(0, |same| pods_of(&same.outcome.refusals, object))
+        };
+        grown.plays().iter().find_map(|play| {
+            let refusals = &play.outcome.refusals;
+            let mut grew = refusals.iter().filter(|found| {
+                let object = &found.shortfall.object;
+                pods_of(refusals, object) > before(play, object)
+            });
+            let worst = grew.next()?;
+            Some(Failure {
+                case: play.case.map_or_else(|| "calm".to_owned(), |case| self.cases[case].clone()),
+                lost: play.lost.label.clone(),
+                shortfall: worst.shortfall.clone(),
+                others: grew.count(),
+                stuck: play.outcome.stuck,
+                placement: play.placement,
+                seed: play.seed,
+                failed_placements: 1,
+                placements: 1,
+            })
         })
-    })
+    }
 }
 
 fn pods_of(refusals: &[Refused], object: &str) -> u32 {

@@ -112,6 +112,10 @@ pub struct Headroom {
     pub replicas: u32,
     /// So many more are survived, and every number between.
     pub more: u32,
+    /// In how many placements that was tried.
+    pub placements: u32,
+    /// How many of these survive so many more.
+    pub survived: u32,
     /// What one more is too many for; empty if the search ended first.
     pub binding: Vec<Failure>,
 }

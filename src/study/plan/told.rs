@@ -184,8 +184,9 @@ impl PlanResults {
              pods go",
             self.placements.count
         );
-        Remark::new(Tone::Neutral, text)
-            .with("(`--placement N` plays one alone); the margin is the least of all, headroom and blast radius are of the first")
+        Remark::new(Tone::Neutral, text).with(
+            "(`--placement N` plays one alone); the margin is the least of all, the blast radius is that of the first",
+        )
     }
 
     /// How far the answer is from what no placement can beat, and from what would do if pods were packed anew.
@@ -380,12 +381,15 @@ fn stuck(pods: u64) -> String {
     format!("{pods} on the lost nodes: of StatefulSets, or tolerating the loss without end; more nodes change nothing")
 }
 
-fn headroom(Headroom { workload, replicas, more, binding }: &Headroom) -> Remark {
-    let text = format!("Headroom: {workload} may grow by {more}, from {replicas} to {}", replicas + more);
-    let Some(Failure { case, lost, shortfall, .. }) = binding.first() else {
+fn headroom(Headroom { workload, replicas, more, placements, survived, binding }: &Headroom) -> Remark {
+    let is_one = *placements == 1;
+    let tried = if is_one { String::new() } else { format!(" in {survived} of {placements} placements") };
+    let text = format!("Headroom: {workload} may grow by {more}, from {replicas} to {}{tried}", replicas + more);
+    let Some(Failure { case, lost, shortfall, placement, .. }) = binding.first() else {
         return Remark::new(Tone::Neutral, format!("{text}, where the search ends"));
     };
-    let text = format!("{text}; one more, and in {case}, {lost}, {} falls short", shortfall.object);
+    let which = if is_one { String::new() } else { format!(" in placement {placement}") };
+    let text = format!("{text}; one more, and in {case}, {lost}, {} falls short{which}", shortfall.object);
     let remark = Remark::new(Tone::Neutral, text);
     match shortfall.kind {
         ShortfallKind::Refused => remark.with(format!("its pods are refused: {}", shortfall.why)),

@@ -285,7 +285,7 @@ impl Results {
     }
 
     /// What is recommended by a search: of the points that were played and are predicted to cost as little as the cheapest, but for what
-    /// nobody would notice, the one that changes least; what is there, unless it is told to be dearer than that.
+    /// nobody would notice, and are not told to cost more, the one that changes least; what is there, unless it is told to be dearer than that.
     pub(in crate::study) fn tuning_of_search(&self) -> Option<Tuning> {
         let (_, survey) = self.survey()?;
         let Some((chosen, cheapest)) = self.chosen_of(&survey) else {
@@ -311,7 +311,8 @@ impl Results {
         let least = self.least_of(cheapest);
         let is_as_cheap = |of: &&At| {
             let dearer = || interval(survey.between(&of.point, &cheapest.point));
-            of.variant == cheapest.variant || of.is_allowed && is_told(of) && dearer().high < least
+            let is_close = |dearer: Interval| dearer.mean < least && (dearer.high < least || dearer.has_zero());
+            of.variant == cheapest.variant || of.is_allowed && is_told(of) && is_close(dearer())
         };
         let today = self.positions_of(self.baseline);
         let changes = |of: &At| of.point.iter().zip(&today).filter(|(at, today)| Some(**at) != **today).count();

@@ -125,6 +125,41 @@ fn the_answer_says_how_much_workloads_may_grow() {
     assert!(said.contains("the nearest is `deployment/default/web`"), "{said}");
 }
 
+/// Alone, 2 of 30 placements let `small` grow by 3, 10 by 4, 18 by 5.
+#[test]
+fn workloads_may_grow_as_far_as_the_placements_that_count_allow() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let workload = |name: &str, replicas: u32, cpu: &str| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec:\n  replicas: {replicas}\n  \
+             selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}}}}}\n    \
+             spec: {{containers: [{{name: c, image: c, resources: {{requests: {{cpu: {cpu}}}}}}}]}}\n"
+        )
+    };
+    let cluster = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  duration: 20m\n  seed: 1\n  cluster:\n    \
+                   nodePools:\n    - {name: worker, count: 3, template: {status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \"110\"}}}}\n";
+    let scenario = [cluster.to_owned(), workload("big", 2, "2500m"), workload("small", 4, "700m")].concat();
+    fs::write(dir.path().join("s.yaml"), scenario).expect("a scenario");
+    let grown = |more: &str, option: &[&str]| {
+        let plan = dir.path().join("plan.yaml");
+        let text = "apiVersion: kubesquall.sim/v1alpha1\nkind: Plan\nmetadata: {name: p}\nspec:\n  scenario: s.yaml\n  \
+                    pools: [{name: worker, min: 4, max: 4}]\n  survive: [node]\n";
+        fs::write(&plan, format!("{text}{more}")).expect("a plan");
+        let out = dir.path().join("out");
+        let place = |path: &Path| path.to_str().expect("plain text").to_owned();
+        let arguments = ["plan", &place(&plan), "-q", "--headroom", "deployment/shop/small", "--out", &place(&out)];
+        kubesquall(&arguments).args(option).assert().success();
+        let found = summary(&out)["headroom"][0].clone();
+        let number = |name: &str| found[name].as_u64().expect("a number");
+        (number("more"), number("survived"), number("placements"))
+    };
+    assert_eq!(grown("", &[]), (3, 30, 30));
+    assert_eq!(grown("  probability: 90%\n", &[]), (4, 28, 30));
+    assert_eq!(grown("  probability: 50%\n", &[]), (5, 18, 30));
+    assert_eq!(grown("", &["--placement", "0"]), (4, 1, 1));
+    assert_eq!(grown("", &["--placement", "6"]), (3, 1, 1));
+}
+
 #[test]
 fn losses_are_ranked_by_what_they_cost() {
     let dir = tempfile::tempdir().expect("a temporary directory");

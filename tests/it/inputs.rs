@@ -253,12 +253,8 @@ fn what_cannot_be_told_is_refused() {
         fs::write(dir.path().join(file), fits.replacen(from, to, 1)).expect("written");
         wrong(&format!("study-of-{}", file.trim_end_matches(".yaml")), &of("crashes", file), expected);
     };
-    changed(
-        "kind.yaml",
-        "fault: Crash",
-        "fault: Partition",
-        "`crashes` is a Crash, and the records are those of a Partition",
-    );
+    let other_kind = "`crashes` is of kind Crash, and the records are those of kind InstanceGone";
+    changed("kind.yaml", "fault: Crash", "fault: InstanceGone", other_kind);
     changed("draws.yaml", "drawn: 20", "drawn: 5", "20 fits of 5 draws");
     changed("field.yaml", "drawn: 20", "draw: 20", "draw");
     let fitted = fits.lines().find(|line| line.starts_with("fitted: ")).expect("a fit");

@@ -192,7 +192,7 @@ fn check(entry: &InputEntry, found: &Resampled, variants: &[Variant]) -> Result<
     }
     if first.fault.kind() != found.fault {
         let (ours, theirs) = (first.fault.kind().as_str(), found.fault.as_str());
-        let message = format!("`{name}` is a {ours}, and the records are those of a {theirs}");
+        let message = format!("`{name}` is of kind {ours}, and the records are those of kind {theirs}");
         return Err(wrong(message, "name the process that was fitted to these records", "resampled"));
     }
     let Lengths { time_to_failure, time_to_repair } = &found.fitted;

@@ -276,11 +276,18 @@ impl Results {
         let (_, survey) = self.survey()?;
         let cost_today = self.mean_cost(self.baseline).abs();
         let today = self.point_of(self.baseline);
-        let is_told = |difference: Interval| difference.high < 0.0 && self.matters(difference, cost_today);
+        let is_cheaper = |difference: Interval| difference.high < 0.0;
+        let is_told = |difference: Interval| is_cheaper(difference) && self.matters(difference, cost_today);
         let cheapest = survey.cheapest().filter(|of| of.variant != self.baseline);
         let cheapest = cheapest.filter(|of| is_told(interval(survey.predict(&of.point))));
         let Some(cheapest) = cheapest else {
-            return Some(Tuning::of_variant(self, self.baseline, Vec::new()));
+            let mut as_it_is = Tuning::of_variant(self, self.baseline, Vec::new());
+            let others = survey.at.iter().filter(|of| of.is_allowed && of.variant != self.baseline);
+            let slight = others.map(|of| (of.variant, interval(survey.predict(&of.point))));
+            let slight = slight.filter(|(_, difference)| is_cheaper(*difference) && !is_told(*difference));
+            let slight = slight.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+            as_it_is.kept_as_slight = slight.map(|(variant, _)| self.label(variant));
+            return Some(as_it_is);
         };
         let changes = |point: &Place| {
             let is_other = |(axis, at): (usize, &usize)| today.as_ref().is_none_or(|today| today[axis] != *at);

@@ -139,10 +139,9 @@ pub(super) fn resampled(
 fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) -> Vec<String> {
     let mut notes = Vec::new();
     let failures = failures(models);
-    let failed = records.units.iter().filter(|unit| unit.is_node).count();
-    let few = match failed {
+    let few = match failed_nodes(&records.units, models) {
         _ if failures < FAILURES_MIN => Some(format!("{failures} failures")),
-        1..FAILURES_MIN => Some(format!("failures of {failed} nodes")),
+        Some(failed @ 1..FAILURES_MIN) => Some(format!("failures of {failed} nodes")),
         _ => None,
     };
     if let Some(few) = few {
@@ -157,6 +156,14 @@ fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) ->
         ));
     }
     notes
+}
+
+/// Nodes that were seen to fail; none if the records are lengths of whatever node.
+fn failed_nodes(units: &[Unit], models: &[FaultModel]) -> Option<usize> {
+    let lengths = &models[0].observations;
+    let has_failed = |unit: &&Unit| lengths[unit.to_failure.clone()].iter().any(|length| !length.is_censored);
+    let nodes = || units.iter().filter(|unit| unit.is_node);
+    nodes().next().map(|_| nodes().filter(has_failed).count())
 }
 
 /// Failures that were seen.
@@ -198,15 +205,17 @@ fn document(
         named.collect::<Vec<_>>().join(", ")
     };
     let taken: Vec<Distribution> = models.iter().map(|model| model.taken.clone()).collect();
-    let unit = if sampled.units.iter().any(|unit| unit.is_node) { "nodes" } else { "rows" };
+    let units = match failed_nodes(sampled.units, models) {
+        Some(failed) => format!("nodes: {}, failedNodes: {failed}", sampled.count()),
+        None => format!("rows: {}", sampled.count()),
+    };
     let _ = write!(
         text,
-        "process: {}\nfault: {}\nseed: {}\ndrawn: {}\nrecords: {{{unit}: {}, failures: {}}}\nfitted: {{{}}}\nresamples:\n",
+        "process: {}\nfault: {}\nseed: {}\ndrawn: {}\nrecords: {{{units}, failures: {}}}\nfitted: {{{}}}\nresamples:\n",
         scalar(&options.name),
         options.kind,
         resampling.seed,
         resampling.count,
-        sampled.count(),
         failures(models),
         fields(&taken)
     );
@@ -258,7 +267,11 @@ mod tests {
         assert!(found.models[0].fits.iter().any(|fit| fit.errors.is_some_and(|of| of.mean < 0.19 && of.mean < error)));
         assert_eq!((resampled.drawn, resampled.unfitted, resampled.notes.len()), (1000, 0, 0));
         assert_eq!(resampled.document.matches("\n- {timeToFailure: {exponential: {mean: ").count(), 1000);
-        assert!(resampled.document.contains("records: {nodes: 20, failures: 30}"), "{}", resampled.document);
+        assert!(
+            resampled.document.contains("records: {nodes: 20, failedNodes: 10, failures: 30}"),
+            "{}",
+            resampled.document
+        );
         assert_eq!(found.files.last(), Some(&("out-resampled.yaml".to_owned(), resampled.document)));
     }
 

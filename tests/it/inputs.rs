@@ -175,6 +175,8 @@ fn terminal_table_and_summary_say_the_same() {
     let details: Vec<&str> =
         of_records["details"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     assert!(details[0].starts_with("nodes=6: costs ") && details[1].contains("; against the baseline "), "{details:?}");
+    // As the file of the fits says.
+    assert!(details.iter().any(|line| line.starts_with("failures of 4 nodes (crashes) are few")), "{details:?}");
     // The terminal breaks lines.
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plain(&told).contains(&plain(details[1])), "{told}");

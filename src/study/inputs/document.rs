@@ -150,6 +150,7 @@ fn process(entry: &InputEntry, found: Resampled) -> InputProcess {
         file: entry.resampled.clone(),
         units: records.nodes.or(records.rows).unwrap_or_default(),
         by_node: records.nodes.is_some(),
+        failed_nodes: records.failed_nodes,
         failures: records.failures,
         drawn,
         fitted: resamples.len() as u32,

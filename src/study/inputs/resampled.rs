@@ -36,6 +36,9 @@ pub(super) struct Recorded {
     /// Nodes that were watched.
     #[serde(default)]
     pub(super) nodes: Option<u64>,
+    /// Those of them that failed; not said in older files.
+    #[serde(default)]
+    pub(super) failed_nodes: Option<u64>,
     /// Rows of lengths, if nodes were not named.
     #[serde(default)]
     pub(super) rows: Option<u64>,
@@ -116,6 +119,9 @@ impl Resampled {
         if records.nodes.is_some() == records.rows.is_some() {
             found.push(("records are those of `nodes` or of `rows`".to_owned(), AGAIN, "records".to_owned()));
         }
+        if records.failed_nodes > records.nodes {
+            found.push(("more nodes have failed than there were".to_owned(), AGAIN, "records.failedNodes".to_owned()));
+        }
         if let Some(index) = resamples.iter().position(|of| of.families() != fitted_as) {
             let message = format!("this is {}, and the fit to the records {}", resamples[index].told(), fitted.told());
             found.push((message, "all fits are of the same families", format!("{FITS}[{index}]")));
@@ -169,6 +175,7 @@ mod tests {
         let other = document(30, FIT).replace("exponential: {mean: 10h}", "constant: 10h");
         check(other, "`constant` is no family", 6);
         check(document(30, FIT).replace("nodes: 20, ", ""), "`nodes` or of `rows`", 5);
+        check(document(30, FIT).replace("nodes: 20", "nodes: 20, failedNodes: 21"), "more nodes have failed", 5);
         check(document(30, FIT).replace("drawn:", "draws:"), "draws", 4);
     }
 }

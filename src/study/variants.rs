@@ -273,17 +273,29 @@ fn position_today(
         let help = "vary something that decides something; `check` lists the fields that have no effect";
         return Err(Diagnostic::error("study::no_effect", message).help(help));
     }
-    // Neighbours of a range may come to the same.
-    for (value, found) in digests.iter().enumerate().filter(|_| axis.range.is_none()) {
-        let same = digests[..value].iter().position(|other| found.is_some() && other == found);
-        if let Some(same) = same {
-            let (one, other) = (&axis.labels[same], &axis.labels[value]);
-            let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
-            let help = "each value makes a variant of its own: name it once";
-            return Err(Diagnostic::error("study::repeated_value", message).help(help));
-        }
+    if let Some((one, other)) = same_again(&digests, axis.range.is_some()) {
+        let (one, other) = (&axis.labels[one], &axis.labels[other]);
+        let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
+        let help = match axis.range {
+            Some(_) => {
+                "what lies between gives another one, so that the range has no order: let it begin or end elsewhere, such as above 0 where \
+                 that stands for another value"
+            }
+            None => "each value makes a variant of its own: name it once",
+        };
+        return Err(Diagnostic::error("study::repeated_value", message).help(help));
     }
     Ok(digests.iter().position(|found| *found == Some(digest)))
+}
+
+/// Two values that give the same scenario, though each should give one of its own. Neighbours of a range may come to the same.
+fn same_again(digests: &[Option<u64>], is_range: bool) -> Option<(usize, usize)> {
+    let mut known: Vec<(usize, u64)> = (0..).zip(digests).filter_map(|(value, of)| Some((value, (*of)?))).collect();
+    if is_range {
+        known.dedup_by_key(|(_, digest)| *digest);
+    }
+    let earlier = |at: usize| known[..at].iter().find(|(_, digest)| *digest == known[at].1);
+    (0..known.len()).find_map(|at| Some((earlier(at)?.0, known[at].0)))
 }
 
 fn labels(axes: &[Axis], choice: &[Option<usize>]) -> Vec<String> {
@@ -353,4 +365,23 @@ fn tuned(axes: &[Axis], today: &ResolvedScenario) -> Vec<(String, usize)> {
         }
     }
     tuned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_a_range_may_give_the_same_and_nothing_else_may() {
+        let check = |digests: &[u64], is_range: bool, expected: Option<(usize, usize)>| {
+            let digests: Vec<Option<u64>> = digests.iter().map(|of| Some(*of).filter(|of| *of > 0)).collect();
+            assert_eq!(same_again(&digests, is_range), expected, "{digests:?}");
+        };
+        check(&[1, 1, 2, 3, 3], true, None);
+        check(&[1, 1, 2, 3, 3], false, Some((0, 1)));
+        check(&[1, 2, 2, 3, 1], true, Some((0, 4)));
+        // Those that cannot be used alone are 0.
+        check(&[1, 0, 1, 0], true, None);
+        check(&[0, 1, 0, 1], false, Some((1, 3)));
+    }
 }

@@ -245,7 +245,11 @@ fn what_cannot_be_told_is_refused() {
         "  inputs: [{process: crashes, resampled: fits.yaml}, {process: crashes, resampled: fits.yaml}]\n",
         "listed twice",
     );
-    wrong("few", &format!("{}  inputReplications: 1\n", of("crashes", "fits.yaml")), "noise is told from 2 on");
+    wrong("few", &format!("{}  inputReplications: 0\n", of("crashes", "fits.yaml")), "noise is told from 2 on");
+    let (one, too_many) =
+        ("1 run with each input cannot be", "1,000,000,000 runs with each input are too many: 1,048,576 are");
+    wrong("one", &format!("{}  inputReplications: 1\n", of("crashes", "fits.yaml")), one);
+    wrong("many", &format!("{}  inputReplications: 1000000000\n", of("crashes", "fits.yaml")), too_many);
     wrong("none", "  inputReplications: 3\n", "there are no `inputs`");
     wrong("mirrored", &format!("{INPUTS}  seeds: antithetic\n"), "mirrored runs");
     wrong("bad", &format!("{INPUTS}  costBy: {{cvar: 95%}}\n"), "of which an input has too few");

@@ -15,6 +15,7 @@ use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::engine::Distribution;
 use crate::model::manifest::Folder;
 use crate::scenario::Invalid;
+use crate::units::{counted, grouped};
 
 /// A random process that was fitted to records, and the fits to these records, drawn anew.
 #[derive(Deserialize)]
@@ -118,7 +119,11 @@ pub(in crate::study) fn read(
     let usual = around.replications.div_ceil(inputs.count).max(REPLICATIONS_LEAST);
     inputs.replications = replications.unwrap_or(usual);
     if !(2..=REPLICATIONS_MAX).contains(&inputs.replications) {
-        let message = format!("{} runs with each input cannot be: noise is told from 2 on", inputs.replications);
+        let runs = counted(inputs.replications as usize, "run", "runs");
+        let message = match inputs.replications {
+            0 | 1 => format!("{runs} with each input cannot be: noise is told from 2 on"),
+            _ => format!("{runs} with each input are too many: {} are the most", grouped(REPLICATIONS_MAX)),
+        };
         problems.push(error(message, format!("leave it out: that is {usual}"), REPLICATIONS, ""));
         return None;
     }

@@ -6,6 +6,7 @@ use crate::chaos::FaultKind;
 use crate::diagnostics::{Diagnostic, Source, Sources};
 use crate::engine::{Distribution, Family, RESAMPLES};
 use crate::scenario::{self, At, Invalid, OwnDocument};
+use crate::units::counted;
 
 /// Fits to records that were drawn anew.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -128,10 +129,12 @@ impl Resampled {
         }
         let (count, least, most) = (resamples.len(), *RESAMPLES.start() as usize, *RESAMPLES.end() as usize);
         if count > *drawn as usize || count > most {
-            let message = format!("there are {count} fits of {drawn} draws; at most {most} are read");
+            let draws = counted(*drawn as usize, "draw", "draws");
+            let message = format!("there are {count} fits of {draws}; at most {most} are read");
             found.push((message, AGAIN, FITS.to_owned()));
         } else if count < least && is_whole {
-            let message = format!("{count} fits are too few to tell how far apart they lie: it takes {least}");
+            let fits = counted(count, "fit is", "fits are");
+            let message = format!("{fits} too few to tell how far apart they lie: it takes {least}");
             found.push((message, "draw the records more often: `import faults --resample 100`", FITS.to_owned()));
         }
         found

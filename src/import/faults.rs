@@ -95,6 +95,9 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
     {
         return Err("the observation ends before it begins".to_owned());
     }
+    if records.is_empty() {
+        return Err("there are no rows below the line that names the columns".to_owned());
+    }
     let failed = records.node_count();
     if let Some(nodes) = options.nodes
         && (nodes as usize) < failed
@@ -465,5 +468,9 @@ mod tests {
         records.add_table("node,failed,repaired\na,5,9\n").expect("a table");
         let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
         assert_eq!(refused, "there are 0 whole lengths for timeToFailure; at least 2 are needed");
+        let mut records = Records::default();
+        records.add_table("node,failed,repaired\n").expect("a table");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        assert_eq!(refused, "there are no rows below the line that names the columns");
     }
 }

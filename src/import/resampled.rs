@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::faults::{FaultModel, FaultOptions, scalar, written};
 use super::records::{Records, Unit};
-use crate::engine::{Distribution, Family, Observation, RESAMPLES, Streams, fit_counted};
+use crate::engine::{Distribution, Family, Observation, RESAMPLES, SCALES_S, Streams, fit_counted};
+use crate::units::length;
 
 /// Of fewer failures, or of fewer nodes that failed, hardly anything is left to be drawn anew.
 const FAILURES_MIN: usize = 5;
@@ -119,8 +120,14 @@ pub(super) fn resampled(
         (0..resampling.count).filter_map(|index| sampled.drawn(resampling, index)).collect();
     let (fitted, least) = (fits.len() as u32, *RESAMPLES.start());
     if fitted < least {
+        // The mean of what is drawn is easily a few times as long.
+        let is_long = |model: &FaultModel| seconds(&model.taken) > SCALES_S.end / 4.0;
+        let why = match models.iter().any(is_long) {
+            true => format!("their means are near the longest that can be fitted, {}", length(SCALES_S.end)),
+            false => "the records are too few".to_owned(),
+        };
         return Err(format!(
-            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: the records are too few",
+            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: {why}",
             resampling.count
         ));
     }
@@ -307,6 +314,12 @@ mod tests {
         assert!(one_node.notes[0].starts_with("failures of 2 nodes are too few"), "{one_node:?}");
         let refused = of(3, 5, 40, Wanted::Empirical).expect_err("no family");
         assert!(refused.contains("have no parameters"), "{refused}");
+        let mut centuries = Records::default();
+        let rows: String = (1..=18).map(|row| format!("{row}e9\n")).collect();
+        centuries.add_table(&format!("time_to_failure\n{rows}")).expect("a table");
+        let of_exponential = FaultOptions { is_repaired: false, ..options(Wanted::Family(Family::Exponential), 20) };
+        let refused = fault_model(centuries, &of_exponential, "out").expect_err("too long");
+        assert!(refused.ends_with("their means are near the longest that can be fitted, 115740d17h"), "{refused}");
         let records = watched(options(Wanted::Best, 19), 40);
         assert!(fault_model(table(3, 5), &records, "out").expect_err("too few").contains("it takes 20 to 1000"));
     }

@@ -87,6 +87,12 @@ impl Study {
         }
     }
 
+    /// The baseline itself: what cannot be played with it cannot be played beside it.
+    #[must_use]
+    pub(crate) fn choose_baseline(&self) -> Choice {
+        self.choice(self.baseline, Chosen::Only)
+    }
+
     /// The other variant, if there are only two.
     #[must_use]
     pub(crate) fn choose_only(&self) -> Option<Choice> {

@@ -1,6 +1,6 @@
 //! The scenarios of a study's variants: read once, tried before anything is played, compared with the scenario as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;
 use super::search::Space;
 use super::setting::Setting;
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Severity};
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 
@@ -102,7 +102,9 @@ fn tell_of_paths(axes: &[Axis], bases: &mut Bases, problems: &mut Problems) {
         };
         let failures: Vec<Invalid> = (0..axis.settings.len()).map_while(&mut alone).collect();
         if failures.len() == axis.settings.len() {
-            for invalid in failures {
+            // A range stands at one place, so that one of its values tells enough.
+            let told = if axis.range.is_some() { 1 } else { failures.len() };
+            for invalid in failures.into_iter().take(told) {
                 problems.absorb(&invalid.diagnostics, &invalid.sources);
             }
         }
@@ -117,6 +119,7 @@ fn variants(
     problems: &mut Problems,
 ) -> Option<Vec<Variant>> {
     let (mut variants, mut failed) = (Vec::with_capacity(choices.len()), 0);
+    let mut ranges_told = BTreeSet::new();
     for choice in choices {
         let labels = labels(axes, &choice);
         match bases.get(axes, &choice) {
@@ -127,10 +130,19 @@ fn variants(
                 variants.push(Variant { labels, choice, base, settings });
             }
             Err(invalid) => {
-                if problems.absorb(&invalid.diagnostics, &invalid.sources) > 0 {
+                failed += 1;
+                let alone = (0..axes.len()).find(|axis| bases.fails_alone(axes, &choice, *axis));
+                // A range stands at one place, so that one of its values tells enough.
+                let is_told = alone.is_some_and(|axis| axes[axis].range.is_some() && !ranges_told.insert(axis));
+                let is_new = !is_told && problems.absorb(&invalid.diagnostics, &invalid.sources) > 0;
+                // What a value does by itself is told where it stands.
+                let errors = || invalid.diagnostics.iter().filter(|of| of.severity == Severity::Error);
+                let is_here = |axis: usize| {
+                    errors().any(|of| of.location().is_some_and(|at| at.file == axes[axis].location.file))
+                };
+                if is_new && !alone.is_some_and(is_here) {
                     problems.push(cannot_be_played(axes, &labels, "its scenario is invalid, as said above"));
                 }
-                failed += 1;
             }
         }
         if failed == FAILED_MAX {
@@ -174,6 +186,13 @@ impl Bases {
         let found = (Arc::new(scenario), digest);
         self.found.insert(key, found.clone());
         Ok(found)
+    }
+
+    /// Whether the value of one axis cannot be used, whatever the others have.
+    fn fails_alone(&mut self, axes: &[Axis], choice: &[Option<usize>], axis: usize) -> bool {
+        let only = |(other, value): (usize, &Option<usize>)| value.filter(|_| other == axis);
+        let alone: Vec<Option<usize>> = choice.iter().enumerate().map(only).collect();
+        self.get(axes, &alone).is_err()
     }
 }
 

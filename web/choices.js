@@ -47,7 +47,8 @@ export function showChoices(study) {
   const restDocuments = documents.filter(({ workload }) => !workloads.some((choice) => choice.workload === workload));
   const pays = ["pays", "slight", "meets"].includes(confirmation?.verdict);
   const warning = confirmation && !pays && el("p", { class: "tone-bad strong" }, confirmation.requirements ? "New seeds do not say that this pays and keeps what is required: read the verdict before you apply a patch." : "New seeds do not say that this pays: read the verdict before you apply a patch.");
-  const nothing = !confirmation && el("p", {}, tuning.requirements === "nobodyMeets" ? "Nothing is recommended: no variant is told to meet what is required." : "Nothing is to be changed: nothing is told to be cheaper than what is there. What the values would cost stands below.");
+  const isSlight = tuning.kept_as_slight || workloads.some((choice) => choice.is_slight);
+  const nothing = !confirmation && el("p", {}, tuning.requirements === "nobodyMeets" ? "Nothing is recommended: no variant is told to meet what is required." : `Nothing is to be changed: nothing is told to be cheaper than what is there${isSlight ? " by enough to be worth a change" : ""}. What the values would cost stands below.`);
   fill(body, warning || "", nothing || "",
     tuning.requirements === "nobodyMeets" ? "" : others(tuning),
     rest.length > 0 && confirmation ? el("div", {}, el("h3", {}, workloads.length > 0 ? "Besides the workloads" : "What to change"), patches(rest, restDocuments)) : "",

@@ -9,7 +9,7 @@ mod nonparametric;
 pub use intervals::{Bounds, Goodness, IntervalFit, fit_intervals, goodness};
 pub use nonparametric::quantiles;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::distribution::Distribution;
 use super::special::{NORMAL_P99, gamma_survival, normal_cdf};
@@ -89,6 +89,12 @@ pub struct StandardErrors {
 
 /// How often observations can be drawn anew and fitted: fewer tell no interval, more tell nothing more.
 pub const RESAMPLES: RangeInclusive<u32> = 20..=1000;
+
+/// Scales that are in reason, in seconds: from a microsecond to three centuries.
+pub const SCALES_S: Range<f64> = 1e-6..1e10;
+
+/// From so many equal observations in a row on one stands for all of them.
+const EQUAL_MIN: usize = 1000;
 
 impl Family {
     /// All of them.
@@ -173,12 +179,7 @@ impl Candidate {
         (self.excess(x) / self.mean()).clamp(0.0, 1.0)
     }
 
-    /// The logarithm of the likelihood of the observations. The density of a rest is the survival function by the mean.
-    fn log_likelihood(&self, observations: &[Observation]) -> f64 {
-        self.log_likelihood_of(observations.iter().map(|of| (of, 1.0)))
-    }
-
-    /// The same of observations that count so many times each.
+    /// The logarithm of the likelihood of observations that count so many times each. The density of a rest is the survival function by the mean.
     fn log_likelihood_of<'a>(&self, observations: impl Iterator<Item = (&'a Observation, f64)>) -> f64 {
         let log = |probability: f64| libm::log(probability.max(1e-300));
         let log_mean = libm::log(self.mean());
@@ -198,10 +199,7 @@ impl Candidate {
     /// As a distribution; none if a parameter is out of all reason.
     fn distribution(&self) -> Option<Distribution> {
         let (a, b) = (libm::exp(self.first), libm::exp(self.second));
-        let length = |seconds: f64| {
-            let is_usable = seconds.is_finite() && (1e-6..1e10).contains(&seconds);
-            is_usable.then(|| readable(seconds))
-        };
+        let length = |seconds: f64| SCALES_S.contains(&seconds).then(|| readable(seconds));
         let shape = |shape: f64| (0.01..=1e6).contains(&shape).then(|| libm::round(shape * 1e6) / 1e6);
         Some(match self.family {
             Family::Exponential => Distribution::Exponential { mean: length(a)? },
@@ -237,10 +235,11 @@ fn readable(seconds: f64) -> SimDuration {
 /// If a length is not above zero.
 #[must_use]
 pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
-    let best = top(family, observations, &vec![1.0; observations.len()])?;
+    let (distinct, times) = counted(observations);
+    let best = top(family, &distinct, &times)?;
     let ended = observations.iter().filter(|observation| !observation.is_censored).count() as f64;
     let parameters = family.parameter_count() as f64;
-    let log_likelihood = best.log_likelihood(observations);
+    let log_likelihood = best.log_likelihood_of(distinct.iter().zip(times.iter().copied()));
     let correction = if ended > parameters + 1.0 {
         2.0 * parameters * (parameters + 1.0) / (ended - parameters - 1.0)
     } else {
@@ -252,8 +251,18 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
         log_likelihood,
         aicc: 2.0 * parameters - 2.0 * log_likelihood + correction,
         distance: distance(&best, observations),
-        errors: errors(&best, observations),
+        errors: errors(&best, &distinct, &times),
     })
+}
+
+/// Observations, of many equal ones in a row one alone, and how many times each counts: all nodes that never failed lasted as long.
+fn counted(observations: &[Observation]) -> (Vec<Observation>, Vec<f64>) {
+    let rows = observations.chunk_by(|one, next| one == next);
+    rows.flat_map(|row| match row.len() {
+        EQUAL_MIN.. => vec![(row[0], row.len() as f64)],
+        _ => row.iter().map(|of| (*of, 1.0)).collect(),
+    })
+    .unzip()
 }
 
 /// Fits a family to observations that count so many times each, as those of a sample that was drawn from them; none where [`fit`] has none.
@@ -300,11 +309,12 @@ fn top(family: Family, observations: &[Observation], times: &[f64]) -> Option<Ca
 }
 
 /// Standard errors at the top of the likelihood.
-fn errors(best: &Candidate, observations: &[Observation]) -> Option<StandardErrors> {
+fn errors(best: &Candidate, observations: &[Observation], times: &[f64]) -> Option<StandardErrors> {
     /// Of both logarithms: so large that rounding does not matter, so small that the top is round.
     const STEP: f64 = 1e-3;
+    let counted = || observations.iter().zip(times.iter().copied());
     if best.family == Family::Exponential {
-        let ended = observations.iter().filter(|observation| !observation.is_censored).count() as f64;
+        let ended = counted().filter(|(observation, _)| !observation.is_censored).map(|(_, times)| times).sum::<f64>();
         return Some(StandardErrors { mean: 1.0 / libm::sqrt(ended), shape: None });
     }
     let at = |first: f64, second: f64| Candidate {
@@ -312,7 +322,7 @@ fn errors(best: &Candidate, observations: &[Observation]) -> Option<StandardErro
         second: best.second + second * STEP,
         family: best.family,
     };
-    let height = |first: f64, second: f64| at(first, second).log_likelihood(observations);
+    let height = |first: f64, second: f64| at(first, second).log_likelihood_of(counted());
     let top = height(0.0, 0.0);
     // The information, in squares of the step.
     let first = 2.0 * top - height(1.0, 0.0) - height(-1.0, 0.0);
@@ -481,6 +491,24 @@ mod tests {
         17.88, 28.92, 33.00, 41.52, 42.12, 45.60, 48.40, 51.84, 51.96, 54.12, 55.56, 67.80, 68.64, 68.64, 68.88, 84.12,
         93.12, 98.64, 105.12, 105.84, 127.92, 128.04, 173.40,
     ];
+
+    #[test]
+    fn of_many_equal_lengths_in_a_row_one_counts_for_all() {
+        let open = Observation { seconds: 3000.0, is_censored: true, is_rest: true };
+        let ended = complete(&BEARINGS);
+        let with_open = |of: &Observation| std::iter::once(*of).chain(std::iter::repeat_n(open, 200));
+        let apart: Vec<Observation> = ended.iter().flat_map(with_open).collect();
+        let mut together = apart.clone();
+        together.sort_by_key(|of| of.is_censored);
+        assert_eq!((counted(&apart).0.len(), counted(&together).0.len()), (23 * 201, 24));
+        for family in [Family::Exponential, Family::Weibull] {
+            let [one, other] = [&apart, &together].map(|of| fit(family, of).expect("a fit"));
+            let mean = |of: &Fit| of.distribution.mean().expect("parameters").as_secs_f64();
+            near(mean(&other), mean(&one), 1e-4);
+            near(other.log_likelihood, one.log_likelihood, 1e-9);
+            near(other.errors.expect("errors").mean, one.errors.expect("errors").mean, 1e-3);
+        }
+    }
 
     #[test]
     fn published_fits_are_met() {

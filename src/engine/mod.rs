@@ -16,8 +16,8 @@ mod special;
 pub use clock::Clock;
 pub use distribution::{Distribution, DistributionError};
 pub use fit::{
-    Bounds, Family, Fit, Goodness, IntervalFit, Observation, RESAMPLES, StandardErrors, are_alike, fit, fit_counted,
-    fit_intervals, goodness, quantiles,
+    Bounds, Family, Fit, Goodness, IntervalFit, Observation, RESAMPLES, SCALES_S, StandardErrors, are_alike, fit,
+    fit_counted, fit_intervals, goodness, quantiles,
 };
 pub use queue::{EventQueue, Occurrence, Ticket};
 pub use random::{Stream, Streams};

@@ -189,12 +189,19 @@ impl Study {
     /// What is to be played; the grid of the study first, if that says which variant.
     fn experiment(&self, options: &SensitivityOptions<'_>) -> Result<Experiment, Error> {
         let study = self.inner_study();
-        let choice = self.choice(options)?;
         let trajectories = options.trajectories.unwrap_or(TRAJECTORIES);
-        Experiment::new(study, choice, trajectories, self.replications_of(options)).map_err(|refused| match refused {
-            Refused::Invalid(invalid) => invalid.into(),
-            Refused::Argument(message, help) => Error::argument(message, help),
-        })
+        let beside = |choice: Choice| {
+            let found = Experiment::new(study, choice, trajectories, self.replications_of(options));
+            found.map_err(|refused| match refused {
+                Refused::Invalid(invalid) => Error::from(invalid),
+                Refused::Argument(message, help) => Error::argument(message, help),
+            })
+        };
+        // What cannot be played with the baseline is said before the grid is played.
+        if options.variant.is_none() && study.choose_only().is_none() {
+            beside(study.choose_baseline())?;
+        }
+        beside(self.choice(options)?)
     }
 
     fn choice(&self, options: &SensitivityOptions<'_>) -> Result<Choice, Error> {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::records::{Records, Watch, instant};
 use super::resampled::{Resampled, Resampling, resampled};
-use crate::engine::{Distribution, Family, Fit, Observation, are_alike, fit};
-use crate::units::SimDuration;
+use crate::engine::{Distribution, Family, Fit, Observation, SCALES_S, are_alike, fit};
+use crate::units::{SimDuration, length};
 
 /// Which distribution is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +95,9 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
     {
         return Err("the observation ends before it begins".to_owned());
     }
+    if records.is_empty() {
+        return Err("there are no rows below the line that names the columns".to_owned());
+    }
     let failed = records.node_count();
     if let Some(nodes) = options.nodes
         && (nodes as usize) < failed
@@ -159,18 +162,18 @@ fn model(
                 "all {ended} lengths are the same, so that nothing is known of how they vary: exponential is taken; \
                  `constant` may be meant"
             ));
-            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field))?
+            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field, &observations))?
         }
         Wanted::Best if ended < ENDED_MIN => {
             notes.push(format!(
                 "{ended} whole lengths are too few to tell families apart, {ENDED_MIN} are needed: exponential is taken"
             ));
-            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field))?
+            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field, &observations))?
         }
         Wanted::Best => {
             let unfit_families = Family::ALL.into_iter().filter(|family| of(*family).is_none());
             let names: Vec<&str> = unfit_families.map(Family::as_str).collect();
-            let best = best(&fits, &mut notes).ok_or_else(|| unfit(field))?;
+            let best = best(&fits, &mut notes).ok_or_else(|| unfit(field, &observations))?;
             if !names.is_empty() {
                 notes.push(format!("cannot be fitted to these lengths: {}", names.join(", ")));
             }
@@ -182,15 +185,26 @@ fn model(
             }
             let name = family.as_str();
             of(family).map(|fit| fit.distribution.clone()).ok_or_else(|| {
-                format!("no {name} distribution can be fitted to {field}: more lengths are needed, or such as differ")
+                format!("no {name} distribution can be fitted to {field}: {}", why_unfit(&observations))
             })?
         }
     };
     Ok(FaultModel { field, observations, fits, taken, notes })
 }
 
-fn unfit(field: &str) -> String {
-    format!("nothing can be fitted to {field}")
+fn unfit(field: &str, observations: &[Observation]) -> String {
+    format!("nothing can be fitted to {field}: {}", why_unfit(observations))
+}
+
+/// Why what was observed cannot be fitted.
+fn why_unfit(observations: &[Observation]) -> String {
+    let ended = observations.iter().filter(|observation| !observation.is_censored).count();
+    let mean = observations.iter().map(|observation| observation.seconds).sum::<f64>() / ended as f64;
+    if SCALES_S.contains(&mean) {
+        return "more lengths are needed, or such as differ".to_owned();
+    }
+    let [mean, most] = [mean, SCALES_S.end].map(length);
+    format!("{mean} were observed for each that ended, and only means from 1us to {most} can be fitted")
 }
 
 /// How many lengths that ended it takes to choose among families.
@@ -465,5 +479,14 @@ mod tests {
         records.add_table("node,failed,repaired\na,5,9\n").expect("a table");
         let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
         assert_eq!(refused, "there are 0 whole lengths for timeToFailure; at least 2 are needed");
+        let mut records = Records::default();
+        records.add_table("node,failed,repaired\n").expect("a table");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        assert_eq!(refused, "there are no rows below the line that names the columns");
+        let mut records = Records::default();
+        records.add_table("time_to_failure\n3e10\n2e10\n").expect("a table");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        let why = "289351d20h were observed for each that ended, and only means from 1us to 115740d17h can be fitted";
+        assert_eq!(refused, format!("nothing can be fitted to timeToFailure: {why}"));
     }
 }

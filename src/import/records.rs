@@ -173,6 +173,12 @@ impl Records {
         self.units.push(Unit { to_failure: begins.0..ends.0, to_repair: begins.1..ends.1, is_node });
     }
 
+    /// Whether no table had a row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.outages.is_empty() && self.units.is_empty()
+    }
+
     /// How many nodes have outages.
     #[must_use]
     pub fn node_count(&self) -> usize {

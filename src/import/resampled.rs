@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::faults::{FaultModel, FaultOptions, scalar, written};
 use super::records::{Records, Unit};
-use crate::engine::{Distribution, Family, Observation, RESAMPLES, Streams, fit_counted};
+use crate::engine::{Distribution, Family, Observation, RESAMPLES, SCALES_S, Streams, fit_counted};
+use crate::units::length;
 
 /// Of fewer failures, or of fewer nodes that failed, hardly anything is left to be drawn anew.
 const FAILURES_MIN: usize = 5;
@@ -119,8 +120,14 @@ pub(super) fn resampled(
         (0..resampling.count).filter_map(|index| sampled.drawn(resampling, index)).collect();
     let (fitted, least) = (fits.len() as u32, *RESAMPLES.start());
     if fitted < least {
+        // The mean of what is drawn is easily a few times as long.
+        let is_long = |model: &FaultModel| seconds(&model.taken) > SCALES_S.end / 4.0;
+        let why = match models.iter().any(is_long) {
+            true => format!("their means are near the longest that can be fitted, {}", length(SCALES_S.end)),
+            false => "the records are too few".to_owned(),
+        };
         return Err(format!(
-            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: the records are too few",
+            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: {why}",
             resampling.count
         ));
     }
@@ -139,10 +146,9 @@ pub(super) fn resampled(
 fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) -> Vec<String> {
     let mut notes = Vec::new();
     let failures = failures(models);
-    let failed = records.units.iter().filter(|unit| unit.is_node).count();
-    let few = match failed {
+    let few = match failed_nodes(&records.units, models) {
         _ if failures < FAILURES_MIN => Some(format!("{failures} failures")),
-        1..FAILURES_MIN => Some(format!("failures of {failed} nodes")),
+        Some(failed @ 1..FAILURES_MIN) => Some(format!("failures of {failed} nodes")),
         _ => None,
     };
     if let Some(few) = few {
@@ -157,6 +163,14 @@ fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) ->
         ));
     }
     notes
+}
+
+/// Nodes that were seen to fail; none if the records are lengths of whatever node.
+fn failed_nodes(units: &[Unit], models: &[FaultModel]) -> Option<usize> {
+    let lengths = &models[0].observations;
+    let has_failed = |unit: &&Unit| lengths[unit.to_failure.clone()].iter().any(|length| !length.is_censored);
+    let nodes = || units.iter().filter(|unit| unit.is_node);
+    nodes().next().map(|_| nodes().filter(has_failed).count())
 }
 
 /// Failures that were seen.
@@ -198,15 +212,17 @@ fn document(
         named.collect::<Vec<_>>().join(", ")
     };
     let taken: Vec<Distribution> = models.iter().map(|model| model.taken.clone()).collect();
-    let unit = if sampled.units.iter().any(|unit| unit.is_node) { "nodes" } else { "rows" };
+    let units = match failed_nodes(sampled.units, models) {
+        Some(failed) => format!("nodes: {}, failedNodes: {failed}", sampled.count()),
+        None => format!("rows: {}", sampled.count()),
+    };
     let _ = write!(
         text,
-        "process: {}\nfault: {}\nseed: {}\ndrawn: {}\nrecords: {{{unit}: {}, failures: {}}}\nfitted: {{{}}}\nresamples:\n",
+        "process: {}\nfault: {}\nseed: {}\ndrawn: {}\nrecords: {{{units}, failures: {}}}\nfitted: {{{}}}\nresamples:\n",
         scalar(&options.name),
         options.kind,
         resampling.seed,
         resampling.count,
-        sampled.count(),
         failures(models),
         fields(&taken)
     );
@@ -258,7 +274,11 @@ mod tests {
         assert!(found.models[0].fits.iter().any(|fit| fit.errors.is_some_and(|of| of.mean < 0.19 && of.mean < error)));
         assert_eq!((resampled.drawn, resampled.unfitted, resampled.notes.len()), (1000, 0, 0));
         assert_eq!(resampled.document.matches("\n- {timeToFailure: {exponential: {mean: ").count(), 1000);
-        assert!(resampled.document.contains("records: {nodes: 20, failures: 30}"), "{}", resampled.document);
+        assert!(
+            resampled.document.contains("records: {nodes: 20, failedNodes: 10, failures: 30}"),
+            "{}",
+            resampled.document
+        );
         assert_eq!(found.files.last(), Some(&("out-resampled.yaml".to_owned(), resampled.document)));
     }
 
@@ -294,6 +314,12 @@ mod tests {
         assert!(one_node.notes[0].starts_with("failures of 2 nodes are too few"), "{one_node:?}");
         let refused = of(3, 5, 40, Wanted::Empirical).expect_err("no family");
         assert!(refused.contains("have no parameters"), "{refused}");
+        let mut centuries = Records::default();
+        let rows: String = (1..=18).map(|row| format!("{row}e9\n")).collect();
+        centuries.add_table(&format!("time_to_failure\n{rows}")).expect("a table");
+        let of_exponential = FaultOptions { is_repaired: false, ..options(Wanted::Family(Family::Exponential), 20) };
+        let refused = fault_model(centuries, &of_exponential, "out").expect_err("too long");
+        assert!(refused.ends_with("their means are near the longest that can be fitted, 115740d17h"), "{refused}");
         let records = watched(options(Wanted::Best, 19), 40);
         assert!(fault_model(table(3, 5), &records, "out").expect_err("too few").contains("it takes 20 to 1000"));
     }

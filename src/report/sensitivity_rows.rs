@@ -91,7 +91,11 @@ impl Row for PointRow {
                 row.trajectory
             }),
             Column::text("moved", "the input that has moved from the row before", |row| &row.moved),
-            Column::texts("<input>", "a column for each input: its value", |row| &row.values),
+            Column::texts(
+                "<input>",
+                "a column for each input: its value as documents write it, with a unit that may differ from row to row, such as `500ms` and `1m0s`",
+                |row| &row.values,
+            ),
             Column::real("cost", "cost", "what a run of the baseline costs", |row| row.cost[0]),
             Column::real("cost_low", "cost", "the lower end of its confidence interval", |row| row.cost[1]),
             Column::real("cost_high", "cost", "the upper end", |row| row.cost[2]),

@@ -57,6 +57,17 @@ impl<'a> At<'a> {
         parse_path(path).map_or(self, |path| self.path(&path))
     }
 
+    /// Where the last name of a path as `--set` writes it stands; where the value does, if the path does not end with one.
+    pub(crate) fn name_of(self, path: &str) -> Location {
+        let named = || {
+            let steps = parse_path(path).ok()?;
+            let (last, outer) = steps.steps().split_last()?;
+            let outer = self.path(&outer.iter().copied().collect());
+            Some(outer.node?.entry(last.key()?.as_str())?.key_location.clone())
+        };
+        named().unwrap_or_else(|| self.written(path).location())
+    }
+
     /// Where to point.
     pub(crate) fn location(self) -> Location {
         self.location.clone()

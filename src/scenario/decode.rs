@@ -58,8 +58,11 @@ pub(crate) fn decode<T: DeserializeOwned>(root: &mut Node, diagnostics: &mut Dia
             diagnostics.push(diagnostic(&error, root.location.clone(), root, std::ptr::from_ref(root)));
             break;
         };
-        // A field that is missing because it was taken out has been reported already.
-        if !is_consequence(root, culprit, &error) {
+        // A field that is missing because it was taken out has been reported already. So has what was taken out and is asked for nevertheless,
+        // as the only word of a map is: what it stands in is taken out with it.
+        let is_again = find(root, culprit).is_some_and(Node::is_removed);
+        let culprit = if is_again { around(root, culprit).map_or(culprit, std::ptr::from_ref) } else { culprit };
+        if !is_again && !is_consequence(root, culprit, &error) {
             diagnostics.push(diagnostic(&error, location, root, culprit));
         }
         if std::ptr::eq(culprit, root) || !remove(root, culprit) {
@@ -90,6 +93,18 @@ fn find(node: &Node, wanted: *const Node) -> Option<&Node> {
     match &node.value {
         Value::List(items) => items.iter().find_map(|item| find(item, wanted)),
         Value::Map(entries) => entries.iter().find_map(|entry| find(&entry.node, wanted)),
+        _ => None,
+    }
+}
+
+/// The map or list that something stands in.
+fn around(node: &Node, wanted: *const Node) -> Option<&Node> {
+    let within = |inner: &'_ Node| std::ptr::eq(inner, wanted);
+    match &node.value {
+        Value::List(items) if items.iter().any(within) => Some(node),
+        Value::List(items) => items.iter().find_map(|item| around(item, wanted)),
+        Value::Map(entries) if entries.iter().any(|entry| within(&entry.node)) => Some(node),
+        Value::Map(entries) => entries.iter().find_map(|entry| around(&entry.node, wanted)),
         _ => None,
     }
 }
@@ -185,6 +200,13 @@ mod tests {
         on: bool,
         share: f64,
         open: Open,
+        by: Option<By>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum By {
+        Count(u32),
     }
 
     #[derive(Debug, PartialEq, Deserialize)]
@@ -244,6 +266,14 @@ share: [1]
         let value = decoded.value.unwrap();
         assert_eq!(value.name, "12");
         assert_eq!(value.list, [Inner { a: 1, kind: None }]);
+    }
+
+    #[test]
+    fn the_value_of_a_word_is_reported_once_and_the_word_goes_with_it() {
+        let (decoded, problems) = read("by: {count: many}\nname: x\n");
+        assert!(problems.len() == 1 && problems[0].2.contains("found the text `many`"), "{problems:?}");
+        let value = decoded.value.unwrap();
+        assert_eq!((value.by, value.name.as_str()), (None, "x"));
     }
 
     #[test]

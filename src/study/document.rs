@@ -16,9 +16,9 @@ use super::rare::{self, RareEvent, RareEvents};
 use super::requirement::{self, RequireEntry, Requirement};
 use super::search::{self, Plan, SearchAround, SearchEntry};
 use super::sensitivity::{self, Assumed, AssumedEntry};
-use super::setting::{Vary, plain};
+use super::setting::{Vary, Wrong, plain};
 use super::variants;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
 use crate::model::manifest::Folder;
 use crate::observe::TableInfo;
@@ -290,6 +290,9 @@ pub(super) const RUNS_MAX: u64 = 10_000_000;
 /// What is said of lists in which nothing is written.
 const EMPTY: &str = "empty";
 
+/// What is said of names of fields that nobody knows.
+const UNKNOWN: &str = "unknown";
+
 /// The table that only studies have that require something.
 const REQUIREMENTS: &str = "requirements.csv";
 
@@ -355,18 +358,20 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         if (label == EMPTY || label == NO_LIMIT) && root.written(path).has_lost() {
             return;
         }
-        problems.push(diagnostic.at(place(path), label));
+        // Of a name that nobody knows the name is pointed at, and not what stands behind it.
+        let at = if label == UNKNOWN { root.name_of(path) } else { place(path) };
+        problems.push(diagnostic.at(at, label));
     };
     if !is_dns_subdomain(&metadata.name) {
         let message = format!("`{}` cannot be the name of a study", metadata.name);
         let help = "use lower-case letters, digits, `-` and `.`; the results go to a directory of that name";
         problem(Diagnostic::error("study::bad_name", message).help(help), "metadata.name", "");
     }
-    let axes = axes(&spec, &place, &mut problem);
+    let axes = axes(&spec, root, &mut problem);
     let prices = prices(&spec, &mut problem);
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
-    let plan = plan(&spec, &axes, &mut problem);
+    let plan = plan(&spec, &axes, root.written("spec.vary").has_lost(), &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
     let varied = spec.vary.iter().map(|vary| (vary.name.as_str(), vary.path.as_deref())).collect();
     let around = sensitivity::Around { varied, prices: &prices, place: &place };
@@ -460,10 +465,11 @@ fn check_inputs(spec: &Spec, cost_by: CostBy, problem: &mut dyn FnMut(Diagnostic
 }
 
 /// How ranges are searched, if there are any.
-fn plan(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Option<Plan> {
+fn plan(spec: &Spec, axes: &[Axis], has_lost: bool, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Option<Plan> {
     let around = SearchAround {
         ranges: spec.vary.iter().filter(|vary| vary.has_range()).count(),
         is_whole: axes.len() == spec.vary.len(),
+        has_lost,
         replications: spec.replications,
         requires: !spec.require.is_empty(),
         asks_of_inputs: !spec.inputs.is_empty(),
@@ -568,7 +574,8 @@ fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &s
     is_too_large
 }
 
-fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
+fn axes(spec: &Spec, root: At<'_>, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
+    let place = |path: &str| root.written(path).location();
     if spec.vary.is_empty() {
         let diagnostic = Diagnostic::error("study::empty_grid", "nothing is varied");
         problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", EMPTY);
@@ -606,7 +613,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
             let help = "set `replications`; replication r of every variant has the scenario's seed plus r";
             problem(diagnostic.help(help), &format!("{at}.path"), "has no effect");
         }
-        match vary.values(&at, place) {
+        match vary.values(&at, &place) {
             Ok((_, settings, _)) if settings.is_empty() => {
                 let diagnostic = Diagnostic::error("study::empty_grid", format!("`{}` has no values", vary.name));
                 problem(diagnostic.help("give it the values to be tried"), &at, EMPTY);
@@ -615,8 +622,10 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
                 let (name, location) = (vary.name.clone(), place(&format!("{at}.name")));
                 axes.push(Axis { name, labels, range, today: None, settings, location });
             }
-            Err((message, below)) => {
-                problem(Diagnostic::error("study::bad_vary", message), &format!("{at}{below}"), "");
+            // What it lacks has been found wrong.
+            Err(Wrong { is_lack: true, .. }) if root.written(&at).has_lost() => {}
+            Err(Wrong { message, field, .. }) => {
+                problem(Diagnostic::error("study::bad_vary", message), &format!("{at}{field}"), "");
             }
         }
     }
@@ -666,7 +675,7 @@ fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(
                 Some(likely) => format!("the nearest is `{likely}`"),
                 None => format!("what can is {}", PRICED.map(|(word, _)| word).join(", ")),
             };
-            problem(diagnostic.help(help), &at, "unknown");
+            problem(diagnostic.help(help), &at, UNKNOWN);
             continue;
         };
         if !(0.0..=PRICE_MAX).contains(&price) {
@@ -696,7 +705,7 @@ fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str
     // One whose values are wrong is none of the axes, but named.
     for name in spec.baseline.keys().filter(|name| spec.vary.iter().all(|vary| vary.name != **name)) {
         let diagnostic = Diagnostic::error("study::unknown_name", format!("nothing that is varied is called `{name}`"));
-        problem(diagnostic, &format!("spec.baseline.{name}"), "unknown");
+        problem(diagnostic, &format!("spec.baseline.{name}"), UNKNOWN);
     }
     let named = axes.iter().map(|axis| {
         let value = spec.baseline.get(&axis.name)?;

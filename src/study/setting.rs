@@ -86,15 +86,36 @@ const TAINTS: [(&str, &str); 2] =
     [("not-ready", "node.kubernetes.io/not-ready"), ("unreachable", "node.kubernetes.io/unreachable")];
 
 /// Refuses a selection of nothing.
-fn check_selection(name: &str, field: &str, selection: &[String]) -> Result<(), String> {
-    if selection.is_empty() { Err(format!("`{name}` makes no difference: its `{field}` are empty")) } else { Ok(()) }
+fn check_selection(name: &str, field: &str, selection: &[String]) -> Result<(), Wrong> {
+    match selection {
+        [] => Err(Wrong::lack(format!("`{name}` makes no difference: its `{field}` are empty"))),
+        _ => Ok(()),
+    }
 }
 
 /// Values with their labels, and the range that they are of, if one is given instead of a list.
 type Values = (Vec<String>, Vec<Setting>, Option<Lattice>);
 
-/// What is wrong with what is varied, and below which of its fields.
-type Wrong = (String, &'static str);
+/// What is wrong with what is varied.
+pub(super) struct Wrong {
+    pub(super) message: String,
+    /// Below which of its fields, as a path goes on; nothing if that is the whole.
+    pub(super) field: &'static str,
+    /// Whether something is not there, which may be what was found wrong before and taken out.
+    pub(super) is_lack: bool,
+}
+
+impl Wrong {
+    /// Of the whole.
+    fn of_whole(message: String) -> Self {
+        Self { message, field: "", is_lack: false }
+    }
+
+    /// Something of it is not there.
+    fn lack(message: String) -> Self {
+        Self { is_lack: true, ..Self::of_whole(message) }
+    }
+}
 
 /// Numbers that are listed, or those of a range.
 fn numbers(
@@ -109,7 +130,7 @@ fn numbers(
             let lattice = range.whole(name, kind).map_err(|refused| fields.place(refused))?;
             Ok((lattice.numbers(), Some(lattice)))
         }
-        _ => Err((format!("`{name}` has to have either `values` or a `range` of them"), "")),
+        _ => Err(Wrong::lack(format!("`{name}` has to have either `values` or a `range` of them"))),
     }
 }
 
@@ -132,12 +153,12 @@ impl Fields {
         Self { min: ".replicas.range.min", max: ".replicas.range.max", step: ".replicas.range.step" };
 
     fn place(self, Refused { field, message }: Refused) -> Wrong {
-        let place = match field {
+        let field = match field {
             "min" => self.min,
             "max" => self.max,
             _ => self.step,
         };
-        (message, place)
+        Wrong { message, field, is_lack: false }
     }
 }
 
@@ -151,7 +172,6 @@ impl Vary {
     /// The values of one thing that is varied; `at` is its path in the study's document.
     pub(super) fn values(&self, at: &str, place: &dyn Fn(&str) -> Location) -> Result<Values, Wrong> {
         let name = &self.name;
-        let whole = |message: String| (message, "");
         Ok(match self {
             Self { path: Some(path), values, range, toleration_seconds: None, replicas: None, .. }
                 if values.is_some() != range.is_some() =>
@@ -178,12 +198,12 @@ impl Vary {
                 }
             }
             Self { path: None, values: None, range: None, toleration_seconds: Some(given), replicas: None, .. } => {
-                check_selection(name, "workloads", &given.workloads).map_err(whole)?;
-                check_selection(name, "taints", &given.taints).map_err(whole)?;
+                check_selection(name, "workloads", &given.workloads)?;
+                check_selection(name, "taints", &given.taints)?;
                 let mut taints = Vec::new();
                 for wanted in &given.taints {
                     let found = TAINTS.iter().find(|(short, long)| wanted == short || wanted == long);
-                    let unknown = || whole(format!("`{wanted}` is not one of not-ready and unreachable"));
+                    let unknown = || Wrong::of_whole(format!("`{wanted}` is not one of not-ready and unreachable"));
                     taints.push(found.ok_or_else(unknown)?.1);
                 }
                 let given_values = (given.values.as_ref(), given.range.as_ref());
@@ -196,14 +216,14 @@ impl Vary {
                 (values.iter().map(u32::to_string).collect(), values.iter().map(setting).collect(), lattice)
             }
             Self { path: None, values: None, range: None, toleration_seconds: None, replicas: Some(given), .. } => {
-                check_selection(name, "workloads", &given.workloads).map_err(whole)?;
+                check_selection(name, "workloads", &given.workloads)?;
                 let given_values = (given.values.as_ref(), given.range.as_ref());
                 let (values, lattice) = numbers(name, Kind::Count, given_values, Fields::OF_REPLICAS)?;
                 let setting = |&count: &u32| Setting::Replicas { workloads: given.workloads.clone(), count };
                 (values.iter().map(u32::to_string).collect(), values.iter().map(setting).collect(), lattice)
             }
             _ => {
-                return Err(whole(format!(
+                return Err(Wrong::lack(format!(
                     "`{name}` has to have either `path` and `values`, or one of `tolerationSeconds` and `replicas`; a `range` may stand \
                      in place of `values`"
                 )));

@@ -1,6 +1,6 @@
 //! The scenarios of a study's variants: read once, tried before anything is played, compared with the scenario as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;
 use super::search::Space;
 use super::setting::Setting;
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Severity};
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 
@@ -102,7 +102,9 @@ fn tell_of_paths(axes: &[Axis], bases: &mut Bases, problems: &mut Problems) {
         };
         let failures: Vec<Invalid> = (0..axis.settings.len()).map_while(&mut alone).collect();
         if failures.len() == axis.settings.len() {
-            for invalid in failures {
+            // A range stands at one place, so that one of its values tells enough.
+            let told = if axis.range.is_some() { 1 } else { failures.len() };
+            for invalid in failures.into_iter().take(told) {
                 problems.absorb(&invalid.diagnostics, &invalid.sources);
             }
         }
@@ -117,6 +119,7 @@ fn variants(
     problems: &mut Problems,
 ) -> Option<Vec<Variant>> {
     let (mut variants, mut failed) = (Vec::with_capacity(choices.len()), 0);
+    let mut ranges_told = BTreeSet::new();
     for choice in choices {
         let labels = labels(axes, &choice);
         match bases.get(axes, &choice) {
@@ -127,10 +130,19 @@ fn variants(
                 variants.push(Variant { labels, choice, base, settings });
             }
             Err(invalid) => {
-                if problems.absorb(&invalid.diagnostics, &invalid.sources) > 0 {
+                failed += 1;
+                let alone = (0..axes.len()).find(|axis| bases.fails_alone(axes, &choice, *axis));
+                // A range stands at one place, so that one of its values tells enough.
+                let is_told = alone.is_some_and(|axis| axes[axis].range.is_some() && !ranges_told.insert(axis));
+                let is_new = !is_told && problems.absorb(&invalid.diagnostics, &invalid.sources) > 0;
+                // What a value does by itself is told where it stands.
+                let errors = || invalid.diagnostics.iter().filter(|of| of.severity == Severity::Error);
+                let is_here = |axis: usize| {
+                    errors().any(|of| of.location().is_some_and(|at| at.file == axes[axis].location.file))
+                };
+                if is_new && !alone.is_some_and(is_here) {
                     problems.push(cannot_be_played(axes, &labels, "its scenario is invalid, as said above"));
                 }
-                failed += 1;
             }
         }
         if failed == FAILED_MAX {
@@ -174,6 +186,13 @@ impl Bases {
         let found = (Arc::new(scenario), digest);
         self.found.insert(key, found.clone());
         Ok(found)
+    }
+
+    /// Whether the value of one axis cannot be used, whatever the others have.
+    fn fails_alone(&mut self, axes: &[Axis], choice: &[Option<usize>], axis: usize) -> bool {
+        let only = |(other, value): (usize, &Option<usize>)| value.filter(|_| other == axis);
+        let alone: Vec<Option<usize>> = choice.iter().enumerate().map(only).collect();
+        self.get(axes, &alone).is_err()
     }
 }
 
@@ -273,17 +292,29 @@ fn position_today(
         let help = "vary something that decides something; `check` lists the fields that have no effect";
         return Err(Diagnostic::error("study::no_effect", message).help(help));
     }
-    // Neighbours of a range may come to the same.
-    for (value, found) in digests.iter().enumerate().filter(|_| axis.range.is_none()) {
-        let same = digests[..value].iter().position(|other| found.is_some() && other == found);
-        if let Some(same) = same {
-            let (one, other) = (&axis.labels[same], &axis.labels[value]);
-            let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
-            let help = "each value makes a variant of its own: name it once";
-            return Err(Diagnostic::error("study::repeated_value", message).help(help));
-        }
+    if let Some((one, other)) = same_again(&digests, axis.range.is_some()) {
+        let (one, other) = (&axis.labels[one], &axis.labels[other]);
+        let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
+        let help = match axis.range {
+            Some(_) => {
+                "what lies between gives another one, so that the range has no order: let it begin or end elsewhere, such as above 0 where \
+                 that stands for another value"
+            }
+            None => "each value makes a variant of its own: name it once",
+        };
+        return Err(Diagnostic::error("study::repeated_value", message).help(help));
     }
     Ok(digests.iter().position(|found| *found == Some(digest)))
+}
+
+/// Two values that give the same scenario, though each should give one of its own. Neighbours of a range may come to the same.
+fn same_again(digests: &[Option<u64>], is_range: bool) -> Option<(usize, usize)> {
+    let mut known: Vec<(usize, u64)> = (0..).zip(digests).filter_map(|(value, of)| Some((value, (*of)?))).collect();
+    if is_range {
+        known.dedup_by_key(|(_, digest)| *digest);
+    }
+    let earlier = |at: usize| known[..at].iter().find(|(_, digest)| *digest == known[at].1);
+    (0..known.len()).find_map(|at| Some((earlier(at)?.0, known[at].0)))
 }
 
 fn labels(axes: &[Axis], choice: &[Option<usize>]) -> Vec<String> {
@@ -353,4 +384,23 @@ fn tuned(axes: &[Axis], today: &ResolvedScenario) -> Vec<(String, usize)> {
         }
     }
     tuned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_a_range_may_give_the_same_and_nothing_else_may() {
+        let check = |digests: &[u64], is_range: bool, expected: Option<(usize, usize)>| {
+            let digests: Vec<Option<u64>> = digests.iter().map(|of| Some(*of).filter(|of| *of > 0)).collect();
+            assert_eq!(same_again(&digests, is_range), expected, "{digests:?}");
+        };
+        check(&[1, 1, 2, 3, 3], true, None);
+        check(&[1, 1, 2, 3, 3], false, Some((0, 1)));
+        check(&[1, 2, 2, 3, 1], true, Some((0, 4)));
+        // Those that cannot be used alone are 0.
+        check(&[1, 0, 1, 0], true, None);
+        check(&[0, 1, 0, 1], false, Some((1, 3)));
+    }
 }

@@ -175,6 +175,8 @@ fn terminal_table_and_summary_say_the_same() {
     let details: Vec<&str> =
         of_records["details"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     assert!(details[0].starts_with("nodes=6: costs ") && details[1].contains("; against the baseline "), "{details:?}");
+    // As the file of the fits says.
+    assert!(details.iter().any(|line| line.starts_with("failures of 4 nodes (crashes) are few")), "{details:?}");
     // The terminal breaks lines.
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plain(&told).contains(&plain(details[1])), "{told}");
@@ -243,7 +245,11 @@ fn what_cannot_be_told_is_refused() {
         "  inputs: [{process: crashes, resampled: fits.yaml}, {process: crashes, resampled: fits.yaml}]\n",
         "listed twice",
     );
-    wrong("few", &format!("{}  inputReplications: 1\n", of("crashes", "fits.yaml")), "noise is told from 2 on");
+    wrong("few", &format!("{}  inputReplications: 0\n", of("crashes", "fits.yaml")), "noise is told from 2 on");
+    let (one, too_many) =
+        ("1 run with each input cannot be", "1,000,000,000 runs with each input are too many: 1,048,576 are");
+    wrong("one", &format!("{}  inputReplications: 1\n", of("crashes", "fits.yaml")), one);
+    wrong("many", &format!("{}  inputReplications: 1000000000\n", of("crashes", "fits.yaml")), too_many);
     wrong("none", "  inputReplications: 3\n", "there are no `inputs`");
     wrong("mirrored", &format!("{INPUTS}  seeds: antithetic\n"), "mirrored runs");
     wrong("bad", &format!("{INPUTS}  costBy: {{cvar: 95%}}\n"), "of which an input has too few");
@@ -253,12 +259,8 @@ fn what_cannot_be_told_is_refused() {
         fs::write(dir.path().join(file), fits.replacen(from, to, 1)).expect("written");
         wrong(&format!("study-of-{}", file.trim_end_matches(".yaml")), &of("crashes", file), expected);
     };
-    changed(
-        "kind.yaml",
-        "fault: Crash",
-        "fault: Partition",
-        "`crashes` is a Crash, and the records are those of a Partition",
-    );
+    let other_kind = "`crashes` is of kind Crash, and the records are those of kind InstanceGone";
+    changed("kind.yaml", "fault: Crash", "fault: InstanceGone", other_kind);
     changed("draws.yaml", "drawn: 20", "drawn: 5", "20 fits of 5 draws");
     changed("field.yaml", "drawn: 20", "draw: 20", "draw");
     let fitted = fits.lines().find(|line| line.starts_with("fitted: ")).expect("a fit");

@@ -193,6 +193,7 @@ fn the_variant_is_named_or_what_the_study_recommends() {
     assert!(refused(fewest().variant("wait=61")).contains("no variant of the study has the values `wait=61`"));
     assert!(refused(fewest().variant("patience=60")).contains("`patience=60` names nothing that the study varies"));
     assert!(refused(fewest().variant("wait=300")).contains("is the baseline itself"));
+    assert!(refused(fewest().variant(" ")).contains("` ` names no variant"));
     assert!(refused(fewest().trajectories(1)).contains("1 is no number of trajectories"));
     let too_many = NonZeroU32::new(10_000_000).expect("many");
     assert!(refused(fewest().replications(too_many)).contains("too many runs"));

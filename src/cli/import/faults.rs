@@ -120,7 +120,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
         let text = fs::read_to_string(input).map_err(|error| refuse(&error))?;
         records.add_table(&text).map_err(|error| refuse(&error))?;
     }
-    let nodes = records.node_count();
+    let (nodes, is_of_lengths) = (records.node_count(), !records.is_empty() && records.node_count() == 0);
     if nodes > 0 && arguments.nodes.is_none() {
         ui.note(format_args!(
             "{} failed; if more were watched, say how many with --nodes",
@@ -133,7 +133,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
         ("--until", arguments.until.is_some()),
         ("--new", arguments.new),
     ];
-    for (flag, _) in of_outages.iter().filter(|(_, is_given)| nodes == 0 && *is_given) {
+    for (flag, _) in of_outages.iter().filter(|(_, is_given)| is_of_lengths && *is_given) {
         ui.note(format_args!("{flag} has no effect: the tables hold lengths of time, not outages of nodes"));
     }
     let options = FaultOptions {

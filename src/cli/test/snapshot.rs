@@ -149,7 +149,7 @@ fn read(place: &Path) -> Result<Figures, Diagnostic> {
             .help(anew)
     })?;
     if (figures.api_version.as_str(), figures.kind.as_str()) != (API_VERSION, KIND) {
-        let message = format!("`{name}` is no snapshot: it is a {} of {}", figures.kind, figures.api_version);
+        let message = format!("`{name}` is no snapshot: it is `{}` of `{}`", figures.kind, figures.api_version);
         return Err(Diagnostic::error("snapshot::unreadable", message).at(Location::file(&*name), "").help(anew));
     }
     Ok(figures)

@@ -477,7 +477,7 @@ impl TextPiece<'_> {
         if !metadata.name.is_empty() || !metadata.generate_name.is_empty() {
             return None;
         }
-        let message = format!("a {} has no name", object.kind().as_str());
+        let message = format!("this {} has no name", object.kind().as_str());
         let location = self.location(file, None, line);
         let diagnostic = Diagnostic::error("manifest::no_name", message).at(location, "this object");
         Some(diagnostic.help("give it `metadata.name`"))

@@ -168,7 +168,7 @@ fn problems_name_place_and_text_and_do_not_hide_each_other() {
     check("a: 1\n", &["warning 1:1+1 this document is not a Kubernetes object and is skipped []"]);
     check("- a\n", &["warning 1:1+1 this document is not a Kubernetes object and is skipped []"]);
     check("kind: Pod\n", &["error 1:1+1 the Pod has no `apiVersion` [add `apiVersion: v1`]"]);
-    check("apiVersion: v1\nkind: Pod\n", &["error 1:1+1 a Pod has no name [give it `metadata.name`]"]);
+    check("apiVersion: v1\nkind: Pod\n", &["error 1:1+1 this Pod has no name [give it `metadata.name`]"]);
     check(
         &format!("{POD}---\n{POD}---\n{POD}spec: {{priority: 1}}\n"),
         &[

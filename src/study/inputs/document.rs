@@ -15,6 +15,7 @@ use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::engine::Distribution;
 use crate::model::manifest::Folder;
 use crate::scenario::Invalid;
+use crate::units::{counted, grouped};
 
 /// A random process that was fitted to records, and the fits to these records, drawn anew.
 #[derive(Deserialize)]
@@ -118,7 +119,11 @@ pub(in crate::study) fn read(
     let usual = around.replications.div_ceil(inputs.count).max(REPLICATIONS_LEAST);
     inputs.replications = replications.unwrap_or(usual);
     if !(2..=REPLICATIONS_MAX).contains(&inputs.replications) {
-        let message = format!("{} runs with each input cannot be: noise is told from 2 on", inputs.replications);
+        let runs = counted(inputs.replications as usize, "run", "runs");
+        let message = match inputs.replications {
+            0 | 1 => format!("{runs} with each input cannot be: noise is told from 2 on"),
+            _ => format!("{runs} with each input are too many: {} are the most", grouped(REPLICATIONS_MAX)),
+        };
         problems.push(error(message, format!("leave it out: that is {usual}"), REPLICATIONS, ""));
         return None;
     }
@@ -150,6 +155,7 @@ fn process(entry: &InputEntry, found: Resampled) -> InputProcess {
         file: entry.resampled.clone(),
         units: records.nodes.or(records.rows).unwrap_or_default(),
         by_node: records.nodes.is_some(),
+        failed_nodes: records.failed_nodes,
         failures: records.failures,
         drawn,
         fitted: resamples.len() as u32,
@@ -192,7 +198,7 @@ fn check(entry: &InputEntry, found: &Resampled, variants: &[Variant]) -> Result<
     }
     if first.fault.kind() != found.fault {
         let (ours, theirs) = (first.fault.kind().as_str(), found.fault.as_str());
-        let message = format!("`{name}` is a {ours}, and the records are those of a {theirs}");
+        let message = format!("`{name}` is of kind {ours}, and the records are those of kind {theirs}");
         return Err(wrong(message, "name the process that was fitted to these records", "resampled"));
     }
     let Lengths { time_to_failure, time_to_repair } = &found.fitted;

@@ -6,6 +6,7 @@ use crate::chaos::FaultKind;
 use crate::diagnostics::{Diagnostic, Source, Sources};
 use crate::engine::{Distribution, Family, RESAMPLES};
 use crate::scenario::{self, At, Invalid, OwnDocument};
+use crate::units::counted;
 
 /// Fits to records that were drawn anew.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -36,6 +37,9 @@ pub(super) struct Recorded {
     /// Nodes that were watched.
     #[serde(default)]
     pub(super) nodes: Option<u64>,
+    /// Those of them that failed; not said in older files.
+    #[serde(default)]
+    pub(super) failed_nodes: Option<u64>,
     /// Rows of lengths, if nodes were not named.
     #[serde(default)]
     pub(super) rows: Option<u64>,
@@ -116,16 +120,21 @@ impl Resampled {
         if records.nodes.is_some() == records.rows.is_some() {
             found.push(("records are those of `nodes` or of `rows`".to_owned(), AGAIN, "records".to_owned()));
         }
+        if records.failed_nodes > records.nodes {
+            found.push(("more nodes have failed than there were".to_owned(), AGAIN, "records.failedNodes".to_owned()));
+        }
         if let Some(index) = resamples.iter().position(|of| of.families() != fitted_as) {
             let message = format!("this is {}, and the fit to the records {}", resamples[index].told(), fitted.told());
             found.push((message, "all fits are of the same families", format!("{FITS}[{index}]")));
         }
         let (count, least, most) = (resamples.len(), *RESAMPLES.start() as usize, *RESAMPLES.end() as usize);
         if count > *drawn as usize || count > most {
-            let message = format!("there are {count} fits of {drawn} draws; at most {most} are read");
+            let draws = counted(*drawn as usize, "draw", "draws");
+            let message = format!("there are {count} fits of {draws}; at most {most} are read");
             found.push((message, AGAIN, FITS.to_owned()));
         } else if count < least && is_whole {
-            let message = format!("{count} fits are too few to tell how far apart they lie: it takes {least}");
+            let fits = counted(count, "fit is", "fits are");
+            let message = format!("{fits} too few to tell how far apart they lie: it takes {least}");
             found.push((message, "draw the records more often: `import faults --resample 100`", FITS.to_owned()));
         }
         found
@@ -169,6 +178,7 @@ mod tests {
         let other = document(30, FIT).replace("exponential: {mean: 10h}", "constant: 10h");
         check(other, "`constant` is no family", 6);
         check(document(30, FIT).replace("nodes: 20, ", ""), "`nodes` or of `rows`", 5);
+        check(document(30, FIT).replace("nodes: 20", "nodes: 20, failedNodes: 21"), "more nodes have failed", 5);
         check(document(30, FIT).replace("drawn:", "draws:"), "draws", 4);
     }
 }

@@ -70,6 +70,9 @@ pub struct InputRecords {
     pub units: u64,
     /// Whether they are nodes.
     pub by_node: bool,
+    /// Nodes that failed, where the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_nodes: Option<u64>,
     /// Failures that were seen.
     pub failures: u64,
     /// How often they were drawn anew.

@@ -171,6 +171,23 @@ fn what_makes_no_difference_stays_as_it_is() {
     assert_eq!(stayed, 10);
 }
 
+#[test]
+fn what_is_cheaper_by_too_little_is_named_and_left_as_it_is() {
+    // Six in a thousand from end to end, which four hundred runs tell.
+    let cost: Cost = |place| 1000.0 + 6.0 * place[0];
+    let flat = Known { name: "flat", counts: &[11], replications: 400, cost, effective: 1 };
+    let (mut found, record) = search(&flat, 0);
+    found.search = Some(record);
+    let tuning = found.tuning().expect("priced");
+    assert!(
+        !tuning.changes() && tuning.kept_as_slight.as_deref().is_some_and(|of| of.starts_with("x0=")),
+        "{tuning:?}"
+    );
+    found.indifference = 0.0;
+    let tuning = found.tuning().expect("priced");
+    assert!(tuning.changes() && tuning.kept_as_slight.is_none(), "{tuning:?}");
+}
+
 const BEGIN: &str = "<!-- coverage of searches: measured by study::search::coverage -->\n\n";
 const END: &str = "<!-- end of coverage of searches -->";
 

@@ -23,6 +23,8 @@ pub(in crate::study) struct SearchAround {
     pub(in crate::study) ranges: usize,
     /// Whether all that is varied could be read.
     pub(in crate::study) is_whole: bool,
+    /// Whether something of it was found wrong and taken out, which may have been a range.
+    pub(in crate::study) has_lost: bool,
     pub(in crate::study) replications: u32,
     pub(in crate::study) requires: bool,
     pub(in crate::study) asks_of_inputs: bool,
@@ -46,7 +48,7 @@ pub(in crate::study) fn read(
         problem(Diagnostic::error("study::range", message).help(help), at, "");
     };
     if ranges == 0 {
-        if entry.is_some() {
+        if entry.is_some() && !around.has_lost {
             let help = "give something a `range` instead of `values`, or leave `search` out";
             refuse("nothing is searched: every combination of values is played".to_owned(), help, "spec.search");
         }

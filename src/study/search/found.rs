@@ -289,7 +289,11 @@ impl Results {
     pub(in crate::study) fn tuning_of_search(&self) -> Option<Tuning> {
         let (_, survey) = self.survey()?;
         let Some((chosen, cheapest)) = self.chosen_of(&survey) else {
-            return Some(Tuning::of_variant(self, self.baseline, Vec::new()));
+            let mut as_it_is = Tuning::of_variant(self, self.baseline, Vec::new());
+            let mean = |of: &&At| survey.predict(&of.point).mean;
+            let slight = self.told_cheaper(&survey).min_by(|a, b| mean(a).total_cmp(&mean(b)));
+            as_it_is.kept_as_slight = slight.map(|of| self.label(of.variant));
+            return Some(as_it_is);
         };
         let is_alike = |of: &&At| {
             of.is_allowed
@@ -301,26 +305,33 @@ impl Results {
     }
 
     /// What is recommended, and the cheapest; none if nothing is told to be cheaper than what is there by what counts.
-    fn chosen_of<'a>(&self, survey: &'a Survey) -> Option<(&'a At, &'a At)> {
+    fn chosen_of<'a>(&'a self, survey: &'a Survey) -> Option<(&'a At, &'a At)> {
         let cost_today = self.mean_cost(self.baseline).abs();
-        let is_told = |of: &At| {
-            let difference = interval(survey.predict(&of.point));
-            difference.high < 0.0 && self.matters(difference, cost_today)
-        };
-        let cheapest = survey.cheapest().filter(|of| of.variant != self.baseline && is_told(of))?;
+        let told: Vec<&At> = self
+            .told_cheaper(survey)
+            .filter(|of| self.matters(interval(survey.predict(&of.point)), cost_today))
+            .collect();
+        let mean = |of: &At| survey.predict(&of.point).mean;
+        let cheapest = *told.iter().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
         let least = self.least_of(cheapest);
         let is_as_cheap = |of: &&At| {
-            let dearer = || interval(survey.between(&of.point, &cheapest.point));
-            let is_close = |dearer: Interval| dearer.mean < least && (dearer.high < least || dearer.has_zero());
-            of.variant == cheapest.variant || of.is_allowed && is_told(of) && is_close(dearer())
+            let dearer = interval(survey.between(&of.point, &cheapest.point));
+            of.variant == cheapest.variant || dearer.mean < least && (dearer.high < least || dearer.has_zero())
         };
         let today = self.positions_of(self.baseline);
         let changes = |of: &At| of.point.iter().zip(&today).filter(|(at, today)| Some(**at) != **today).count();
-        let chosen = survey.at.iter().filter(is_as_cheap).min_by(|a, b| {
-            let mean = |of: &At| survey.predict(&of.point).mean;
-            changes(a).cmp(&changes(b)).then(mean(a).total_cmp(&mean(b)))
-        });
+        let chosen = told
+            .iter()
+            .copied()
+            .filter(is_as_cheap)
+            .min_by(|a, b| changes(a).cmp(&changes(b)).then(mean(a).total_cmp(&mean(b))));
         Some((chosen.unwrap_or(cheapest), cheapest))
+    }
+
+    /// Points that may be recommended and are told to be cheaper than what is there, be it by little.
+    fn told_cheaper<'a>(&'a self, survey: &'a Survey) -> impl Iterator<Item = &'a At> {
+        let others = survey.at.iter().filter(|of| of.is_allowed && of.variant != self.baseline);
+        others.filter(|of| interval(survey.predict(&of.point)).high < 0.0)
     }
 
     /// What nobody would notice of what a point costs.

@@ -67,18 +67,30 @@ impl Study {
             named.push(axis);
             wanted[axis] = value.to_owned();
         }
+        let values = || {
+            let values = self.axes.iter().map(|axis| format!("{}: {}", axis.name, axis.labels.join(" ")));
+            format!("values are those of the study: {}", values.collect::<Vec<_>>().join("; "))
+        };
+        if named.is_empty() {
+            return Err((
+                format!("`{text}` names no variant"),
+                format!("write `name=value, name=value`; {}", values()),
+            ));
+        }
         let found = self.variants.iter().position(|variant| variant.labels == wanted);
         match found {
             Some(variant) if variant == self.baseline => {
                 Err((format!("`{text}` is the baseline itself"), "name a variant that it is held against".to_owned()))
             }
             Some(variant) => Ok(self.choice(variant, Chosen::Named)),
-            None => {
-                let values = self.axes.iter().map(|axis| format!("{}: {}", axis.name, axis.labels.join(" ")));
-                let help = format!("values are those of the study: {}", values.collect::<Vec<_>>().join("; "));
-                Err((format!("no variant of the study has the values `{text}`"), help))
-            }
+            None => Err((format!("no variant of the study has the values `{text}`"), values())),
         }
+    }
+
+    /// The baseline itself: what cannot be played with it cannot be played beside it.
+    #[must_use]
+    pub(crate) fn choose_baseline(&self) -> Choice {
+        self.choice(self.baseline, Chosen::Only)
     }
 
     /// The other variant, if there are only two.

@@ -22,7 +22,8 @@ use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "cli", schemars(extend("oneOf" = [{"required": ["path"]}, {"required": ["price"]}])))]
 pub(in crate::study) struct AssumedEntry {
-    /// What it is called in results; the last word of the path, or what has the price, if nothing is said.
+    /// What it is called in results; the last word of the path (with those before it where a column is called so), or what has the price, if
+    /// nothing is said.
     name: Option<String>,
     /// A value of the scenario, such as `spec.latency.kubeletReconnect`.
     path: Option<String>,
@@ -39,7 +40,13 @@ pub(in crate::study) struct AssumedEntry {
 
 impl AssumedEntry {
     fn name(&self) -> String {
-        let of_path = |path: &String| path.rsplit('.').next().unwrap_or_default().to_owned();
+        let of_path = |path: &String| {
+            let last = path.rsplit('.').next().unwrap_or_default();
+            let mut ends = path.rmatch_indices('.').map(|(dot, _)| &path[dot + 1..]).chain([path.as_str()]);
+            ends.find(|name| check_name(name, Besides::default()).is_none() && !is_column(name))
+                .unwrap_or(last)
+                .to_owned()
+        };
         let named = self.name.clone().or_else(|| self.path.as_ref().map(of_path));
         named.or_else(|| self.price.clone()).unwrap_or_default()
     }
@@ -148,6 +155,11 @@ fn word_of(metric: &'static str) -> &'static str {
     PRICED.iter().find(|(_, of)| *of == metric).map_or(metric, |(word, _)| word)
 }
 
+/// Whether a table of a sensitivity has such a column.
+fn is_column(name: &str) -> bool {
+    tables_of_sensitivities().iter().any(|of| of.columns.iter().any(|column| column.name == name))
+}
+
 /// A name heads a column.
 fn check_names(
     entry: &AssumedEntry,
@@ -157,12 +169,11 @@ fn check_names(
     problem: &mut dyn FnMut(Diagnostic, &str, &str),
 ) {
     let (name, help) = (entry.name(), "give it a `name` of its own");
-    let is_column = tables_of_sensitivities().iter().any(|of| of.columns.iter().any(|column| column.name == name));
     let is_taken = earlier.iter().any(|of| of.name == name) || around.varied.iter().any(|(of, _)| *of == name);
     // What has a price is called as its column in other tables, which are not those of a sensitivity.
     let message = match check_name(&name, Besides::default()) {
         Some((message, _)) if entry.price.as_ref() != Some(&name) => Some(message),
-        _ if is_column => Some(format!("`{name}` is the name of a column of the tables already")),
+        _ if is_column(&name) => Some(format!("`{name}` is the name of a column of the tables already")),
         _ if is_taken => Some(format!("`{name}` is the name of something else in the study")),
         _ => None,
     };
@@ -236,4 +247,22 @@ pub(super) fn at(reader: &Reader, of: &Assumed, share: f64) -> Result<ResolvedSc
 /// Equal for scenarios that are equal.
 pub(super) fn digest(scenario: &ResolvedScenario) -> u64 {
     crate::arena::stable_hash(scenario::lock_file(scenario).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn without_a_name_it_has_the_last_word_of_its_path_that_heads_no_column() {
+        let check = |path: &str, expected: &str| {
+            let entry = serde_json::from_value::<AssumedEntry>(json!({"path": path, "from": "1s", "to": "2s"}));
+            assert_eq!(entry.expect("an entry").name(), expected);
+        };
+        check("spec.latency.kubeletReconnect", "kubeletReconnect");
+        check("spec.faults[0].timeToFailure.weibull.mean", "weibull.mean");
+        check("mean", "mean");
+    }
 }

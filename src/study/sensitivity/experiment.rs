@@ -18,6 +18,7 @@ use super::design::{self, Trajectory};
 use super::document::digest;
 use super::input::{Assumed, Given, What};
 use super::results::SensitivityResults;
+use crate::diagnostics::{Diagnostic, Sources};
 use crate::scenario::{Invalid, Overrides, Reader, ResolvedScenario};
 
 /// Trajectories if nothing is said.
@@ -121,7 +122,7 @@ impl Experiment {
         let (points, stops) = points(&ways, &inputs, &study.prices);
         let Choice { variant, label, why: chosen } = choice;
         let both = [&study.variants[study.baseline], &variant];
-        let (variants, digest) = variants(&points, &inputs, both, &reader)?;
+        let (variants, digest) = variants(&points, &inputs, both, (&reader, &study.sources))?;
         let length = study.variants[study.baseline].base.duration;
         if variants.iter().any(|variant| variant.base.duration != length) {
             let message =
@@ -221,12 +222,27 @@ fn priced(prices: &[(&'static str, f64)], inputs: &[Assumed], values: &[Given]) 
     prices.iter().map(|(metric, price)| (*metric, assumed(metric).unwrap_or(*price))).collect()
 }
 
-/// Both variants with each of the scenarios of the points, and a digest of all.
+/// Says with which values a scenario is invalid: each of them may be usable with others.
+fn together(mut invalid: Invalid, inputs: &[Assumed], values: &[Given], sources: &Sources) -> Invalid {
+    let of_scenario = inputs.iter().zip(values).filter(|(input, _)| matches!(input.what, What::Path { .. }));
+    let named: Vec<String> = of_scenario.map(|(input, given)| format!("{}={}", input.name, given.text)).collect();
+    if !named.is_empty() {
+        let named = named.join(", ");
+        let message =
+            format!("what is assumed cannot be played together: with {named} the scenario is invalid, as said above");
+        let help = "let the ranges leave room for each other, or leave one of them out";
+        invalid.diagnostics.push(Diagnostic::error("study::bad_assumed", message).help(help));
+        invalid.sources.insert_all(sources);
+    }
+    invalid
+}
+
+/// Both variants with each of the scenarios of the points, and a digest of all; `sources` are the texts that messages speak of.
 fn variants(
     points: &[Point],
     inputs: &[Assumed],
     both: [&Variant; 2],
-    reader: &Reader,
+    (reader, sources): (&Reader, &Sources),
 ) -> Result<(Vec<Variant>, u64), Refused> {
     let (mut variants, mut digests): (Vec<Variant>, Vec<u64>) = (Vec::new(), Vec::new());
     for point in points {
@@ -242,7 +258,10 @@ fn variants(
             inputs.iter().zip(&point.values).for_each(|(input, given)| input.override_with(given, &mut overrides));
             let base = match read.iter().find(|(known, _)| *known == overrides) {
                 Some((_, base)) => Arc::clone(base),
-                None => Arc::new(reader.load(&overrides)?),
+                None => {
+                    let found = reader.load(&overrides);
+                    Arc::new(found.map_err(|invalid| together(invalid, inputs, &point.values, sources))?)
+                }
             };
             read.push((overrides, Arc::clone(&base)));
             let variant = Variant { base, ..of.clone() };

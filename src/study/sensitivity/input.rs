@@ -161,32 +161,66 @@ impl Range {
         }
     }
 
+    /// The least value, as it is.
+    fn least(self) -> Number {
+        match self {
+            Self::Duration(from, _) => Number::Duration(from),
+            Self::Whole(from, _) => Number::Whole(from),
+            Self::Real(from, _) => Number::Real(from),
+            Self::Percent(from, ..) => Number::Percent(from),
+        }
+    }
+
+    /// The highest value, as it is.
+    fn highest(self) -> Number {
+        match self {
+            Self::Duration(_, to) => Number::Duration(to),
+            Self::Whole(_, to) => Number::Whole(to),
+            Self::Real(_, to) => Number::Real(to),
+            Self::Percent(_, to, _) => Number::Percent(to),
+        }
+    }
+
     /// The value nearest to a number: lengths of time are whole seconds, milliseconds or microseconds, by how long they are; others have
     /// six digits.
-    fn nearest(self, number: f64) -> (Value, String, f64) {
+    fn nearest(self, number: f64) -> Number {
         match self {
             Self::Duration(..) => {
-                let unit = match self.ends().1 {
+                let mut unit: u32 = match self.ends().1 {
                     high if high >= 1000.0 => 1_000_000_000,
                     high if high >= 1.0 => 1_000_000,
                     _ => 1000,
                 };
-                let duration =
-                    SimDuration::from_nanos((number * 1e9 / f64::from(unit)).round() as u64 * u64::from(unit as u32));
-                (json!(duration.to_string()), duration_text(duration), duration.as_secs_f64())
+                // What is not zero must not become it, however much more the highest value is.
+                while unit > 1 && (f64::MIN_POSITIVE..f64::from(unit)).contains(&(number * 1e9)) {
+                    unit /= 1000;
+                }
+                let units = (number * 1e9 / f64::from(unit)).round() as u64;
+                Number::Duration(SimDuration::from_nanos(units * u64::from(unit)))
             }
-            Self::Whole(..) => {
-                let whole = number.round() as i64;
-                (json!(whole), whole.to_string(), whole as f64)
-            }
-            Self::Real(..) => {
-                let real = six_digits(number);
-                (json!(real), real.to_string(), real)
-            }
-            Self::Percent(.., is_whole) => {
-                let percent = if is_whole { number.round() } else { six_digits(number) };
-                (json!(format!("{percent}%")), format!("{percent}%"), percent)
-            }
+            Self::Whole(..) => Number::Whole(number.round() as i64),
+            Self::Real(..) => Number::Real(six_digits(number)),
+            Self::Percent(.., is_whole) => Number::Percent(if is_whole { number.round() } else { six_digits(number) }),
+        }
+    }
+}
+
+/// A value of a range.
+enum Number {
+    Duration(SimDuration),
+    Whole(i64),
+    Real(f64),
+    Percent(f64),
+}
+
+impl Number {
+    /// As it stands in a document, as tables have it, and as a number.
+    fn written(&self) -> (Value, String, f64) {
+        match *self {
+            Self::Duration(duration) => (json!(duration.to_string()), duration_text(duration), duration.as_secs_f64()),
+            Self::Whole(whole) => (json!(whole), whole.to_string(), whole as f64),
+            Self::Real(real) => (json!(real), real.to_string(), real),
+            Self::Percent(percent) => (json!(format!("{percent}%")), format!("{percent}%"), percent),
         }
     }
 }
@@ -195,19 +229,26 @@ impl Assumed {
     /// The value at a share of the way from the least to the highest.
     pub(super) fn at(&self, share: f64) -> Given {
         let (from, to) = self.range.ends();
-        let number = match self.scale {
-            // Ends are what they are, whatever a logarithm makes of them.
-            _ if share <= 0.0 => from,
-            _ if share >= 1.0 => to,
-            Scale::Linear => from + share * (to - from),
-            Scale::Log => from * libm::exp(share * libm::log(to / from)),
+        let found = match self.scale {
+            // Ends are what they are, whatever a logarithm makes of them; those that somebody wrote are as they are written.
+            _ if share <= 0.0 && self.is_written() => self.range.least(),
+            _ if share >= 1.0 && self.is_written() => self.range.highest(),
+            _ if share <= 0.0 => self.range.nearest(from),
+            _ if share >= 1.0 => self.range.nearest(to),
+            Scale::Linear => self.range.nearest(from + share * (to - from)),
+            Scale::Log => self.range.nearest(from * libm::exp(share * libm::log(to / from))),
         };
-        let (value, text, number) = self.range.nearest(number);
+        let (value, text, number) = found.written();
         let place = match self.scale {
             Scale::Linear => (number - from) / (to - from),
             Scale::Log => libm::log(number / from) / libm::log(to / from),
         };
         Given { text, value, number, place }
+    }
+
+    /// Whether a study says so.
+    fn is_written(&self) -> bool {
+        !matches!(self.what, What::Path { written: None, .. })
     }
 
     /// The least and the highest value, as texts.
@@ -294,5 +335,21 @@ pub(super) mod tests {
         check(&assumed("a", &json!("10%"), &json!("90%"), Scale::Linear), 2.0 / 3.0, "63%", 0.6625);
         check(&assumed("a", &json!("10.0%"), &json!("90%"), Scale::Linear), 0.3, "34%", 0.3);
         check(&assumed("a", &json!("10.0%"), &json!("90%"), Scale::Linear), 2.0 / 3.0, "63.3333%", 2.0 / 3.0);
+        check(&assumed("a", &json!("1us"), &json!("1s"), Scale::Log), 1.0 / 3.0, "100µs", 1.0 / 3.0);
+    }
+
+    #[test]
+    fn ends_are_shown_as_they_are_written() {
+        let check = |from: Value, to: Value, expected: [&str; 2]| {
+            let [path, from_at, to_at] = ["path", "from", "to"].map(Location::file);
+            let written = Some(Written { path, from: from_at, to: to_at });
+            let what = What::Path { path: "a".to_owned(), written };
+            let of = assumed("a", &from, &to, Scale::Log);
+            let (least, highest) = Assumed { what, ..of }.ends();
+            assert_eq!([least.as_str(), highest.as_str()], expected);
+        };
+        check(json!("1us"), json!("1h"), ["1µs", "1h0m0s"]);
+        check(json!("1.5s"), json!("20d"), ["1.5s", "20d"]);
+        check(json!(0.12345678), json!(3), ["0.12345678", "3"]);
     }
 }

@@ -33,13 +33,8 @@ impl Teller<'_> {
                  that; more `inputReplications` tell",
             );
         }
-        let few = |of: &&InputRecords| of.failures < FAILURES_FEW;
-        if let Some(of) = played.processes.iter().find(few) {
-            let line = format!(
-                "{} of {} are few to be drawn anew: what they leave open may be more than this",
-                counted(of.failures as usize, "failure", "failures"),
-                of.process
-            );
+        for few in played.processes.iter().filter_map(few) {
+            let line = format!("{few} are few to be drawn anew: what they leave open may be more than this");
             remark = Remark { tone: Tone::Bad, ..remark.with(line) };
         }
         for of in played.processes.iter().filter(|of| of.fitted < of.drawn) {
@@ -89,8 +84,17 @@ impl Teller<'_> {
     }
 }
 
-/// Fewer failures are few to be drawn anew.
+/// Fewer failures, or failures of fewer nodes, are few to be drawn anew.
 const FAILURES_FEW: u64 = 5;
+
+/// What there is too little of.
+fn few(of: &InputRecords) -> Option<String> {
+    if of.failures < FAILURES_FEW {
+        return Some(format!("{} of {}", counted(of.failures as usize, "failure", "failures"), of.process));
+    }
+    let nodes = of.failed_nodes.filter(|nodes| *nodes < FAILURES_FEW)?;
+    Some(format!("failures of {} ({})", counted(nodes as usize, "node", "nodes"), of.process))
+}
 
 /// `machine-crashes, 29 failures on 20 nodes`.
 fn records(of: &InputRecords) -> String {

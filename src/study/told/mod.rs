@@ -139,8 +139,21 @@ mod tests {
         let first = |found: &Results| Teller::alone(found).verdict(None, None).swap_remove(0);
         let slight = first(&found);
         assert!(slight.tone == Tone::Neutral && slight.details[0].contains("less than 1 % of what"), "{slight:?}");
+        let unchanged = |found: &Results| {
+            let told = Teller::alone(found).tuning(&found.tuning().expect("priced"), None);
+            told.into_iter().find(|remark| remark.text.starts_with("Nothing is to be changed")).expect("it is told")
+        };
+        let told = unchanged(&found);
+        assert!(told.text.ends_with("is told to be cheaper than what is there by 1 % or more."), "{told:?}");
+        assert_eq!(told.details, ["x=1 costs less, but by less than 1 %: too little to be worth a change"]);
         found.indifference = 0.002;
         assert_eq!(first(&found).tone, Tone::Good);
+        found.baseline = 1;
+        let told = unchanged(&found);
+        assert!(
+            told.text.ends_with("is told to be cheaper than what is there.") && told.details.is_empty(),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -36,11 +36,7 @@ impl Teller<'_> {
             // Who reads only one sentence has to know that it does not pay.
             Some(remark) if !self.is_below_table && remark.tone == Tone::Bad => remarks.insert(0, remark),
             Some(remark) => remarks.push(remark),
-            None => {
-                let of = if self.results.requires() { ", of what is told to meet what is required," } else { "" };
-                let text = format!("Nothing is to be changed: nothing{of} is told to be cheaper than what is there.");
-                remarks.push(Remark::new(Tone::Neutral, text));
-            }
+            None => remarks.push(self.nothing_to_change(tuning)),
         }
         remarks.extend(self.search());
         let kept = if tuning.changes_others { tuning.combination() } else { self.results.baseline };
@@ -95,6 +91,22 @@ impl Teller<'_> {
             remarks.push(Remark::new(Tone::Neutral, format!("{others}: likewise (`tuning` of summary.json)")));
         }
         remarks
+    }
+
+    /// That nothing is to be changed, and what would save too little.
+    fn nothing_to_change(&self, tuning: &Tuning) -> Remark {
+        let of = if self.results.requires() { ", of what is told to meet what is required," } else { "" };
+        let least = percent(self.results.indifference);
+        let is_slight = tuning.kept_as_slight.is_some() || tuning.workloads.iter().any(|choice| choice.is_slight);
+        let by = if is_slight { format!(" by {least} % or more") } else { String::new() };
+        let text = format!("Nothing is to be changed: nothing{of} is told to be cheaper than what is there{by}.");
+        let remark = Remark::new(Tone::Neutral, text);
+        match &tuning.kept_as_slight {
+            Some(values) => {
+                remark.with(format!("{values} costs less, but by less than {least} %: too little to be worth a change"))
+            }
+            None => remark,
+        }
     }
 
     /// What the new seeds say.

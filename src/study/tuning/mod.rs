@@ -39,6 +39,9 @@ pub struct Tuning {
     pub changes_others: bool,
     /// What the data cannot tell from the cheapest of these, the cheapest itself among them if others have fewer changes.
     pub alike_others: Vec<String>,
+    /// Values that are told to cost less than what is there, and are not recommended as it is by too little to be worth a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_as_slight: Option<String>,
     /// What would be cheaper as far as was seen, and is not recommended for what was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_for_unseen: Option<KeptForUnseen>,
@@ -233,8 +236,14 @@ impl Results {
         }
         // What is not told of any workload may be told of all of them together.
         let beats_each = apart.beats_each;
-        let whole = whole().filter(Tuning::changes).map(|whole| Tuning { beats_each, ..whole });
-        whole.or(Some(Tuning { beats_each: false, ..apart }))
+        let whole = whole()?;
+        Some(match whole.changes() {
+            true => Tuning { beats_each, ..whole },
+            false => {
+                let kept_as_slight = apart.kept_as_slight.clone().or(whole.kept_as_slight);
+                Tuning { beats_each: false, kept_as_slight, ..apart }
+            }
+        })
     }
 }
 
@@ -262,6 +271,9 @@ impl Tuner<'_> {
             others: self.others_named(&of.key),
             changes_others: today != chosen,
             alike_others: alike.map(told).collect(),
+            kept_as_slight: (chosen == today)
+                .then(|| self.kept_as_slight(&combinations, &at_best, &contest, today).as_ref().map(told))
+                .flatten(),
             kept_for_unseen: (chosen == today)
                 .then(|| self.kept_for_unseen(&at_best, &contest, today))
                 .flatten()
@@ -320,6 +332,23 @@ impl Tuner<'_> {
         contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)
     }
 
+    /// The cheapest of the columns that are told to cost less than that of today, but by less than is worth a change.
+    fn kept_as_slight(
+        &self,
+        all: &[Combination],
+        columns: &[Series],
+        contest: &Contest,
+        today: usize,
+    ) -> Option<usize> {
+        let estimate = self.cost_estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        let cost_today = estimate.mean(&columns[today]).mean;
+        let is_slight = |one: &usize| {
+            let difference = estimate.between(columns, *one, today);
+            difference.high < 0.0 && !self.matters(difference, cost_today)
+        };
+        contest.order.iter().copied().filter(|one| *one != today && !all[*one].is_out()).find(is_slight)
+    }
+
     /// What the saving of the cheapest column against that of today rests on, if it is not told for what was not seen.
     fn kept_for_unseen(&self, columns: &[Series], contest: &Contest, today: usize) -> Option<RestsOnUnseen> {
         let estimate = self.cost_estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
@@ -335,6 +364,7 @@ impl Tuning {
             others: tuner.others_named(&tuner.choice(variant)),
             changes_others: variant != results.baseline,
             alike_others: alike.into_iter().map(|other| results.label(other)).collect(),
+            kept_as_slight: None,
             kept_for_unseen: None,
             requirements: results.promise(),
             whole_for: Vec::new(),

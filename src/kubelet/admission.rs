@@ -1,5 +1,7 @@
 //! What a kubelet checks before it starts a pod that was bound to it.
 
+use smallvec::SmallVec;
+
 use crate::arena::Symbol;
 use crate::model::{QosClass, SYSTEM_CRITICAL_PRIORITY, Taint, TaintEffect, host_ports};
 use crate::state::{Node, Pod, PodId, ReportedConditions, Store};
@@ -17,24 +19,26 @@ pub(super) struct Refusal {
 pub(super) struct Attributes<'a> {
     pub(super) node: &'a Node,
     pub(super) name: Symbol,
-    /// The pods that it has taken and that have not ended.
+    /// The pods that it has taken and that have not ended; none if they cannot be in the way: see [`has_room_for_all`].
     pub(super) others: &'a [&'a Pod],
     pub(super) reported: ReportedConditions,
 }
 
 /// The pods of a node that its kubelet has taken and that have not ended, but one.
-pub(super) fn others<'a>(
-    store: &'a Store,
-    pod: &Pod,
-    is_under_way: impl Fn(PodId) -> bool,
-) -> smallvec::SmallVec<[&'a Pod; 16]> {
-    let Some(node) = pod.node else { return smallvec::SmallVec::new() };
+pub(super) fn others<'a>(store: &'a Store, pod: &Pod, is_under_way: impl Fn(PodId) -> bool) -> SmallVec<[&'a Pod; 16]> {
+    let Some(node) = pod.node else { return SmallVec::new() };
     let is_taken = |id: PodId, other: &Pod| {
         // One that is bound at the same time and comes later has no place yet.
         other.started_at.is_some() || is_under_way(id)
     };
     let on_node = store.unfinished_pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?)));
     on_node.filter(|(id, other)| other.uid != pod.uid && is_taken(*id, other)).map(|(_, other)| other).collect()
+}
+
+/// Whether the node has room for all pods that are bound to it, so that those which the kubelet has taken leave room for this one.
+pub(super) fn has_room_for_all(store: &Store, node: &Node, pod: &Pod) -> bool {
+    let asks_for_others = || !pod.spec.requests.scalars.is_empty() || !host_ports(&pod.spec).is_empty();
+    pod.node.is_some_and(|id| store.requested_on(id).fits(node)) && !asks_for_others()
 }
 
 /// Why a pod is refused, if it is.

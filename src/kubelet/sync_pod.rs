@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::back_off::PullFailure;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
@@ -122,7 +124,10 @@ impl Kubelets {
         };
         let name = ctx.store.node_name(pod.node);
         let reported = self.reported(pod.node, ctx);
-        let others = admission::others(ctx.store, &pod, |other| self.workers.contains_key(&other));
+        let others = match admission::has_room_for_all(ctx.store, machine, &pod) {
+            true => SmallVec::new(),
+            false => admission::others(ctx.store, &pod, |other| self.workers.contains_key(&other)),
+        };
         let seen = admission::Attributes { node: machine, name, others: &others, reported };
         let refusal = admission::refuses(&seen, &pod);
         let lacks = if refusal.is_none() && pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY && !pod.is_mirror {

@@ -15,6 +15,7 @@ mod meta;
 mod nodes;
 mod pods;
 mod quota;
+mod requested;
 mod store;
 mod stored;
 mod volumes;
@@ -38,6 +39,7 @@ pub use pods::{
     PodId, PodPhase,
 };
 pub use quota::{Quota, QuotaKey};
+pub use requested::Requested;
 pub use store::{Store, Tally};
 pub use stored::Stored;
 pub use volumes::{

@@ -19,6 +19,7 @@ use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{CrashLoop, Pod, PodId};
 use super::quota::{Quota, QuotaKey};
+use super::requested::Requested;
 use super::stored::Stored;
 use super::volumes::Volumes;
 use super::workload::{Workload, WorkloadId};
@@ -82,6 +83,8 @@ pub struct Store {
     pods_by_node: Vec<PodSet>,
     /// Those of them that have not ended: thousands that have may stay until they are collected.
     unfinished_by_node: Vec<PodSet>,
+    /// What those ask for.
+    requested_by_node: Vec<Requested>,
     pods_by_owner: FxHashMap<WorkloadId, PodSet>,
     /// Those of DaemonSets once more, by node.
     daemon_pods: FxHashMap<DaemonSetId, DaemonPods>,
@@ -166,6 +169,7 @@ impl Store {
         self.heartbeats.push(Heartbeat::default());
         self.pods_by_node.push(PodSet::default());
         self.unfinished_by_node.push(PodSet::default());
+        self.requested_by_node.push(Requested::default());
         self.node_changes += 1;
         id
     }
@@ -304,6 +308,12 @@ impl Store {
         &self.unfinished_by_node[node.index()]
     }
 
+    /// What those ask for.
+    #[must_use]
+    pub fn requested_on(&self, node: NodeId) -> &Requested {
+        &self.requested_by_node[node.index()]
+    }
+
     /// Pods that the workload controls.
     #[must_use]
     pub fn pods_of(&self, owner: WorkloadId) -> &PodSet {
@@ -350,6 +360,7 @@ impl Store {
             if !is_over {
                 self.unfinished_by_node[node.index()].insert(id);
             }
+            self.add_requests(node, Requested::default(), Requested::of(&self.pods[id]));
         }
         self.index_owner(id, namespace, owner);
         self.volumes.pod_added(id, &self.pods[id]);
@@ -366,6 +377,7 @@ impl Store {
         if let Some(node) = pod.node {
             self.pods_by_node[node.index()].swap_remove(&id);
             self.unfinished_by_node[node.index()].swap_remove(&id);
+            self.add_requests(node, Requested::of(&pod), Requested::default());
         }
         self.unindex_owner(id, pod.namespace, pod.owner, (Tally::of(&pod), DaemonPods::node_of(&pod)));
         self.volumes.pod_removed(id, &pod);
@@ -379,8 +391,10 @@ impl Store {
     pub fn update_pod<T>(&mut self, id: PodId, write: impl FnOnce(&mut Pod) -> T) -> T {
         let pod = &mut self.pods[id];
         let (before, was_over, place) = (Tally::of(pod), pod.phase.is_terminal(), DaemonPods::node_of(pod));
+        let asked = Requested::of(pod);
         let result = write(pod);
         let after = Tally::of(pod);
+        let asks = Requested::of(pod);
         if let Some(node) = pod.node
             && was_over != pod.phase.is_terminal()
         {
@@ -391,6 +405,12 @@ impl Store {
                 unfinished.swap_remove(&id);
             }
         }
+        if let Some(node) = pod.node
+            && asked != asks
+        {
+            self.add_requests(node, asked, asks);
+        }
+        let pod = &self.pods[id];
         if before != after
             && let Some(workload) = pod.owner.and_then(WorkloadId::from_owner)
         {
@@ -399,6 +419,12 @@ impl Store {
         }
         self.daemon_pod_written(id, place);
         result
+    }
+
+    /// A pod of the node asks for something else than before.
+    fn add_requests(&mut self, node: NodeId, before: Requested, after: Requested) {
+        let sums = &mut self.requested_by_node[node.index()];
+        *sums = sums.minus(before).plus(after);
     }
 
     /// Makes a new version of a pod, after a write.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{PodSet, Store, Tally};
-use crate::state::{DaemonPods, Owner, WorkloadId};
+use crate::state::{DaemonPods, Owner, Requested, WorkloadId};
 
 /// Says what does not hold.
 macro_rules! hold {
@@ -36,8 +36,9 @@ impl Store {
             self.heartbeats.len(),
             self.pods_by_node.len(),
             self.unfinished_by_node.len(),
+            self.requested_by_node.len(),
         ];
-        hold!(lengths == [count; 5], "{count} node names have columns of {lengths:?}");
+        hold!(lengths == [count; 6], "{count} node names have columns of {lengths:?}");
         let mut objects = 0;
         for (id, slot) in self.nodes.iter() {
             hold!(self.node_names.get(&slot.name) == Some(&id), "node name {} leads elsewhere", slot.name);
@@ -50,6 +51,7 @@ impl Store {
     fn audit_pods(&self) -> Result<(), String> {
         let total = |sets: &mut dyn Iterator<Item = &PodSet>| sets.map(PodSet::len).sum::<usize>();
         let (mut bound, mut unfinished) = (0, 0);
+        let mut requested = vec![Requested::default(); self.requested_by_node.len()];
         for (id, pod) in self.pods.iter() {
             let name = format_args!("{}/{}", pod.namespace, pod.name);
             hold!(self.find_pod(pod.namespace, &pod.name) == Some(id), "the name of pod {name} leads elsewhere");
@@ -58,6 +60,7 @@ impl Store {
                 bound += 1;
                 hold!(self.pods_on(node).contains(&id), "pod {name} is not among those of its node");
                 let is_over = pod.phase.is_terminal();
+                requested[node.index()] = requested[node.index()].plus(Requested::of(pod));
                 unfinished += usize::from(!is_over);
                 hold!(
                     self.unfinished_pods_on(node).contains(&id) != is_over,
@@ -65,6 +68,7 @@ impl Store {
                 );
             }
         }
+        hold!(requested == self.requested_by_node, "what the pods of each node ask for is added up wrongly");
         let counts = [self.pod_names.len(), total(&mut self.pods_by_namespace.values())];
         hold!(
             counts == [self.pods.len(); 2],
@@ -189,6 +193,7 @@ mod tests {
         check(|store| store.node_names.clear(), "columns of");
         check(|store| store.pods_by_node[0] = PodSet::default(), "not among those of its node");
         check(|store| store.unfinished_by_node[0] = PodSet::default(), "listed wrongly among the unfinished ones");
+        check(|store| store.requested_by_node[0] = Requested::default(), "ask for is added up wrongly");
         check(|store| store.pod_names.clear(), "leads elsewhere");
         check(|store| store.pods_by_namespace.clear(), "not among those of its namespace");
         check(|store| store.ownerless_pods.clear(), "not among the ownerless");

@@ -373,6 +373,9 @@ impl Component for Kubelets {
                     self.restarted_offline.insert(node);
                 }
             }
+            // A machine that boots goes on with that: there is no kubelet yet that could lose its link, or end.
+            MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node)
+                if ctx.store.machine(node).power == Power::Booting => {}
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
                 self.stop_waiting(node, ctx);
                 self.stays_closed(node, ctx);

@@ -389,6 +389,25 @@ fn a_machine_that_boots_behind_a_partition_reports_when_the_link_is_back() {
 }
 
 #[test]
+fn what_cuts_a_machine_off_while_it_boots_does_not_end_the_boot() {
+    // Power is on at 40 and the kubelet runs at 130, unless it is held, or cannot be heard.
+    for kind in [FaultKind::Partition, FaultKind::KubeletStop] {
+        for (begin_s, length_s, heard_s) in [(50, 20, 130), (120, 10, 130), (100, 60, 160), (40, 90, 130)] {
+            let mut bench = Bench::new();
+            bench.boots_for(90);
+            bench.create(0.0, &bound("", ONE));
+            crash(&mut bench, 10, 30);
+            bench.fault(begin_s, kind, Some(length_s));
+            bench.run_until(heard_s as f64 - 1.0);
+            assert!(!bench.heard(), "{kind:?} at {begin_s}");
+            bench.run_until(heard_s as f64 + 20.0);
+            assert!(bench.is_on() && bench.heard() && bench.boots() == 1, "{kind:?} at {begin_s}");
+            assert!(bench.node_ready() == Some(Status::True) && bench.pod("p").is_ready(), "{kind:?} at {begin_s}");
+        }
+    }
+}
+
+#[test]
 fn an_api_server_outage_silences_every_kubelet_and_loses_no_status() {
     let mut bench = Bench::new();
     bench.create(9.0, &bound("", ONE));

@@ -10,13 +10,16 @@ use crate::component::{Config, Snapshot};
 use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
-    BudgetReason, ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
-    Service, StatefulSetId, Store, TaintOnNode, WorkloadId,
+    BudgetReason, ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, Power,
+    ReplicaSetId, Service, StatefulSetId, Store, TaintOnNode, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
 /// What takes place within this time may still be under way, if calls take no time.
 const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
+
+/// For so long nothing has gone wrong.
+const CALM: SimDuration = SimDuration::from_secs(3600);
 
 /// So many calls, one after the other, lie at most between what happens and what has to come of it.
 const CALLS_IN_TURN: u64 = 8;
@@ -54,7 +57,12 @@ pub fn unsettled(
     let call = longest_call(config);
     let under_way = UNDER_WAY + call * CALLS_IN_TURN;
     let calm = Calm { store, config, verifier, held, is_busy_with, now, under_way };
-    let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
+    let result = calm
+        .boots()
+        .and_then(|()| calm.nodes())
+        .and_then(|()| calm.pods())
+        .and_then(|()| calm.workloads())
+        .and_then(|()| calm.budgets());
     let result = result.and_then(|()| calm.services());
     result.err()
 }
@@ -117,6 +125,18 @@ impl Calm<'_> {
             && !(reported.not_ready || reported.shutting_down || pressed || machine.network_unavailable)
             && self.store.heartbeat(node).is_alive()
             && machine.booted_at + self.under_way < self.now
+    }
+
+    /// Machines that boot have booted by now, unless boots take so long.
+    fn boots(&self) -> Result<(), String> {
+        if self.config.latency.node_boot.quantile(CALLS_WITHIN) + self.under_way > CALM {
+            return Ok(());
+        }
+        let boots = |id: &NodeId| self.store.machine(*id).exists && self.store.machine(*id).power == Power::Booting;
+        match self.store.node_ids().find(boots) {
+            Some(id) => Err(format!("the machine of node {} boots without end", self.store.node_name(id))),
+            None => Ok(()),
+        }
     }
 
     fn nodes(&self) -> Result<(), String> {

@@ -198,6 +198,11 @@ impl Bench {
         self.store_mut().machine_mut(id).has_stand_in_kubelet = true;
     }
 
+    /// Machines take so long from power on until their kubelet runs.
+    pub(super) fn boots_for(&mut self, seconds: u64) {
+        self.config_mut().latency.node_boot = Distribution::Constant(SimDuration::from_secs(seconds));
+    }
+
     /// The kubelet's configuration.
     pub(super) fn configure(&mut self, json: &str) {
         let kubelet: KubeletConfiguration = serde_json::from_str(json).expect("a configuration");

@@ -122,7 +122,7 @@ fn search(known: &Known, seed: u64) -> (Results, Record) {
         found.variants = points.iter().map(|point| point.iter().map(usize::to_string).collect()).collect();
         (found.baseline, found.indifference) = (0, 0.01);
         match chooser.next(&found, points.len()) {
-            Some(point) => points.push(point),
+            Some(choice) => points.push(choice.into_iter().collect::<Option<_>>().expect("the baseline is a point")),
             None => return (found, chooser.record),
         }
         chooser.record.rounds.push(1);

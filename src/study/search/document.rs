@@ -128,8 +128,9 @@ impl Study {
         let Some(plan) = &self.plan else { return Some(variant) };
         let known = || self.variants.iter().position(|of| of.labels == values).map(|variant| self.number_of(variant));
         let position = |(axis, value): (&Axis, &String)| axis.labels.iter().position(|label| label == value);
-        let point: Option<Vec<usize>> = self.axes.iter().zip(values).map(position).collect();
-        point.map(|point| plan.space.number(&point)).or_else(known)
+        let choice: Vec<Option<usize>> = self.axes.iter().zip(values).map(position).collect();
+        let point: Option<Vec<usize>> = choice.iter().copied().collect();
+        point.map(|point| plan.space.number(&point)).or_else(known).or_else(|| plan.space.number_of_choice(&choice))
     }
 
     /// The name of something that is varied over a range; none if everything is listed.

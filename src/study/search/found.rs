@@ -9,7 +9,7 @@ use super::super::results::{CONFIDENCE, Results};
 use super::super::statistics::Interval;
 use super::super::tuning::Tuning;
 use super::Plan;
-use super::space::{Point as Place, Space};
+use super::space::{Choice, Point as Place, Space};
 use super::surrogate::Prediction;
 use super::survey::{At, Survey};
 use crate::report::{SurrogateRow, named_table_text};
@@ -205,7 +205,7 @@ impl Results {
     }
 
     /// The same, one by one.
-    fn positions_of(&self, variant: usize) -> Vec<Option<usize>> {
+    fn positions_of(&self, variant: usize) -> Choice {
         let position = |(levels, label): (&Vec<String>, &String)| levels.iter().position(|known| known == label);
         self.levels.iter().zip(&self.variants[variant]).map(position).collect()
     }
@@ -239,11 +239,19 @@ impl Results {
         let besides = (0..self.variants.len()).filter(|variant| self.point_of(*variant).is_none()).count();
         let points = survey.space.size().unwrap_or(usize::MAX).saturating_add(besides) as u64;
         let saves = lowest.as_ref().is_some_and(|point| survey.predict(point).mean < 0.0);
+        // Whether it is told to be cheaper there than in the middle of the range.
+        let leads = |axis: usize| {
+            lowest.as_ref().is_some_and(|lowest| {
+                let mut middle = lowest.clone();
+                middle[axis] = (self.levels[axis].len() - 1) / 2;
+                interval(survey.between(lowest, &middle)).high < 0.0
+            })
+        };
         let ends = |(axis, at): (usize, &usize)| {
             let (range, levels) = (record.ranges[axis].as_ref()?, &self.levels[axis]);
             let is_least = *at == 0 && !range.has_floor;
             let end = || AtEnd { name: self.axes[axis].clone(), value: levels[*at].clone(), is_least };
-            (is_least || *at + 1 == levels.len()).then(end)
+            (is_least || *at + 1 == levels.len()).then(end).filter(|_| leads(axis))
         };
         let searched = |axis: usize| {
             let (range, levels) = (record.ranges[axis].as_ref()?, &self.levels[axis]);
@@ -296,36 +304,57 @@ impl Results {
             return Some(as_it_is);
         };
         let is_alike = |of: &&At| {
-            of.is_allowed
-                && of.variant != chosen.variant
-                && interval(survey.between(&of.point, &cheapest.point)).has_zero()
+            of.is_allowed && of.variant != chosen && interval(survey.between(&of.point, &cheapest.point)).has_zero()
         };
         let alike = survey.at.iter().filter(is_alike).map(|of| of.variant).collect();
-        Some(Tuning::of_variant(self, chosen.variant, alike))
+        Some(Tuning::of_variant(self, chosen, alike))
     }
 
-    /// What is recommended, and the cheapest; none if nothing is told to be cheaper than what is there by what counts.
-    fn chosen_of<'a>(&'a self, survey: &'a Survey) -> Option<(&'a At, &'a At)> {
+    /// The variant that is recommended, and the cheapest point; none if nothing is told to be cheaper than what is there by what counts.
+    fn chosen_of<'a>(&'a self, survey: &'a Survey) -> Option<(usize, &'a At)> {
         let cost_today = self.mean_cost(self.baseline).abs();
-        let told: Vec<&At> = self
-            .told_cheaper(survey)
-            .filter(|of| self.matters(interval(survey.predict(&of.point)), cost_today))
-            .collect();
+        let told = self.told_cheaper(survey);
+        let told: Vec<&At> = told.filter(|of| self.matters(interval(survey.predict(&of.point)), cost_today)).collect();
         let mean = |of: &At| survey.predict(&of.point).mean;
         let cheapest = *told.iter().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-        let least = self.least_of(cheapest);
-        let is_as_cheap = |of: &&At| {
-            let dearer = interval(survey.between(&of.point, &cheapest.point));
-            of.variant == cheapest.variant || dearer.mean < least && (dearer.high < least || dearer.has_zero())
+        let is_close = |dearer: Interval| {
+            let least = self.least_of(cheapest);
+            dearer.mean <= least && (dearer.high <= least || dearer.has_zero())
         };
-        let today = self.positions_of(self.baseline);
-        let changes = |of: &At| of.point.iter().zip(&today).filter(|(at, today)| Some(**at) != **today).count();
-        let chosen = told
-            .iter()
-            .copied()
-            .filter(is_as_cheap)
-            .min_by(|a, b| changes(a).cmp(&changes(b)).then(mean(a).total_cmp(&mean(b))));
-        Some((chosen.unwrap_or(cheapest), cheapest))
+        let is_as_cheap = |of: &&&At| {
+            of.variant == cheapest.variant || is_close(interval(survey.between(&of.point, &cheapest.point)))
+        };
+        let points = told.iter().filter(is_as_cheap).map(|of| (of.variant, mean(of)));
+        let others = self.plainer_than_points().filter_map(|variant| {
+            let saved = self.seen_between(variant, self.baseline);
+            let does = saved.high < 0.0
+                && self.matters(saved, cost_today)
+                && is_close(self.seen_between(variant, cheapest.variant));
+            does.then_some((variant, saved.mean))
+        });
+        let chosen = points.chain(others).min_by(|a, b| {
+            let changes = |variant: usize| self.changes_of(variant);
+            changes(a.0).cmp(&changes(b.0)).then(a.1.total_cmp(&b.1))
+        });
+        Some((chosen.map_or(cheapest.variant, |(variant, _)| variant), cheapest))
+    }
+
+    /// Variants that leave something as it is which is no value of its range, and may be recommended: the surrogate knows nothing of them.
+    fn plainer_than_points(&self) -> impl Iterator<Item = usize> {
+        let is_out = self.not_to_recommend();
+        let others = (0..self.variants.len()).filter(|variant| *variant != self.baseline);
+        others.filter(move |variant| !is_out[*variant] && self.point_of(*variant).is_none())
+    }
+
+    /// What one variant costs more than another, by their runs alone.
+    fn seen_between(&self, one: usize, other: usize) -> Interval {
+        self.estimate_at(CONFIDENCE).between(&[self.costs(one), self.costs(other)], 0, 1)
+    }
+
+    /// How many things a variant changes.
+    fn changes_of(&self, variant: usize) -> usize {
+        let labels = self.variants[variant].iter().zip(&self.variants[self.baseline]);
+        labels.filter(|(ours, today)| ours != today).count()
     }
 
     /// Points that may be recommended and are told to be cheaper than what is there, be it by little.
@@ -339,22 +368,26 @@ impl Results {
         self.indifference * self.mean_cost(point.variant).abs()
     }
 
-    /// What is recommended with one change less, if that may cost as little: the one of these with the lowest prediction that is not left out.
+    /// What is recommended with one change less, if that may cost as little and is not left out: the one of these with the lowest prediction; then
+    /// one that leaves something as it is which is no value of its range, of which nothing is predicted.
     /// Values that make no difference beside others may have come along with these.
-    pub(super) fn plainer(&self, survey: &Survey, left_out: &BTreeSet<Place>) -> Option<Place> {
+    pub(super) fn plainer(&self, survey: &Survey, left_out: &BTreeSet<Choice>) -> Option<Choice> {
         let (chosen, cheapest) = self.chosen_of(survey)?;
-        let today = self.positions_of(self.baseline);
+        let (chosen, today) = (self.positions_of(chosen), self.positions_of(self.baseline));
         let without = |(axis, today): (usize, &Option<usize>)| {
-            let mut point = chosen.point.clone();
-            point[axis] = today.filter(|today| *today != point[axis])?;
-            Some(point)
+            let mut choice = chosen.clone();
+            choice[axis] = *today;
+            choice
         };
-        let may_do = |point: &Place| {
-            !left_out.contains(point) && interval(survey.between(point, &cheapest.point)).low < self.least_of(cheapest)
-        };
+        let is_new = |choice: &Choice| *choice != chosen && *choice != today && !left_out.contains(choice);
+        let choices = || today.iter().enumerate().map(without).filter(is_new);
+        let point = |choice: &Choice| -> Option<Place> { choice.iter().copied().collect() };
+        let may_do = |point: &Place| interval(survey.between(point, &cheapest.point)).low < self.least_of(cheapest);
         let mean = |point: &Place| survey.predict(point).mean;
-        let points = today.iter().enumerate().filter_map(without).filter(may_do);
-        points.min_by(|a, b| mean(a).total_cmp(&mean(b)))
+        let points = choices().filter_map(|choice| point(&choice)).filter(may_do);
+        let lowest = points.min_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let other = || choices().find(|choice| point(choice).is_none());
+        lowest.map(|point| point.into_iter().map(Some).collect()).or_else(other)
     }
 
     /// What is predicted along each thing that is varied, through the best point that was played; none of a study without ranges.

@@ -11,11 +11,14 @@ use super::super::runner::Runner;
 use super::super::shard::Shard;
 use super::super::variants::Later;
 use super::found::{Ended, Record};
-use super::space::Point;
+use super::space::{Choice, Point};
 use super::survey::Survey;
 
 /// What is not worth a point: a share of what would be worth a change.
 const NOT_WORTH: f64 = 0.1;
+
+/// What nobody would notice, if nothing is said to be too little: a share of what the baseline costs.
+const NOTHING: f64 = 1e-3;
 
 /// How often in a row nothing may be worth a point before the search ends: parameters that few points tell may be wrong.
 const IN_A_ROW: u32 = 2;
@@ -24,23 +27,27 @@ const IN_A_ROW: u32 = 2;
 pub(super) struct Chooser {
     pub(super) record: Record,
     /// Points that have been played, or cannot be.
-    pub(super) left_out: BTreeSet<Point>,
+    left_out: BTreeSet<Point>,
+    /// Points and other choices to do with less that have been played, or cannot be.
+    left_out_as_plainer: BTreeSet<Choice>,
     in_a_row: u32,
 }
 
 impl Chooser {
     /// Of a search that has begun with these points.
     pub(super) fn begin(record: Record, played: impl Iterator<Item = Point>) -> Self {
-        Self { record, left_out: played.collect(), in_a_row: 0 }
+        let left_out: BTreeSet<Point> = played.collect();
+        let as_plainer = left_out.iter().map(|point| choice_of(point)).collect();
+        Self { record, left_out, left_out_as_plainer: as_plainer, in_a_row: 0 }
     }
 
-    /// The point that is to be played next, if `played` points have these results; none if the search is over, and then why is on record.
-    pub(super) fn next(&mut self, results: &Results, played: usize) -> Option<Point> {
+    /// What is to be played next, if `played` points have these results; none if the search is over, and then why is on record.
+    pub(super) fn next(&mut self, results: &Results, played: usize) -> Option<Choice> {
         let survey = Survey::of(results, &self.record);
         let promise = survey.next(&self.left_out);
         let today = results.mean_cost(results.baseline).abs();
         let record = &mut self.record;
-        record.worth = NOT_WORTH * results.indifference * today;
+        record.worth = NOT_WORTH * results.indifference.max(NOTHING) * today;
         record.expected = promise.as_ref().map_or(0.0, |promise| promise.improvement);
         self.in_a_row = if record.expected <= record.worth { self.in_a_row + 1 } else { 0 };
         record.ended = if promise.is_none() {
@@ -50,16 +57,23 @@ impl Chooser {
         } else {
             Ended::Points
         };
-        let is_full = played + record.unplayable as usize >= record.points_max;
-        let point = match record.ended {
-            _ if is_full => None,
-            Ended::Points => promise.map(|promise| promise.point),
-            Ended::Settled => results.plainer(&survey, &self.left_out).inspect(|_| record.plainer += 1),
-            Ended::All => None,
+        // The last points are for doing with less, if there is less to do with.
+        let spare = if results.axes.len() > 1 { results.axes.len() } else { 0 };
+        let left = record.points_max.saturating_sub(played + record.unplayable as usize);
+        let is_promising = record.ended == Ended::Points && left > spare;
+        let choice = match promise.filter(|_| is_promising) {
+            Some(promise) => Some(choice_of(&promise.point)),
+            None if left == 0 => None,
+            None => results.plainer(&survey, &self.left_out_as_plainer).inspect(|_| record.plainer += 1),
         }?;
-        self.left_out.insert(point.clone());
-        Some(point)
+        self.left_out.extend(choice.iter().copied().collect::<Option<Point>>());
+        self.left_out_as_plainer.insert(choice.clone());
+        Some(choice)
     }
+}
+
+fn choice_of(point: &[usize]) -> Choice {
+    point.iter().copied().map(Some).collect()
 }
 
 /// Plays points of a study with ranges until no point that is left promises to be cheaper by what counts, or as many are played as may be.
@@ -85,14 +99,16 @@ pub(crate) fn play(
     loop {
         Runner::new(&played, journal).play_each(&part)?;
         let results = results_of(&played, journal, indifference)?;
-        let Some(point) = chooser.next(&results, played.variants.len()) else { break };
-        let choice: Vec<Option<usize>> = point.iter().copied().map(Some).collect();
-        let Some(variant) = later.variant(&choice) else {
+        let Some(choice) = chooser.next(&results, played.variants.len()) else { break };
+        let point: Option<Point> = choice.iter().copied().collect();
+        let number =
+            point.map_or_else(|| plan.space.number_of_choice(&choice), |point| Some(plan.space.number(&point)));
+        let (Some(variant), Some(number)) = (later.variant(&choice), number) else {
             chooser.record.unplayable += 1;
             continue;
         };
         played.variants.push(variant);
-        played.numbers.push(plan.space.number(&point));
+        played.numbers.push(number);
         let round = chooser.record.rounds.iter().max().map_or(1, |last| last + 1);
         chooser.record.rounds.push(round);
     }

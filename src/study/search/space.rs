@@ -12,6 +12,9 @@ const CLIMBED: usize = 12;
 /// A combination: the position of the value of each thing that is varied.
 pub(in crate::study) type Point = Vec<usize>;
 
+/// The same; nothing where the scenario is left as it is and has none of these values.
+pub(in crate::study) type Choice = Vec<Option<usize>>;
+
 /// What is varied, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::study) struct Space {
@@ -41,6 +44,15 @@ impl Space {
     /// The number of a point: its position among all, the last thing that is varied the fastest.
     pub(in crate::study) fn number(&self, point: &[usize]) -> usize {
         point.iter().zip(&self.counts).fold(0, |number, (at, count)| number * count + at)
+    }
+
+    /// The number of a choice that is no point, behind those of all points and that of the scenario as it is; none if it is too large.
+    pub(in crate::study) fn number_of_choice(&self, choice: &[Option<usize>]) -> Option<usize> {
+        let next = |number: usize, (at, count): (&Option<usize>, &usize)| {
+            number.checked_mul(count.checked_add(1)?)?.checked_add(at.unwrap_or(*count))
+        };
+        let number = choice.iter().zip(&self.counts).try_fold(0, next)?;
+        self.size()?.checked_add(1)?.checked_add(number)
     }
 
     /// Whether things that are varied have no order.

@@ -196,6 +196,17 @@ impl Candidate {
         observations.map(of).sum()
     }
 
+    /// The same, no longer than what can be written: a sample that hardly has failures may lie beyond.
+    fn shortened(mut self) -> Self {
+        let longest = libm::log(SCALES_S.end * (1.0 - 1e-6));
+        match self.family {
+            Family::Exponential => self.first = self.first.min(longest),
+            Family::Weibull | Family::Gamma => self.second = self.second.min(longest),
+            Family::Lognormal => self.first = self.first.min(longest - NORMAL_P99 * libm::exp(self.second)),
+        }
+        self
+    }
+
     /// As a distribution; none if a parameter is out of all reason.
     fn distribution(&self) -> Option<Distribution> {
         let (a, b) = (libm::exp(self.first), libm::exp(self.second));
@@ -275,7 +286,7 @@ pub fn fit_counted(family: Family, observations: &[Observation], times: &[u32]) 
     assert_eq!(observations.len(), times.len(), "each observation has a count");
     let drawn = observations.iter().zip(times).filter(|(_, times)| **times > 0);
     let (observations, times): (Vec<Observation>, Vec<f64>) = drawn.map(|(of, times)| (*of, f64::from(*times))).unzip();
-    top(family, &observations, &times)?.distribution()
+    top(family, &observations, &times)?.shortened().distribution()
 }
 
 /// Where the likelihood of observations that count so many times each is highest.

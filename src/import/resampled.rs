@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::faults::{FaultModel, FaultOptions, scalar, written};
 use super::records::{Records, Unit};
 use crate::engine::{Distribution, Family, Observation, RESAMPLES, SCALES_S, Streams, fit_counted};
-use crate::units::length;
+use crate::units::{counted, length};
 
 /// Of fewer failures, or of fewer nodes that failed, hardly anything is left to be drawn anew.
 const FAILURES_MIN: usize = 5;
@@ -120,19 +120,16 @@ pub(super) fn resampled(
         (0..resampling.count).filter_map(|index| sampled.drawn(resampling, index)).collect();
     let (fitted, least) = (fits.len() as u32, *RESAMPLES.start());
     if fitted < least {
-        // The mean of what is drawn is easily a few times as long.
-        let is_long = |model: &FaultModel| seconds(&model.taken) > SCALES_S.end / 4.0;
-        let why = match models.iter().any(is_long) {
-            true => format!("their means are near the longest that can be fitted, {}", length(SCALES_S.end)),
-            false => "the records are too few".to_owned(),
-        };
         return Err(format!(
-            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: {why}",
+            "of {} times that the records are drawn anew only {fitted} can be fitted, and {least} are needed: the records are too few",
             resampling.count
         ));
     }
     let unfitted = resampling.count - fitted;
-    let notes = notes(records, models, resampling.count, unfitted);
+    let longest = SCALES_S.end * (1.0 - 1e-5);
+    let is_longest = |fit: &&Vec<Distribution>| fit.iter().any(|of| seconds(of) >= longest);
+    let left = Left { unfitted, longest: fits.iter().filter(is_longest).count() };
+    let notes = notes(records, models, resampling.count, left);
     let spreads = models.iter().enumerate().map(|(at, model)| spread(model, fits.iter().map(|fit| &fit[at])));
     Ok(Resampled {
         document: document(resampling, &sampled, (options, models), &fits, &notes),
@@ -143,12 +140,20 @@ pub(super) fn resampled(
     })
 }
 
-fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) -> Vec<String> {
+/// Draws of which the fit is not what it would be.
+struct Left {
+    /// Those that cannot be fitted.
+    unfitted: u32,
+    /// Those that are longer than can be written.
+    longest: usize,
+}
+
+fn notes(records: &Records, models: &[FaultModel], drawn: u32, Left { unfitted, longest }: Left) -> Vec<String> {
     let mut notes = Vec::new();
     let failures = failures(models);
     let few = match failed_nodes(&records.units, models) {
-        _ if failures < FAILURES_MIN => Some(format!("{failures} failures")),
-        Some(failed @ 1..FAILURES_MIN) => Some(format!("failures of {failed} nodes")),
+        _ if failures < FAILURES_MIN => Some(counted(failures, "failure", "failures")),
+        Some(failed @ 1..FAILURES_MIN) => Some(format!("failures of {}", counted(failed, "node", "nodes"))),
         _ => None,
     };
     if let Some(few) = few {
@@ -160,6 +165,13 @@ fn notes(records: &Records, models: &[FaultModel], drawn: u32, unfitted: u32) ->
         notes.push(format!(
             "{unfitted} of {drawn} times what was drawn has too few failures, or too few that differ, to be fitted: these are left out, and \
              those that are left are spread less than they should be"
+        ));
+    }
+    if longest > 0 {
+        notes.push(format!(
+            "{longest} of {drawn} times what was drawn has so few failures that the length which fits is longer than {}, the longest that \
+             can be written: it is taken for that",
+            length(SCALES_S.end)
         ));
     }
     notes
@@ -314,12 +326,13 @@ mod tests {
         assert!(one_node.notes[0].starts_with("failures of 2 nodes are too few"), "{one_node:?}");
         let refused = of(3, 5, 40, Wanted::Empirical).expect_err("no family");
         assert!(refused.contains("have no parameters"), "{refused}");
+        // Of lengths of centuries some draws have the longest more than once.
         let mut centuries = Records::default();
-        let rows: String = (1..=18).map(|row| format!("{row}e9\n")).collect();
-        centuries.add_table(&format!("time_to_failure\n{rows}")).expect("a table");
-        let of_exponential = FaultOptions { is_repaired: false, ..options(Wanted::Family(Family::Exponential), 20) };
-        let refused = fault_model(centuries, &of_exponential, "out").expect_err("too long");
-        assert!(refused.ends_with("their means are near the longest that can be fitted, 115740d17h"), "{refused}");
+        centuries.add_table("time_to_failure\n3e9\n3e9\n15e9\n").expect("a table");
+        let of_exponential = FaultOptions { is_repaired: false, ..options(Wanted::Family(Family::Exponential), 100) };
+        let found = fault_model(centuries, &of_exponential, "out").expect("fits").resampled.expect("drawn anew");
+        assert_eq!(found.unfitted, 0);
+        assert!(found.notes.iter().any(|note| note.contains("is longer than 115740d17h")), "{:?}", found.notes);
         let records = watched(options(Wanted::Best, 19), 40);
         assert!(fault_model(table(3, 5), &records, "out").expect_err("too few").contains("it takes 20 to 1000"));
     }

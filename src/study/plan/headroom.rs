@@ -42,8 +42,9 @@ pub fn headroom(
         part,
     };
     let (mut more, mut binding) = growth.in_placement(numbers[0]);
-    // Those that do not survive so many more.
-    let mut failing: Vec<u32> = Vec::new();
+    // Those that do not survive so many more; what is not survived without more may be the first of them.
+    let has_failed = |number: &u32| answer.placements().iter().any(|of| of.number == *number && !of.is_survived);
+    let mut failing: Vec<u32> = numbers[..1].iter().copied().filter(has_failed).collect();
     for batch in numbers[1..].chunks(SIDE_BY_SIDE) {
         let mut found = growth.failures(batch, more);
         failing.extend(found.iter().map(|of| of.placement));

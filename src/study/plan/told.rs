@@ -384,7 +384,10 @@ fn stuck(pods: u64) -> String {
 fn headroom(Headroom { workload, replicas, more, placements, survived, binding }: &Headroom) -> Remark {
     let is_one = *placements == 1;
     let tried = if is_one { String::new() } else { format!(" in {survived} of {placements} placements") };
-    let text = format!("Headroom: {workload} may grow by {more}, from {replicas} to {}{tried}", replicas + more);
+    let text = match more {
+        0 => format!("Headroom: {workload} may not grow: {replicas} it is{tried}"),
+        _ => format!("Headroom: {workload} may grow by {more}, from {replicas} to {}{tried}", replicas + more),
+    };
     let Some(Failure { case, lost, shortfall, placement, .. }) = binding.first() else {
         return Remark::new(Tone::Neutral, format!("{text}, where the search ends"));
     };

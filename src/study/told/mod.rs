@@ -145,7 +145,7 @@ mod tests {
         };
         let told = unchanged(&found);
         assert!(told.text.ends_with("is told to be cheaper than what is there by 1 % or more."), "{told:?}");
-        assert_eq!(told.details, ["x=1 costs less, but by less than 1 %: too little to be worth a change"]);
+        assert_eq!(told.details, ["x=1 costs less, but is not told to save 1 %: too little to be worth a change"]);
         found.indifference = 0.002;
         assert_eq!(first(&found).tone, Tone::Good);
         found.baseline = 1;

@@ -31,17 +31,15 @@ fn searched(found: &Found) -> Remark {
         counted(usize::try_from(found.runs).unwrap_or(usize::MAX), "run", "runs"),
         grouped(found.runs_of_all)
     );
-    let begun = format!(
-        "{} to begin with, spread over the ranges, and {chosen} where most was to be expected",
-        found.begun_with
-    );
+    let begun = format!("{} to begin with, spread over the ranges", found.begun_with);
+    let chosen = format!("{chosen} where most was to be expected");
+    let points = match found.plainer {
+        0 => format!("{begun}, and {chosen}"),
+        plainer => format!("{begun}, {chosen}, and {plainer} to see whether one change less does as well"),
+    };
     let between =
         if found.played as u64 == found.points { "" } else { "; what lies between was predicted and not played" };
-    let plainer = match found.plainer {
-        0 => String::new(),
-        played => format!(", and {played} to see whether one change less does as well"),
-    };
-    let mut remark = Remark::new(Tone::Neutral, text).with(format!("{begun}{plainer}{between}")).with(
+    let mut remark = Remark::new(Tone::Neutral, text).with(format!("{points}{between}")).with(
         "the search picked what is recommended by its own runs, which flatter it: what it saves is what the new seeds say, and no other \
          interval"
             .to_owned(),
@@ -92,7 +90,7 @@ fn ended(found: &Found) -> Remark {
             Tone::Bad,
             format!("The search is NOT over: it has played its {} points, and another one is expected to be cheaper by {expected} a run", found.points_max),
         )
-        .with("raise `points` of the study's `search`, and go on with `--resume`".to_owned()),
+        .with("raise `points` of the study's `search`, and go on with `--resume`; until then values that make no difference may be among those recommended".to_owned()),
         Ended::All => Remark::new(Tone::Neutral, "The search is over: every point was played".to_owned()),
     }
 }

@@ -102,9 +102,9 @@ impl Teller<'_> {
         let text = format!("Nothing is to be changed: nothing{of} is told to be cheaper than what is there{by}.");
         let remark = Remark::new(Tone::Neutral, text);
         match &tuning.kept_as_slight {
-            Some(values) => {
-                remark.with(format!("{values} costs less, but by less than {least} %: too little to be worth a change"))
-            }
+            Some(values) => remark.with(format!(
+                "{values} costs less, but is not told to save {least} %: too little to be worth a change"
+            )),
             None => remark,
         }
     }

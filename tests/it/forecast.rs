@@ -475,6 +475,37 @@ fn what_the_catalogue_takes_out_is_named_and_something_has_to_be_left() {
     assert!(said.contains("nothing is left to be played") && said.contains("under `incidents:`"), "{said}");
 }
 
+#[test]
+fn usual_failures_that_a_file_of_rates_leaves_out_are_told() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 2, "");
+    let played = |asked: &ForecastInputs| {
+        let forecast =
+            Forecast::parse_with([("cluster.yaml", &cluster)], &LoadOptions::new(), asked).expect("a cluster");
+        forecast.work_out(&ForecastOptions::new().years(2).plays(2)).expect("a forecast")
+    };
+    let usual = played(&ForecastInputs::new());
+    assert_eq!(usual.json()["stands_on"].get("not_played"), None);
+    let names = |outcome: &kubesquall::ForecastOutcome| -> Vec<String> {
+        let json = outcome.json();
+        let left = json["stands_on"]["not_played"].as_array().expect("a list").clone();
+        left.iter().filter_map(|of| Some(of.as_str()?.split_once(": ")?.0.to_owned())).collect()
+    };
+    let own = CRASHES.replace("name: machine", "name: crashes");
+    let own = played(&ForecastInputs::new().rates("rates.yaml", own));
+    assert_eq!(names(&own), ["machine", "hiccup", "kubelet", "zone"]);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = own.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
+    let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
+    assert!(
+        said.contains("The usual failures are not played: what happens at random is what rates.yaml names"),
+        "{said}"
+    );
+    assert!(said.contains("kubelet: a kubelet hangs once a year"), "{said}");
+    // What the file has by the same name is there.
+    let of_machines = played(&ForecastInputs::new().rates("rates.yaml", CRASHES));
+    assert_eq!(names(&of_machines), ["hiccup", "kubelet", "zone"]);
+}
+
 fn crashing(cluster: &str, years: u64) -> Value {
     let asked = ForecastInputs::new().rates("rates.yaml", CRASHES).catalogue("catalogue.yaml", "drainsPerYear: 0");
     let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");

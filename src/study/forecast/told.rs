@@ -107,6 +107,7 @@ impl ForecastResults {
             told.push(self.nothing_found());
         }
         told.extend(self.together());
+        told.extend(self.not_played());
         told.push(self.stands());
         told
     }
@@ -129,6 +130,14 @@ impl ForecastResults {
             return Remark::new(Tone::Neutral, "No change that was tried would mend this");
         }
         Remark::new(Tone::Good, "Nothing was found that a change would mend")
+    }
+
+    /// The usual failures that a file of rates stands in place of.
+    fn not_played(&self) -> Option<Remark> {
+        let left = &self.stands_on.not_played;
+        let file = self.asked.rates.as_deref().unwrap_or("--rates");
+        let text = format!("The usual failures are not played: what happens at random is what {file} names. Left out:");
+        (!left.is_empty()).then(|| left.iter().cloned().fold(Remark::new(Tone::Bad, text), Remark::with))
     }
 
     /// Why plays were left out.

@@ -168,7 +168,11 @@ impl PlanResults {
     #[must_use]
     pub fn played(&self) -> Remark {
         let plays: usize = self.candidates.iter().map(|candidate| candidate.plays().len()).sum();
-        let plays = counted(plays, "case", "cases");
+        let besides: usize = self.besides().map(|candidate| candidate.plays().len()).sum();
+        let plays = match besides {
+            0 => counted(plays, "case", "cases"),
+            besides => format!("{} and {besides} of what is ruled out", counted(plays, "case", "cases")),
+        };
         let first = self.seed.wrapping_add(self.placements.first.into());
         if self.placements.count == 1 {
             let text = format!(

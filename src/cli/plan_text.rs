@@ -18,7 +18,7 @@ pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> Str
     let headline = results.headline();
     let answer = Paint { style }.bold(&headline.text);
     let mut text = remarks::lines(&Remark { text: answer, ..headline });
-    for binding in results.bindings() {
+    for binding in results.in_vain().into_iter().chain(results.bindings()) {
         let _ = write!(text, "\n{}", remarks::lines(&binding));
     }
     let _ = write!(text, "\n{}\n", table(results));

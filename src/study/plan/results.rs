@@ -1,5 +1,7 @@
 //! What a plan has found: the answer, its proof, its margin, and every play as rows.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -297,6 +299,8 @@ pub struct PlanResults {
     pub bounds: Bounds,
     /// What workloads may grow by, if it was asked.
     pub headroom: Vec<Headroom>,
+    /// Workloads of one replica.
+    pub(super) of_one_replica: BTreeSet<String>,
 }
 
 impl PlanResults {
@@ -315,6 +319,7 @@ impl PlanResults {
             binding,
             bounds: Bounds::default(),
             headroom: Vec::new(),
+            of_one_replica: BTreeSet::new(),
         }
     }
 

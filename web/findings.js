@@ -80,9 +80,10 @@ export function yearsText({ years }) {
 
 /** Incidents against which nothing that was tried helps. @param {any[]} unhelped @param {Map<string, string>} words */
 function showUnhelped(unhelped, words) {
-  const what = (/** @type {string[]} */ tried) => (tried.length > 0 ? `tried: ${tried.map((fix) => words.get(fix) ?? fix).join("; ")}` : "no change makes a difference there");
-  const row = (/** @type {any} */ of) => el("li", {}, named(of.label), ` costs ${counted(of.hurt, "service or workload", "services and workloads")} ${minutesText(of.cost_min)}: `, el("span", { class: "muted" }, what(of.tried)));
-  return el("details", { id: "unhelped", open: true }, el("summary", {}, "Nothing helps against ", named(unhelped[0].label), unhelped.length > 1 ? ` and ${counted(unhelped.length - 1, "incident more", "incidents more")}` : ""), el("ul", { class: "plain" }, unhelped.map(row)));
+  const list = (/** @type {string[]} */ fixes) => fixes.map((fix) => words.get(fix) ?? fix).join("; ");
+  const what = (/** @type {any} */ of) => (of.tried.length > 0 ? `of what was tried on it (${list(of.tried)}) nothing helps${of.untried ? `. Not tried on it: ${list(of.untried)}` : ""}` : "no change makes a difference there");
+  const row = (/** @type {any} */ of) => el("li", {}, named(of.label), ` costs ${counted(of.hurt, "service or workload", "services and workloads")} ${minutesText(of.cost_min)}: `, el("span", { class: "muted" }, what(of)));
+  return el("details", { id: "unhelped", open: true }, el("summary", {}, "Nothing that was tried on it helps against ", named(unhelped[0].label), unhelped.length > 1 ? ` and ${counted(unhelped.length - 1, "incident more", "incidents more")}` : ""), el("ul", { class: "plain" }, unhelped.map(row)));
 }
 
 /** Whether a mean can be told from nothing. @param {Interval} interval */

@@ -127,6 +127,7 @@ function showStands(forecast) {
     of.unscheduled > 0 ? el("p", { class: "tone-bad" }, `${counted(of.unscheduled, "pod has", "pods have")} no node before anything happens.`) : "",
     of.down.length > 0 ? el("p", { class: "tone-bad" }, "Not serving before anything happens, so that nothing is counted there: ", nameList(of.down, "")) : "",
     left.length > 0 ? listing("Not played", [{ name: "not played", cell: (row) => named(row), by: (row) => row }], left, { limit: 40 }) : "",
+    of.not_played ? [el("p", { class: "tone-bad" }, "The usual failures are not played, as ", el("code", {}, named(forecast.asked.rates ?? "--rates")), " names what happens at random. Left out:"), el("ul", { class: "plain" }, of.not_played.map((/** @type {string} */ row) => el("li", { class: "tone-bad" }, named(row))))] : "",
     of.assumed.length > 0 ? listing("Assumptions", [
       { name: "assumed", cell: (row) => [named(row.text), row.count > 1 ? el("span", { class: "muted" }, ` (${count(row.count)})`) : ""], by: (row) => row.text },
       { name: "what it changes", cell: (row) => named(row.effect), by: (row) => row.effect },

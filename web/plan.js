@@ -97,7 +97,7 @@ function showMatrix(plan) {
   };
   const from = Math.max(0, Math.min(plan.tried.length - COLUMNS, plan.answer < 0 ? Infinity : Math.max(0, plan.answer - COLUMNS / 2)));
   const more = from > 0 || plan.tried.length > COLUMNS;
-  const ruled = plan.tried.flatMap((of, at) => (of.verdict === "ruled out" ? [el("li", {}, `${countsText(plan, at)} ruled out without a play: `, named(of.why))] : []));
+  const ruled = plan.tried.flatMap((of, at) => (of.verdict === "ruled out" ? [el("li", {}, `${countsText(plan, at)} ruled out: `, named(of.why))] : []));
   fill(body, el("p", { class: "muted" }, "Press a cell for its plays. What comes after the answer tells whether more nodes do as well."),
     box,
     from > 0 && more ? el("p", {}, el("button", { class: "quiet", onclick: (/** @type {Event} */ event) => { draw(0); /** @type {HTMLElement} */ (event.currentTarget).remove(); } }, `Show all ${plan.tried.length}`)) : "",

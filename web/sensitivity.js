@@ -19,7 +19,7 @@ function intervalOf(of, name) {
 function showSensitivityTiles(summary) {
   const { points, as_it_is: asItIs } = summary;
   fillTiles(byId("figures"), [
-    { label: "points where the answer turns round", value: `${points.turned} of ${points.played}`, note: `told at ${points.turned_told}`, isBad: points.turned_told > 0 },
+    { label: "points where the answer turns round", value: `${points.turned} of ${points.played}`, note: `told to turn round at ${points.turned_told}`, isBad: points.turned_told > 0 },
     { label: "it saves, as it is", value: spread(asItIs.saving), note: summary.variant },
     { label: "the baseline costs", value: spread(asItIs.cost), note: summary.baseline },
   ]);

@@ -18,7 +18,7 @@ pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> Str
     let headline = results.headline();
     let answer = Paint { style }.bold(&headline.text);
     let mut text = remarks::lines(&Remark { text: answer, ..headline });
-    for binding in results.bindings() {
+    for binding in results.in_vain().into_iter().chain(results.bindings()) {
         let _ = write!(text, "\n{}", remarks::lines(&binding));
     }
     let _ = write!(text, "\n{}\n", table(results));
@@ -51,7 +51,8 @@ fn table(results: &PlanResults) -> String {
         let prices = (results.pools.len() > 1).then(|| price(candidate.price_micros));
         let verdicts: Vec<String> = match &candidate.verdict {
             Verdict::RuledOut { why } => {
-                let _ = write!(notes, "\n  {} ruled out: {why}", results.in_words(&candidate.counts));
+                let (counts, besides) = (results.in_words(&candidate.counts), results.played_besides(candidate));
+                let _ = write!(notes, "\n  {counts} ruled out: {why}{besides}");
                 vec!["ruled out".to_owned()]
             }
             Verdict::Played { .. } => std::iter::once(None)

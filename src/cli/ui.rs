@@ -20,7 +20,8 @@ const PROBLEMS_MAX: usize = 30;
 /// Seconds between two lines that say how far something has got where there is no terminal.
 const LINE_S: f64 = 10.0;
 
-/// Bars on a terminal, one after the other, or one of the whole where its size is known; when piped, a line now and then of the whole.
+/// Bars on a terminal, one after the other, or one of the whole where its size is known; when piped, a line now and then of the whole,
+/// or of the part that is under way.
 pub(super) struct Bar<'a> {
     ui: &'a Ui,
     shown: Mutex<Option<ProgressBar>>,
@@ -84,10 +85,18 @@ impl Progress for Bar<'_> {
     fn advance(&self) {
         let mut whole = self.of_whole();
         whole.done += 1;
-        if whole.share == 0.0
-            && let Some(bar) = &*self.shown()
-        {
+        if whole.share > 0.0 {
+            return;
+        }
+        if let Some(bar) = &*self.shown() {
             bar.inc(1);
+        }
+        // What says nothing of the whole says how far its part has got.
+        let elapsed_s = whole.began_at.map_or(0.0, |began_at| began_at.elapsed().as_secs_f64());
+        if elapsed_s - whole.told_at_s >= LINE_S && !io::stderr().is_terminal() {
+            whole.told_at_s = elapsed_s;
+            let Whole { what, steps, done, .. } = &*whole;
+            self.ui.note(format_args!("{what}: {done} of {steps}"));
         }
     }
 

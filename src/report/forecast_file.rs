@@ -48,7 +48,12 @@ pub(super) fn check(forecast: &Value) -> Result<(), Problem> {
     for unhelped in root.field("unhelped")?.items()? {
         check_worst(&unhelped, &known)?;
         unhelped.field("hurt")?.at_most(known.units.len() as f64, "that `units` has")?;
-        unhelped.field("tried")?.items()?.iter().try_for_each(|fix| fix.one_of(&known.fixes, "fixes"))?;
+        for list in ["tried", "untried"] {
+            // What was tried elsewhere is there if there is any.
+            if list == "tried" || unhelped.value.get(list).is_some() {
+                unhelped.field(list)?.items()?.iter().try_for_each(|fix| fix.one_of(&known.fixes, "fixes"))?;
+            }
+        }
     }
     for step in root.field("together")?.items()? {
         step.field("fix")?.one_of(&known.fixes, "fixes")?;
@@ -84,6 +89,9 @@ fn check_frame(root: &Field<'_>) -> Result<(), Problem> {
     }
     for list in ["down", "unread"] {
         stands.field(list)?.texts()?;
+    }
+    if stands.value.get("not_played").is_some() {
+        stands.field("not_played")?.texts()?;
     }
     for assumed in stands.field("assumed")?.items()? {
         ["text", "effect", "change"].iter().try_for_each(|name| assumed.field(name)?.text().map(drop))?;
@@ -455,6 +463,15 @@ pub(super) mod tests {
             "findings[0].worst.incident is \"x\", which `incidents` does not have",
         );
         changed("/findings/0/units/0", json!("x"), "findings[0].units[0] is \"x\", which `units` does not have");
+        let mut forged = forecast("shop");
+        forged["unhelped"][0]["untried"] = json!(["x"]);
+        assert_eq!(
+            check(&forged).expect_err("no such change"),
+            "unhelped[0].untried[0] is \"x\", which `fixes` does not have"
+        );
+        let mut forged = forecast("shop");
+        forged["stands_on"]["not_played"] = json!("zone");
+        assert_eq!(check(&forged).expect_err("no list"), "stands_on.not_played is \"zone\", not a list");
         changed("/findings/0/fix", json!("x"), "findings[0].fix is \"x\", which `fixes` does not have");
         changed("/findings/0/rank", json!(2), "findings[0].rank is 2, but it is number 1 of them");
         changed(

@@ -34,7 +34,7 @@ impl Row for CandidateRow {
             Column::counts("<pool>", "nodes", "a column for each pool that is searched: its nodes", |row| &row.counts),
             Column::number("nodes", "nodes", "all of them", |row| row.nodes.into()),
             Column::real("price", "", "what they cost, in the unit of the prices", |row| row.price),
-            Column::text("verdict", "`survives`, `fails`, or `ruled out` without a play", |row| row.verdict),
+            Column::text("verdict", "`survives`, `fails`, or `ruled out` by what pods ask for", |row| row.verdict),
             Column::number("plays", "plays", "how many were played", |row| row.plays as i64),
             Column::number("failed_plays", "plays", "those that are not survived", |row| row.failed_plays as i64),
             Column::text("why", "the first reason against it", |row| &row.why),

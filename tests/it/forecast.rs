@@ -390,9 +390,17 @@ fn nothing_is_saved_that_is_more_than_the_whole_beside_it() {
 
 #[test]
 fn what_nothing_helps_against_is_said_to_be_that() {
-    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "");
+    let pinned = "      nodeSelector: {kubernetes.io/hostname: node-3}\n";
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 1, "") + &served("pinned", 1, pinned);
+    // So many cost the pinned one more that not all that is tried for it is tried on the blackout.
+    let of_node = |index: u32| {
+        format!(
+            "- {{name: long-{index}, duration: 2h, timeline: [{{at: 0s, fault: {{kind: Crash, nodes: {{names: [node-3]}}, for: 1h}}}}]}}\n"
+        )
+    };
     let blackout = "incidents:\n- {name: blackout, duration: 1h, timeline: [{at: 0s, fault: {kind: Crash, nodes: {}, for: 30m}}]}\n";
-    let asked = ForecastInputs::new().catalogue("mine.yaml", blackout);
+    let catalogue = blackout.to_owned() + &(0..12).map(of_node).collect::<String>();
+    let asked = ForecastInputs::new().catalogue("mine.yaml", catalogue);
     let forecast = Forecast::parse_with([("cluster.yaml", cluster)], &LoadOptions::new(), &asked).expect("a cluster");
     let outcome = forecast.work_out(&ForecastOptions::new().years(2)).expect("a forecast");
     let json = outcome.json();
@@ -407,8 +415,12 @@ fn what_nothing_helps_against_is_said_to_be_that() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let place = outcome.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
     let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
-    assert!(said.contains("nothing helps against blackout, which costs 3"), "{said}");
-    assert!(said.contains("tried: ") && said.contains("toleration"), "{said}");
+    assert!(said.contains("blackout costs ") && said.contains(": of what was tried on it ("), "{said}");
+    assert!(said.contains(") nothing helps") && said.contains("toleration"), "{said}");
+    // What was tried elsewhere and not there is said to be that.
+    let untried: Vec<&Value> = all["untried"].as_array().into_iter().flatten().collect();
+    assert!(!untried.is_empty() && untried.iter().all(|fix| !tried.contains(fix)), "{all:#}");
+    assert!(said.contains(&format!("; not tried on it: {}", untried[0].as_str().expect("a name"))), "{said}");
 }
 
 #[test]
@@ -473,6 +485,37 @@ fn what_the_catalogue_takes_out_is_named_and_something_has_to_be_left() {
                  controllerManagerRestart, drain, poolUpgrade, rollOut, rolloutWhileNodeLost]";
     let said = refused(&ForecastInputs::new().catalogue("mine.yaml", kinds));
     assert!(said.contains("nothing is left to be played") && said.contains("under `incidents:`"), "{said}");
+}
+
+#[test]
+fn usual_failures_that_a_file_of_rates_leaves_out_are_told() {
+    let cluster = nodes(4, &["a", "b"]) + &served("web", 2, "");
+    let played = |asked: &ForecastInputs| {
+        let forecast =
+            Forecast::parse_with([("cluster.yaml", &cluster)], &LoadOptions::new(), asked).expect("a cluster");
+        forecast.work_out(&ForecastOptions::new().years(2).plays(2)).expect("a forecast")
+    };
+    let usual = played(&ForecastInputs::new());
+    assert_eq!(usual.json()["stands_on"].get("not_played"), None);
+    let names = |outcome: &kubesquall::ForecastOutcome| -> Vec<String> {
+        let json = outcome.json();
+        let left = json["stands_on"]["not_played"].as_array().expect("a list").clone();
+        left.iter().filter_map(|of| Some(of.as_str()?.split_once(": ")?.0.to_owned())).collect()
+    };
+    let own = CRASHES.replace("name: machine", "name: crashes");
+    let own = played(&ForecastInputs::new().rates("rates.yaml", own));
+    assert_eq!(names(&own), ["machine", "hiccup", "kubelet", "zone"]);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = own.write_with(dir.path().join("forecast"), &WriteOptions::new().charts(false)).expect("written");
+    let said = fs::read_to_string(place.join("summary.json")).expect("the verdict");
+    assert!(
+        said.contains("The usual failures are not played: what happens at random is what rates.yaml names"),
+        "{said}"
+    );
+    assert!(said.contains("kubelet: a kubelet hangs once a year"), "{said}");
+    // What the file has by the same name is there.
+    let of_machines = played(&ForecastInputs::new().rates("rates.yaml", CRASHES));
+    assert_eq!(names(&of_machines), ["hiccup", "kubelet", "zone"]);
 }
 
 fn crashing(cluster: &str, years: u64) -> Value {

@@ -3,10 +3,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use assert_cmd::assert::OutputAssertExt as _;
-use kubesquall::{CostBy, FaultImport, Study, StudyOutcome, SweepOptions};
+use kubesquall::{CostBy, FaultImport, Progress, SensitivityOptions, Study, StudyOutcome, SweepOptions};
 use serde_json::Value;
 
 use super::binary::{command as kubesquall, path, refusal};
@@ -303,4 +306,40 @@ fn records_are_drawn_anew_on_the_command_line_as_by_programs() {
     fs::remove_file(&faults).expect("removed");
     import(&["--resample", "20"]).assert().code(2);
     assert!(!dir.path().join("faults.yaml").exists());
+}
+
+/// What was announced, and how many steps of it were done.
+#[derive(Default)]
+struct Counted {
+    announced: Mutex<Vec<u64>>,
+    done: AtomicU64,
+}
+
+impl Progress for Counted {
+    fn begin(&self, steps: u64, _done: u64, _what: &str) {
+        self.announced.lock().expect("no panic").push(steps);
+    }
+
+    fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_sensitivity_analysis_plays_no_inputs() {
+    let (_dir, asked) = whole();
+    let without = fs::read_to_string(&asked).expect("the study").replace(INPUTS, "");
+    let of = |text: &str| {
+        fs::write(&asked, text).expect("a study");
+        let counted = Counted::default();
+        let few = NonZeroU32::new(2).expect("two");
+        let options = SensitivityOptions::new().trajectories(2).replications(few).progress(&counted);
+        let outcome = Study::load(&asked).expect("a study").sensitivity(&options).expect("played");
+        let (announced, done) = (counted.announced.into_inner().expect("no panic"), counted.done.into_inner());
+        (announced, done, outcome.summary_json())
+    };
+    let (announced, done, summary) = of(&format!("{without}{INPUTS}"));
+    let runs = serde_json::from_str::<Value>(&summary).expect("JSON")["runs"].as_u64().expect("a number");
+    assert_eq!((&announced[..], done), (&[runs][..], runs), "what is played is what it stands on");
+    assert_eq!(of(&without), (announced, done, summary), "and the same as without `inputs`");
 }

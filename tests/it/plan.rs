@@ -487,6 +487,67 @@ fn a_pod_that_no_count_helps_is_told_from_one_that_lacks_room() {
 }
 
 #[test]
+fn a_higher_max_is_not_said_to_be_in_vain_where_more_nodes_survive() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 4}]", "[zone]", "", &[&deployment("web", 2, "1", "")]);
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    assert_eq!(summary["answer"]["counts"]["a"], 2, "{said}");
+    // The only zone is away, and the next node would stand in the other one.
+    assert!(said.contains("zone, zone x: pod/default/web-") && !said.contains("a higher `max`"), "{said}");
+    assert_eq!(summary["binding"][0]["failures"][0]["shortfall"].get("isBeyondHelp"), None, "{said}");
+    // It was ruled out, and played nevertheless: text and tables say the same of that.
+    let besides = "without zone x the nodes give 0 CPU of 2 CPU asked for (2 plays that are in no table, besides, to say what fails)";
+    assert!(said.contains(&format!("1 of a ruled out: {besides}")), "{said}");
+    assert!(said.contains(" and 2 of what is ruled out played in up to 30 placements"), "{said}");
+    assert_eq!(summary["tried"][0]["why"], besides);
+    let table = fs::read_to_string(dir.path().join("told/plan.csv")).expect("a table");
+    assert!(table.contains(besides), "{table}");
+}
+
+#[test]
+fn objectives_of_one_replica_are_said_to_need_another_and_no_nodes() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let objects = [deployment("one", 1, "1", ""), deployment("two", 1, "1", ""), deployment("web", 2, "1", "")];
+    let goals = |share: &str, names: &[&str]| {
+        let goals = names
+            .iter()
+            .map(|name| format!("  - {{workload: deployment/default/{name}, minReady: 1, objective: {share}}}\n"));
+        format!("  slo:\n{}", goals.collect::<String>())
+    };
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let pools = "[{name: a, min: 3, max: 5}]";
+    let plan = plan_with(dir.path(), pools, "[node]", &goals("99%", &["one", "two", "web"]), &objects);
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    let verdict = &summary["verdict"][1];
+    assert_eq!(verdict["text"], "More nodes do not help 2 workloads, which have one replica each:", "{said}");
+    let details = verdict["details"].to_string();
+    assert!(
+        details.contains("deployment/default/one misses its objective in node: enough pods are ready "),
+        "{details}"
+    );
+    assert!(details.contains("Give them a second replica") && !details.contains("default/web"), "{details}");
+    assert!(said.contains("More nodes do not help 2 workloads"), "{said}");
+    // One of them alone.
+    let plan = plan_with(dir.path(), pools, "[node]", &goals("99%", &["two", "web"]), &objects);
+    let (said, ..) = told(dir.path(), &plan, &[]);
+    assert!(said.contains("More nodes do not help deployment/default/two, which has one replica:"), "{said}");
+    assert!(said.contains("lower its `objective`, or leave it out of `slo`"), "{said}");
+    // Where both of two have to be there, it is told with how many nodes, and nothing is concluded.
+    let both = goals("99%", &["web"]).replace("minReady: 1", "minReady: 2");
+    let plan = plan_with(dir.path(), pools, "[node]", &both, &objects);
+    let (said, ..) = told(dir.path(), &plan, &[]);
+    assert!(said.contains("At every count that was played, which more nodes may not change:"), "{said}");
+    assert!(
+        said.contains("deployment/default/web misses its objective in node: ") && !said.contains("do not help"),
+        "{said}"
+    );
+    // What survives is told nothing of the kind.
+    let plan = plan_with(dir.path(), pools, "[node]", &goals("50%", &["one"]), &objects);
+    let (said, ..) = told(dir.path(), &plan, &[]);
+    assert!(!said.contains("do not help") && !said.contains("At every count"), "{said}");
+}
+
+#[test]
 fn pods_that_a_quota_refuses_stand_beside_the_verdict_and_end_the_headroom() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let plan = plan(dir.path(), "[node]", 9);

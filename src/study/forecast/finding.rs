@@ -101,6 +101,9 @@ pub struct Unhelped {
     pub hurt: usize,
     /// What was tried; nothing where no change could make a difference.
     pub tried: Vec<Fix>,
+    /// What was tried elsewhere, and not there: what is recommended, then the rest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<Fix>,
 }
 
 /// What a change takes.

@@ -71,6 +71,8 @@ pub struct Forecast {
     pub left_out: Vec<String>,
     /// What is taken for granted about failures.
     pub assumed: Vec<Assumption>,
+    /// The usual failures that are not played, as a file brings others.
+    pub not_played: Vec<String>,
     /// How long a play of random failures is.
     pub year: SimDuration,
     /// Names of the random processes, in their order.
@@ -156,7 +158,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
     units.down = down(&calm);
     let Catalogue { mut incidents, mut left_out } =
         Catalogue::of(settled.store(), &base, &mentioned(&base.objects), &units);
-    let FromFiles { written, mut assumed, processes, processes_at } =
+    let FromFiles { written, mut assumed, not_played, processes, processes_at } =
         from_files(asked, settled.store(), &mut incidents, &mut left_out)?;
     let of_files = |mut invalid: Invalid| {
         invalid.sources.insert_all(&written);
@@ -212,6 +214,7 @@ pub fn load(paths: &[PathBuf], folder: &Folder, overrides: &Overrides, asked: &A
         incidents,
         left_out,
         assumed,
+        not_played,
         year,
         faults,
         lock_file,
@@ -243,6 +246,8 @@ struct FromFiles {
     written: Sources,
     /// What is taken for granted where they say nothing.
     assumed: Vec<Assumption>,
+    /// Usual failures that they leave out.
+    not_played: Vec<String>,
     /// The random processes, and where they stand if a file has them.
     processes: Vec<Value>,
     processes_at: Vec<Location>,
@@ -263,11 +268,12 @@ fn from_files(
     }
     let Some((name, text)) = &asked.rates else {
         let (processes, assumed) = rates::processes(store);
-        return Ok(FromFiles { written, assumed, processes, processes_at: Vec::new() });
+        return Ok(FromFiles { written, assumed, not_played: Vec::new(), processes, processes_at: Vec::new() });
     };
     written.insert(Source::new(name.as_str(), text.as_str()));
     let (processes, processes_at) = processes_of_file(name, text)?;
-    Ok(FromFiles { written, assumed: Vec::new(), processes, processes_at })
+    let not_played = rates::not_in(store, &processes);
+    Ok(FromFiles { written, assumed: Vec::new(), not_played, processes, processes_at })
 }
 
 /// The entries of all incidents, each of which is told where its own stand.

@@ -2,11 +2,12 @@
 
 use super::evaluation::{By, Cluster, Evaluation, minutes, years};
 use super::finding::{Dropped, Finding, Front, Unhelped, UnitCost, Worst};
+use super::fix::Fix;
 use super::outlook::{Class, Plays, Stage};
 use super::results::{Apart, ForecastResults, Question};
 use super::toll::Toll;
 use super::units::Loss;
-use super::work_out::{Base, Search};
+use super::work_out::{Attempt, Base, Search};
 use crate::observe::Phase;
 use crate::study::statistics::Sample;
 
@@ -53,8 +54,15 @@ impl Search<'_> {
 
     /// The incidents that cost a minute or more and against which nothing that was tried helps, the worst first. Of incidents that nothing
     /// was tried on nothing is known, but of those that no change could help against.
-    fn unhelped(&self, base: &Base) -> Vec<Unhelped> {
+    fn unhelped(&self, base: &Base, findings: &[Finding], dropped: &[Dropped]) -> Vec<Unhelped> {
         let attempts = self.attempts.borrow();
+        let of_incidents = attempts.values().flat_map(|attempt| attempt.fixes.iter().copied());
+        let mut everywhere: Vec<Fix> = Vec::new();
+        for fix in findings.iter().map(|of| of.fix).chain(of_incidents).chain(dropped.iter().map(|of| of.fix)) {
+            if !everywhere.contains(&fix) {
+                everywhere.push(fix);
+            }
+        }
         let unhelped = |(index, toll): (&usize, &Toll)| {
             let cost_min = self.cost_min(toll);
             let attempt = attempts.get(index);
@@ -62,12 +70,15 @@ impl Search<'_> {
             let is_helped = attempt.is_none_or(|attempt| attempt.least_min <= (1.0 - HELP_MIN) * cost_min);
             let incident = &self.forecast.incidents[*index];
             let is_meant = cost_min >= 1.0 && (is_hopeless || !is_helped);
+            let untried =
+                |attempt: &Attempt| everywhere.iter().filter(|fix| !attempt.fixes.contains(fix)).copied().collect();
             is_meant.then(|| Unhelped {
                 incident: incident.id.clone(),
                 label: incident.label.clone(),
                 cost_min,
                 hurt: self.forecast.units.counted().filter(|&unit| toll.losses[unit].cost_s() > 0.0).count(),
                 tried: attempt.map(|attempt| attempt.fixes.iter().copied().collect()).unwrap_or_default(),
+                untried: attempt.filter(|attempt| !attempt.fixes.is_empty()).map(untried).unwrap_or_default(),
             })
         };
         let mut all: Vec<Unhelped> = base.evaluation.incidents.iter().filter_map(unhelped).collect();
@@ -174,7 +185,7 @@ impl Search<'_> {
             units: worst_first(forecast.units.counted().map(of_unit).collect()),
             apart,
             incidents: super::results::incident_rows(forecast, &base.evaluation.incidents),
-            unhelped: self.unhelped(base),
+            unhelped: self.unhelped(base, &findings, &dropped),
             findings,
             dropped,
             front,

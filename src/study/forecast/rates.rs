@@ -144,3 +144,13 @@ pub(super) fn processes(store: &Store) -> (Vec<Value>, Vec<Assumption>) {
     }
     (processes, assumed)
 }
+
+/// The usual failures that a file of these processes leaves out, by name and with what they are.
+pub(super) fn not_in(store: &Store, processes: &[Value]) -> Vec<String> {
+    let is_in = |name: &Value| processes.iter().any(|process| process["name"] == *name);
+    let (usual, _) = self::processes(store);
+    let about = |name: &Value| {
+        RATES.iter().find(|rate| *name == rate.name).map(|rate| format!("{}: {}", rate.name, rate.about))
+    };
+    usual.iter().map(|process| &process["name"]).filter(|name| !is_in(name)).filter_map(about).collect()
+}

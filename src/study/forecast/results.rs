@@ -30,6 +30,9 @@ pub struct StandsOn {
     pub unread: Vec<String>,
     /// What the input does not say, and what says otherwise.
     pub assumed: Vec<Assumption>,
+    /// The usual failures that are not played, as a file of rates brings others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_played: Vec<String>,
 }
 
 impl StandsOn {
@@ -47,6 +50,7 @@ impl StandsOn {
             down: forecast.units.down.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
             unread: unread.map(|skipped| format!("{} {} ({})", skipped.count, skipped.kind, skipped.reason)).collect(),
             assumed: forecast.scenario.assumed.iter().chain(&forecast.assumed).cloned().collect(),
+            not_played: forecast.not_played.clone(),
         }
     }
 }

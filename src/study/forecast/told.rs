@@ -1,6 +1,7 @@
 //! What a forecast has found, in words: the terminal prints them, `summary.json` has them as its verdict.
 
 use super::finding::{Finding, Price, Unhelped};
+use super::fix::Fix;
 use super::results::ForecastResults;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::observe::Tone;
@@ -11,7 +12,7 @@ use crate::units::{Quantity, QuantityFormat, counted, grouped};
 /// Findings that the terminal tells; the others are in the files.
 const FINDINGS_TOLD: usize = 5;
 
-/// Changes that were tried in vain and that the terminal names.
+/// Changes that were tried in vain, or were not, and that the terminal names.
 const FIXES_TOLD: usize = 5;
 
 /// Assumptions that the terminal tells.
@@ -76,14 +77,23 @@ impl Price {
 
 impl Unhelped {
     fn told(&self) -> String {
-        let Self { label, cost_min, tried, .. } = self;
-        let names: Vec<&str> = tried.iter().take(FIXES_TOLD).map(|fix| fix.as_str()).collect();
-        let what = match tried.len() {
-            0 => "no change makes a difference there".to_owned(),
-            count if count > FIXES_TOLD => format!("tried: {} and {} more", names.join(", "), count - FIXES_TOLD),
-            _ => format!("tried: {}", names.join(", ")),
-        };
-        format!("nothing helps against {label}, which costs {}; {what}", minutes(*cost_min))
+        let Self { label, cost_min, tried, untried, .. } = self;
+        let cost = minutes(*cost_min);
+        if tried.is_empty() {
+            return format!("nothing helps against {label}, which costs {cost}; no change makes a difference there");
+        }
+        let elsewhere =
+            if untried.is_empty() { String::new() } else { format!("; not tried on it: {}", named(untried)) };
+        format!("{label} costs {cost}: of what was tried on it ({}) nothing helps{elsewhere}", named(tried))
+    }
+}
+
+/// The first of changes, by name, and how many more there are.
+fn named(fixes: &[Fix]) -> String {
+    let names: Vec<&str> = fixes.iter().take(FIXES_TOLD).map(|fix| fix.as_str()).collect();
+    match fixes.len().saturating_sub(FIXES_TOLD) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 
@@ -107,6 +117,7 @@ impl ForecastResults {
             told.push(self.nothing_found());
         }
         told.extend(self.together());
+        told.extend(self.not_played());
         told.push(self.stands());
         told
     }
@@ -129,6 +140,14 @@ impl ForecastResults {
             return Remark::new(Tone::Neutral, "No change that was tried would mend this");
         }
         Remark::new(Tone::Good, "Nothing was found that a change would mend")
+    }
+
+    /// The usual failures that a file of rates stands in place of.
+    fn not_played(&self) -> Option<Remark> {
+        let left = &self.stands_on.not_played;
+        let file = self.asked.rates.as_deref().unwrap_or("--rates");
+        let text = format!("The usual failures are not played: what happens at random is what {file} names. Left out:");
+        (!left.is_empty()).then(|| left.iter().cloned().fold(Remark::new(Tone::Bad, text), Remark::with))
     }
 
     /// Why plays were left out.

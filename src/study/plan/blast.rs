@@ -50,7 +50,6 @@ pub fn blast_radius(
     let store = settled.store();
     let of_kind =
         |kind: &str, sets: Vec<LostSet>| sets.into_iter().map(|set| (kind.to_owned(), set)).collect::<Vec<_>>();
-    let is_group = |kind: &str| kind != "node" && kind != "pair";
     let mut losses = of_kind("node", cases::sets_of(store, 1, &search.mentioned, symmetry));
     losses.extend(of_kind("pair", cases::sets_of(store, 2, &search.mentioned, symmetry)));
     losses.extend(of_kind("zone", cases::zones(store)));
@@ -61,7 +60,11 @@ pub fn blast_radius(
     let part = Part::begin(progress, losses.len() as u64, 0, "the loss of nodes and groups of nodes");
     let play = |(kind, lost): &(String, LostSet)| {
         part.heed();
-        let reach = if is_group(kind) { Reach::Groups } else { Reach::Named };
+        let reach = match kind.as_str() {
+            "node" | "pair" => Reach::Named,
+            "zone" => Reach::Zones,
+            _ => Reach::Groups,
+        };
         let script = play::loss(&scenario, lost);
         let outcome = search.judge.play(&scenario, &settled, script, search.watch(reach));
         part.advance();

@@ -66,18 +66,23 @@ impl Demand {
     }
 }
 
-/// The pods that [`Demand`] is the sum of.
-pub(super) fn counted_pods<'a>(store: &'a Store, scenario: &ResolvedScenario, priority: i32) -> Vec<&'a Pod> {
+/// The workloads of which an autoscaler sets how many pods there are.
+pub(super) fn scaled(store: &Store, scenario: &ResolvedScenario) -> Vec<WorkloadId> {
     let autoscalers = &scenario.procedures.workload_autoscalers;
     let objects = store.autoscalers.iter().filter_map(|((namespace, _), autoscaler)| {
         let target = &autoscaler.spec.scale_target_ref;
         Some((ObjectKind::named(target.kind.as_str())?, *namespace, target.name))
     });
-    let scaled: Vec<WorkloadId> = (autoscalers.iter())
+    (autoscalers.iter())
         .filter_map(|spec| spec.target_parts())
         .chain(objects)
         .filter_map(|(kind, namespace, name)| store.find_workload(kind, namespace, name))
-        .collect();
+        .collect()
+}
+
+/// The pods that [`Demand`] is the sum of.
+pub(super) fn counted_pods<'a>(store: &'a Store, scenario: &ResolvedScenario, priority: i32) -> Vec<&'a Pod> {
+    let scaled = scaled(store, scenario);
     let is_scaled = |workload: WorkloadId| scaled.contains(&workload);
     let mut found: Vec<&Pod> = Vec::new();
     for (id, set) in store.replica_sets.iter() {

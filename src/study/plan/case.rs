@@ -292,7 +292,7 @@ impl CaseKind {
     /// What is played of it on a settled cluster; nodes that are `mentioned` are alike to none.
     pub(super) fn plays(&self, store: &Store, mentioned: &FxHashSet<Symbol>, symmetry: Symmetry) -> Plays<'_> {
         match self {
-            Self::Zone => Plays::Losses(cases::zones(store), Reach::Groups),
+            Self::Zone => Plays::Losses(cases::zones(store), Reach::Zones),
             Self::Nodes(count) => match cases::sets_of(store, *count, mentioned, symmetry) {
                 sets if sets.is_empty() => Plays::NothingLeft(*count),
                 sets => Plays::Losses(sets, Reach::Named),

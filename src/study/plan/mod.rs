@@ -13,6 +13,7 @@ mod checker;
 mod definition;
 mod document;
 mod headroom;
+mod in_vain;
 mod judge;
 mod loader;
 mod margin;

@@ -1,5 +1,7 @@
 //! What a plan has found: the answer, its proof, its margin, and every play as rows.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -12,6 +14,7 @@ use super::shortfall::Shortfall;
 use crate::observe::Row as _;
 use crate::report::{CandidateRow, PlayRow, named_table_text};
 use crate::study::statistics::share_at_least;
+use crate::units::counted;
 
 /// A play of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,6 +299,8 @@ pub struct PlanResults {
     pub bounds: Bounds,
     /// What workloads may grow by, if it was asked.
     pub headroom: Vec<Headroom>,
+    /// Workloads of one replica.
+    pub(super) of_one_replica: BTreeSet<String>,
 }
 
 impl PlanResults {
@@ -314,6 +319,7 @@ impl PlanResults {
             binding,
             bounds: Bounds::default(),
             headroom: Vec::new(),
+            of_one_replica: BTreeSet::new(),
         }
     }
 
@@ -502,7 +508,7 @@ impl PlanResults {
     /// What is known of counts in a word, and why.
     fn verdict(&self, candidate: &Candidate) -> (&'static str, String) {
         match &candidate.verdict {
-            Verdict::RuledOut { why } => ("ruled out", why.clone()),
+            Verdict::RuledOut { why } => ("ruled out", format!("{why}{}", self.played_besides(candidate))),
             Verdict::Played { .. } if candidate.survives() => ("survives", String::new()),
             Verdict::Played { .. } => {
                 let first = self.failures(candidate).into_iter().next();
@@ -514,6 +520,28 @@ impl PlanResults {
                 ("fails", why.unwrap_or_default())
             }
         }
+    }
+
+    /// What is played of counts that are ruled out: what fails there is told, and stands in no table.
+    #[must_use]
+    pub fn played_besides(&self, ruled_out: &Candidate) -> String {
+        let plays = self.besides().find(|of| of.counts == ruled_out.counts).map_or(0, |of| of.plays().len());
+        match plays {
+            0 => String::new(),
+            plays => {
+                let plays = counted(plays, "play that is in no table", "plays that are in no table");
+                format!(" ({plays}, besides, to say what fails)")
+            }
+        }
+    }
+
+    /// What binds the answer and was ruled out.
+    pub(super) fn besides(&self) -> impl Iterator<Item = &Candidate> {
+        let is_ruled_out = |of: &&Candidate| {
+            let mut known = self.candidates.iter().filter(|known| known.counts == of.counts);
+            known.any(|known| matches!(known.verdict, Verdict::RuledOut { .. }))
+        };
+        self.binding.iter().filter(is_ruled_out)
     }
 
     /// `plan.csv`: what was tried, in order.

@@ -7,6 +7,7 @@ use super::capacity::{Demand, set_replicas, too_little, with_counts};
 use super::case::Plays;
 use super::cases::{self, LostSet, Symmetry};
 use super::definition::{Case, Plan};
+use super::in_vain::of_one_replica;
 use super::judge::Judge;
 use super::placement::Placed;
 use super::play::{self, Outcome};
@@ -81,7 +82,8 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
     let binding = search.confirmed(&mut candidates, &mut answer, progress);
     let counts = answer.map(|answer| &*candidates[answer].counts);
     let bounds = bounds(plan, search.largest.store(), search.judge, &order, counts);
-    PlanResults { bounds, ..PlanResults::new(plan, candidates, answer, binding) }
+    let of_one_replica = of_one_replica(search.largest.store(), &plan.base);
+    PlanResults { bounds, of_one_replica, ..PlanResults::new(plan, candidates, answer, binding) }
 }
 
 /// Every mix, the cheapest first; of equally cheap ones that of fewer nodes, then that of fewer nodes of the first pool.

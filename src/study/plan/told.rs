@@ -26,6 +26,7 @@ impl PlanResults {
     /// The answer in words, whole: what is beyond help, what was not tried or asked, what another seed may say.
     pub(super) fn verdict_told(&self) -> Vec<Remark> {
         let mut verdict = vec![self.headline()];
+        verdict.extend(self.in_vain());
         verdict.extend(self.bindings());
         if self.answer.is_some() {
             verdict.extend(self.margin_told());
@@ -116,10 +117,12 @@ impl PlanResults {
             (0, played) => format!("do not in any of {played} placements:"),
             (survived, played) => format!("do in {survived} of {played} placements only:"),
         };
+        // Where anything survives, more nodes than those that fail do help, or another draw of chance.
+        let is_hopeless = self.candidates.iter().all(|candidate| candidate.survived() == 0);
         let of = |candidate: &Candidate| Remark {
             tone: if self.answer.is_some() { Tone::Neutral } else { Tone::Bad },
             text: format!("{} {}", self.in_words(&candidate.counts), verdict(candidate)),
-            details: self.failures(candidate).iter().map(failure).collect(),
+            details: self.failures(candidate).iter().map(|of| failure(of, is_hopeless)).collect(),
         };
         let mut remarks: Vec<Remark> = self.binding.iter().map(of).collect();
         remarks.extend(self.sometimes());
@@ -168,7 +171,11 @@ impl PlanResults {
     #[must_use]
     pub fn played(&self) -> Remark {
         let plays: usize = self.candidates.iter().map(|candidate| candidate.plays().len()).sum();
-        let plays = counted(plays, "case", "cases");
+        let besides: usize = self.besides().map(|candidate| candidate.plays().len()).sum();
+        let plays = match besides {
+            0 => counted(plays, "case", "cases"),
+            besides => format!("{} and {besides} of what is ruled out", counted(plays, "case", "cases")),
+        };
         let first = self.seed.wrapping_add(self.placements.first.into());
         if self.placements.count == 1 {
             let text = format!(
@@ -340,8 +347,8 @@ fn beware(text: String) -> Remark {
     Remark::new(Tone::Bad, format!("Beware: {text}"))
 }
 
-/// What falls short in a case, and below it why.
-fn failure(failure: &Failure) -> String {
+/// What falls short in a case, and below it why; whether a node more would help it, if nothing survives.
+fn failure(failure: &Failure, is_hopeless: bool) -> String {
     let Failure { case, lost, shortfall, others, stuck: hanging, placement, failed_placements, placements, .. } =
         failure;
     let more = if *others > 0 { format!(" (and {})", counted(*others, "more", "more")) } else { String::new() };
@@ -358,7 +365,7 @@ fn failure(failure: &Failure) -> String {
     };
     let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
     let mut text = format!("{case}, {lost}: {} {what}{wait}{more}\n{}", shortfall.object, shortfall.why);
-    if shortfall.is_beyond_help {
+    if shortfall.is_beyond_help && is_hopeless {
         text.push_str(
             "\na node more of what is searched would not take it either, so that a higher `max` does not help",
         );

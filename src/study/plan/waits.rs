@@ -18,6 +18,8 @@ use crate::units::SimTime;
 pub(super) enum Reach {
     /// None: it takes these nodes, or so many.
     Named,
+    /// Those in a zone that is away.
+    Zones,
     /// Those in a zone or of a pool of which all are away: it takes whatever is there.
     Groups,
 }
@@ -138,7 +140,7 @@ impl<'a> Watch<'a> {
     fn note(&mut self, run: &Simulation, due: &[(PodId, SimTime)]) {
         let store = run.store();
         let pods: Vec<PodId> = due.iter().map(|(pod, _)| *pod).collect();
-        let is_lost = |pool: Symbol, zone: Option<Symbol>| self.reach == Reach::Groups && is_away(pool, zone, store);
+        let is_lost = |pool: Symbol, zone: Option<Symbol>| is_away(self.reach, pool, zone, store);
         let fits = run.fit_on_one_more(&pods, self.pools, &is_lost);
         for (&(id, since), is_short) in due.iter().zip(fits) {
             let Some(pod) = store.pod(id) else { continue };
@@ -166,8 +168,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Whether a new node of a pool in a zone would be away: all that stand in its zone are, or all of its pool.
-fn is_away(pool: Symbol, zone: Option<Symbol>, store: &Store) -> bool {
+/// Whether a new node of a pool in a zone would be away: all that stand in its zone are, or all of its pool. Of what takes zones alone, a
+/// pool that knows of none is in that of its nodes.
+fn is_away(reach: Reach, pool: Symbol, zone: Option<Symbol>, store: &Store) -> bool {
+    if reach == Reach::Named {
+        return false;
+    }
     let prefix = format!("{pool}-");
     let is_of_pool = |id: NodeId| {
         let number = store.node_name(id).as_str().strip_prefix(&prefix);
@@ -181,5 +187,6 @@ fn is_away(pool: Symbol, zone: Option<Symbol>, store: &Store) -> bool {
         ones.peek().is_some() && !ones.any(is_here)
     };
     let in_zone = |id: NodeId| store.node(id).is_some_and(|node| zone_of(&node.labels) == zone);
-    all_away(&is_of_pool) || zone.is_some() && all_away(&in_zone)
+    let is_pool_away = reach == Reach::Groups || zone.is_none();
+    is_pool_away && all_away(&is_of_pool) || zone.is_some() && all_away(&in_zone)
 }

@@ -99,6 +99,8 @@ impl Experiment {
     /// If nothing is assumed, a scenario with assumed values is invalid, or it takes too many runs.
     pub fn new(study: &Study, choice: Choice, trajectories: u32, replications: u32) -> Result<Self, Refused> {
         let refused = |message: String, help: &str| Refused::Argument(message, help.to_owned());
+        // What records leave open is not asked here: nothing would look at its runs.
+        let study = &study.without_inputs();
         let (folder, path, overrides) = &study.origin;
         let reader = Reader::open(folder, path, overrides)?;
         let is_said = !study.assumed.is_empty();

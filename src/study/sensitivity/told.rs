@@ -70,13 +70,13 @@ fn answer(results: &SensitivityResults) -> Remark {
             let played = others(answer);
             let all = if played == all { format!("all {all}") } else { format!("{played} of {all}") };
             format!(
-                "The answer does not turn round: {cheaper} is cheaper than {dearer} at {all} points (told at {}){same}",
+                "The answer does not turn round: {cheaper} is cheaper than {dearer} at {all} points (told cheaper at {}){same}",
                 told_of(answer)
             )
         }
         (answer, turned) => format!(
-            "The answer turns round: {cheaper} is cheaper than {dearer} as it is and at {} of {all} points (told at {}), and dearer at {turned} \
-             (told at {told}){same}",
+            "The answer turns round: {cheaper} is cheaper than {dearer} as it is and at {} of {all} points (told cheaper at {}), and dearer at {turned} \
+             (told dearer at {told}){same}",
             others(answer),
             told_of(answer)
         ),

@@ -133,7 +133,7 @@ fn workloads_may_grow_as_far_as_the_placements_that_count_allow() {
         format!(
             "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec:\n  replicas: {replicas}\n  \
              selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}}}}}\n    \
-             spec: {{containers: [{{name: c, image: c, resources: {{requests: {{cpu: {cpu}}}}}}}]}}\n"
+             spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}}}}}}}]}}\n"
         )
     };
     let cluster = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  duration: 20m\n  seed: 1\n  cluster:\n    \

@@ -88,7 +88,10 @@ fn ended(found: &Found) -> Remark {
         .with(format!("less than {least}, a tenth of what is worth a change, does not pay for a point")),
         Ended::Points => Remark::new(
             Tone::Bad,
-            format!("The search is NOT over: it has played its {} points, and another one is expected to be cheaper by {expected} a run", found.points_max),
+            format!(
+                "The search is NOT over after {} of its {} points: another one is expected to be cheaper by {expected} a run",
+                found.played, found.points_max
+            ),
         )
         .with("raise `points` of the study's `search`, and go on with `--resume`; until then values that make no difference may be among those recommended".to_owned()),
         Ended::All => Remark::new(Tone::Neutral, "The search is over: every point was played".to_owned()),

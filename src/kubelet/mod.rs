@@ -120,6 +120,12 @@ impl Kubelets {
         let worker = self.workers.get(&pod);
         self.gated.contains(&pod) || worker.is_some_and(Worker::has_more_to_come)
     }
+
+    /// Whether the node's machine boots, and when that ends is known.
+    #[must_use]
+    pub fn is_booting(&self, node: NodeId) -> bool {
+        self.links.awaited.contains_key(&node)
+    }
 }
 
 impl Kubelets {

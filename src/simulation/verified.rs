@@ -176,8 +176,9 @@ impl Simulation {
         let verifier = self.kernel.verifier.as_ref()?;
         let none = FxHashSet::default();
         let held = self.kernel.settling.as_ref().map_or(&none, |settling| settling.held());
-        let is_busy_with = |pod| self.components.kubelets.component.is_busy_with(pod);
-        unsettled(&self.kernel.store, &self.kernel.config, verifier, held, &is_busy_with, self.kernel.now)
+        let kubelets = &self.components.kubelets.component;
+        let (is_busy_with, is_booting) = (|pod| kubelets.is_busy_with(pod), |node| kubelets.is_booting(node));
+        unsettled(&self.kernel.store, &self.kernel.config, verifier, held, &is_busy_with, &is_booting, self.kernel.now)
     }
 
     /// Clients that wait for their tokens, and components to which a change has yet to be delivered, are late, not wrong.

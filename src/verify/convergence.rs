@@ -18,9 +18,6 @@ use crate::units::{SimDuration, SimTime};
 /// What takes place within this time may still be under way, if calls take no time.
 const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
 
-/// For so long nothing has gone wrong.
-const CALM: SimDuration = SimDuration::from_secs(3600);
-
 /// So many calls, one after the other, lie at most between what happens and what has to come of it.
 const CALLS_IN_TURN: u64 = 8;
 
@@ -37,6 +34,8 @@ struct Calm<'a> {
     held: &'a FxHashSet<WorkloadId>,
     /// Whether the kubelet has something to do with a pod yet.
     is_busy_with: &'a dyn Fn(PodId) -> bool,
+    /// Whether a machine has a boot that ends.
+    is_booting: &'a dyn Fn(NodeId) -> bool,
     now: SimTime,
     /// What takes place within this time may still be under way.
     under_way: SimDuration,
@@ -44,7 +43,7 @@ struct Calm<'a> {
 
 /// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
 /// wanted runs, or there is a reason why it does not; of workloads that are `held`, and of pods of whose
-/// containers something is still to come, as `is_busy_with` knows, nothing is expected.
+/// containers something is still to come, as `is_busy_with` knows, nothing is expected. Of machines that boot `is_booting` says whether that ends.
 #[must_use]
 pub fn unsettled(
     store: &Store,
@@ -52,11 +51,12 @@ pub fn unsettled(
     verifier: &Verifier,
     held: &FxHashSet<WorkloadId>,
     is_busy_with: &dyn Fn(PodId) -> bool,
+    is_booting: &dyn Fn(NodeId) -> bool,
     now: SimTime,
 ) -> Option<String> {
     let call = longest_call(config);
     let under_way = UNDER_WAY + call * CALLS_IN_TURN;
-    let calm = Calm { store, config, verifier, held, is_busy_with, now, under_way };
+    let calm = Calm { store, config, verifier, held, is_busy_with, is_booting, now, under_way };
     let result = calm
         .boots()
         .and_then(|()| calm.nodes())
@@ -127,13 +127,13 @@ impl Calm<'_> {
             && machine.booted_at + self.under_way < self.now
     }
 
-    /// Machines that boot have booted by now, unless boots take so long.
+    /// Machines that boot come to an end with that.
     fn boots(&self) -> Result<(), String> {
-        if self.config.latency.node_boot.quantile(CALLS_WITHIN) + self.under_way > CALM {
-            return Ok(());
-        }
-        let boots = |id: &NodeId| self.store.machine(*id).exists && self.store.machine(*id).power == Power::Booting;
-        match self.store.node_ids().find(boots) {
+        let hangs = |id: &NodeId| {
+            let machine = self.store.machine(*id);
+            machine.exists && machine.power == Power::Booting && !(self.is_booting)(*id)
+        };
+        match self.store.node_ids().find(hangs) {
             Some(id) => Err(format!("the machine of node {} boots without end", self.store.node_name(id))),
             None => Ok(()),
         }

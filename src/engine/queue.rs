@@ -125,14 +125,13 @@ impl<E> EventQueue<E> {
 
     /// Takes the next event out.
     pub fn pop(&mut self) -> Option<Occurrence<E>> {
-        let certain = self.certain.peek().map(|Reverse(next)| next.key());
-        let other = self.order.peek().map(|(_, Reverse(key))| *key);
-        let is_certain = certain.is_some_and(|certain| other.is_none_or(|other| certain < other));
-        let (slot, key) = if is_certain {
-            self.certain.pop().map(|Reverse(next)| (next.slot, next.key()))?
+        let (slot, key) = self.next()?;
+        // A slot holds one event.
+        if self.certain.peek().is_some_and(|Reverse(certain)| certain.slot == slot) {
+            self.certain.pop();
         } else {
-            self.order.pop().map(|(slot, Reverse(key))| (slot, key))?
-        };
+            self.order.pop();
+        }
         Some(Occurrence { at: time_of(key), sequence: key as u64, event: self.vacate(slot) })
     }
 

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::super::document::Study;
 use super::super::grid::Axis;
+use super::space::Choice;
 use super::{POINTS_MAX, Plan, RANGES_MAX, REPLICATIONS_MIN, Space};
 use crate::diagnostics::Diagnostic;
 use crate::units::counted;
@@ -128,9 +129,8 @@ impl Study {
         let Some(plan) = &self.plan else { return Some(variant) };
         let known = || self.variants.iter().position(|of| of.labels == values).map(|variant| self.number_of(variant));
         let position = |(axis, value): (&Axis, &String)| axis.labels.iter().position(|label| label == value);
-        let choice: Vec<Option<usize>> = self.axes.iter().zip(values).map(position).collect();
-        let point: Option<Vec<usize>> = choice.iter().copied().collect();
-        point.map(|point| plan.space.number(&point)).or_else(known).or_else(|| plan.space.number_of_choice(&choice))
+        let choice = || self.axes.iter().zip(values).map(position).collect::<Choice>();
+        known().or_else(|| plan.space.number_of(&choice()))
     }
 
     /// The name of something that is varied over a range; none if everything is listed.

@@ -9,7 +9,7 @@ use super::super::results::{CONFIDENCE, Results};
 use super::super::statistics::Interval;
 use super::super::tuning::Tuning;
 use super::Plan;
-use super::space::{Choice, Point as Place, Space};
+use super::space::{Choice, Point as Place, Space, choice_of, point_of};
 use super::surrogate::Prediction;
 use super::survey::{At, Survey};
 use crate::report::{SurrogateRow, named_table_text};
@@ -201,7 +201,7 @@ pub struct Slice {
 impl Results {
     /// The position of the value of each thing that is varied; none of a scenario as it is whose values are not all among these.
     pub(super) fn point_of(&self, variant: usize) -> Option<Place> {
-        self.positions_of(variant).into_iter().collect()
+        point_of(&self.positions_of(variant))
     }
 
     /// The same, one by one.
@@ -381,13 +381,12 @@ impl Results {
         };
         let is_new = |choice: &Choice| *choice != chosen && *choice != today && !left_out.contains(choice);
         let choices = || today.iter().enumerate().map(without).filter(is_new);
-        let point = |choice: &Choice| -> Option<Place> { choice.iter().copied().collect() };
         let may_do = |point: &Place| interval(survey.between(point, &cheapest.point)).low < self.least_of(cheapest);
         let mean = |point: &Place| survey.predict(point).mean;
-        let points = choices().filter_map(|choice| point(&choice)).filter(may_do);
+        let points = choices().filter_map(|choice| point_of(&choice)).filter(may_do);
         let lowest = points.min_by(|a, b| mean(a).total_cmp(&mean(b)));
-        let other = || choices().find(|choice| point(choice).is_none());
-        lowest.map(|point| point.into_iter().map(Some).collect()).or_else(other)
+        let other = || choices().find(|choice| point_of(choice).is_none());
+        lowest.map(|point| choice_of(&point)).or_else(other)
     }
 
     /// What is predicted along each thing that is varied, through the best point that was played; none of a study without ranges.

@@ -11,7 +11,7 @@ use super::super::runner::Runner;
 use super::super::shard::Shard;
 use super::super::variants::Later;
 use super::found::{Ended, Record};
-use super::space::{Choice, Point};
+use super::space::{Choice, Point, choice_of};
 use super::survey::Survey;
 
 /// What is not worth a point: a share of what would be worth a change.
@@ -26,19 +26,15 @@ const IN_A_ROW: u32 = 2;
 /// Says which point comes next.
 pub(super) struct Chooser {
     pub(super) record: Record,
-    /// Points that have been played, or cannot be.
-    left_out: BTreeSet<Point>,
-    /// Points and other choices to do with less that have been played, or cannot be.
-    left_out_as_plainer: BTreeSet<Choice>,
+    /// What has been played, or cannot be.
+    left_out: BTreeSet<Choice>,
     in_a_row: u32,
 }
 
 impl Chooser {
     /// Of a search that has begun with these points.
     pub(super) fn begin(record: Record, played: impl Iterator<Item = Point>) -> Self {
-        let left_out: BTreeSet<Point> = played.collect();
-        let as_plainer = left_out.iter().map(|point| choice_of(point)).collect();
-        Self { record, left_out, left_out_as_plainer: as_plainer, in_a_row: 0 }
+        Self { record, left_out: played.map(|point| choice_of(&point)).collect(), in_a_row: 0 }
     }
 
     /// What is to be played next, if `played` points have these results; none if the search is over, and then why is on record.
@@ -64,16 +60,11 @@ impl Chooser {
         let choice = match promise.filter(|_| is_promising) {
             Some(promise) => Some(choice_of(&promise.point)),
             None if left == 0 => None,
-            None => results.plainer(&survey, &self.left_out_as_plainer).inspect(|_| record.plainer += 1),
+            None => results.plainer(&survey, &self.left_out).inspect(|_| record.plainer += 1),
         }?;
-        self.left_out.extend(choice.iter().copied().collect::<Option<Point>>());
-        self.left_out_as_plainer.insert(choice.clone());
+        self.left_out.insert(choice.clone());
         Some(choice)
     }
-}
-
-fn choice_of(point: &[usize]) -> Choice {
-    point.iter().copied().map(Some).collect()
 }
 
 /// Plays points of a study with ranges until no point that is left promises to be cheaper by what counts, or as many are played as may be.
@@ -100,10 +91,7 @@ pub(crate) fn play(
         Runner::new(&played, journal).play_each(&part)?;
         let results = results_of(&played, journal, indifference)?;
         let Some(choice) = chooser.next(&results, played.variants.len()) else { break };
-        let point: Option<Point> = choice.iter().copied().collect();
-        let number =
-            point.map_or_else(|| plan.space.number_of_choice(&choice), |point| Some(plan.space.number(&point)));
-        let (Some(variant), Some(number)) = (later.variant(&choice), number) else {
+        let (Some(variant), Some(number)) = (later.variant(&choice), plan.space.number_of(&choice)) else {
             chooser.record.unplayable += 1;
             continue;
         };

@@ -13,7 +13,17 @@ const CLIMBED: usize = 12;
 pub(in crate::study) type Point = Vec<usize>;
 
 /// The same; nothing where the scenario is left as it is and has none of these values.
-pub(in crate::study) type Choice = Vec<Option<usize>>;
+pub(super) type Choice = Vec<Option<usize>>;
+
+/// The point that a choice is; none if something is left as it is.
+pub(super) fn point_of(choice: &[Option<usize>]) -> Option<Point> {
+    choice.iter().copied().collect()
+}
+
+/// A point as a choice.
+pub(super) fn choice_of(point: &[usize]) -> Choice {
+    point.iter().copied().map(Some).collect()
+}
 
 /// What is varied, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +56,11 @@ impl Space {
         point.iter().zip(&self.counts).fold(0, |number, (at, count)| number * count + at)
     }
 
-    /// The number of a choice that is no point, behind those of all points and that of the scenario as it is; none if it is too large.
-    pub(in crate::study) fn number_of_choice(&self, choice: &[Option<usize>]) -> Option<usize> {
+    /// The number of a choice: that of its point, or one behind those of all points and that of the scenario as it is; none if it is too large.
+    pub(super) fn number_of(&self, choice: &[Option<usize>]) -> Option<usize> {
+        if let Some(point) = point_of(choice) {
+            return Some(self.number(&point));
+        }
         let next = |number: usize, (at, count): (&Option<usize>, &usize)| {
             number.checked_mul(count.checked_add(1)?)?.checked_add(at.unwrap_or(*count))
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::estimate::{combined, observations};
 use super::super::results::Results;
 use super::found::Record;
-use super::space::{Point, Space};
+use super::space::{Choice, Point, Space, point_of};
 use super::surrogate::{Prediction, Seen, Surrogate};
 use crate::engine::normal_cdf;
 
@@ -125,7 +125,8 @@ impl Survey {
     ///
     /// Augmented expected improvement: Huang, Allen, Notz and Zeng, Global optimization of stochastic black-box systems via sequential kriging
     /// meta-models, Journal of Global Optimization 34 (2006). Its best so far is the point with the lowest sum of prediction and deviation.
-    pub(super) fn next(&self, left_out: &BTreeSet<Point>) -> Option<Promise> {
+    pub(super) fn next(&self, left_out: &BTreeSet<Choice>) -> Option<Promise> {
+        let left_out: BTreeSet<Point> = left_out.iter().filter_map(|choice| point_of(choice)).collect();
         let effective = |of: &&At| {
             let of = self.surrogate.predict(&of.place);
             of.mean + of.deviation

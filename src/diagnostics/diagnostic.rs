@@ -144,6 +144,12 @@ impl Diagnostics {
         self.0.iter()
     }
 
+    /// Leaves out those from a position on that follow from others.
+    pub(crate) fn leave_out(&mut self, from: usize, follows: impl Fn(&Diagnostic) -> bool) {
+        let told = self.0.split_off(from);
+        self.0.extend(told.into_iter().filter(|diagnostic| !follows(diagnostic)));
+    }
+
     /// Orders by file and position; problems without a place come first. Problems of one place keep their order.
     pub fn sort(&mut self) {
         self.0.sort_by(|a, b| a.location().cmp(&b.location()));

@@ -550,11 +550,12 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
         return Ok(None);
     }
     let is_ours = |of: &Results| of.fingerprint == format!("{:016x}", study.fingerprint()) && of.shard == shard;
-    let found = crate::inspect::summary(place).ok().and_then(|summary| study_files::read(place, &summary).ok());
-    let Some(results) = found.filter(is_ours) else {
-        let place = place.display();
-        let note = format!("the results in {place} are those of an earlier form of the study: nothing of them is used");
-        return Ok(Some(note));
+    let read = || study_files::read(place, &crate::inspect::summary(place)?);
+    let unused = |what: String| Ok(Some(format!("the results in {} {what}: nothing of them is used", place.display())));
+    let results = match read() {
+        Ok(results) if is_ours(&results) => results,
+        Ok(_) => return unused("are those of another study, or of an earlier form of this one".to_owned()),
+        Err(error) => return unused(format!("cannot be read back ({error})")),
     };
     let numbers: Vec<Option<usize>> =
         results.variants.iter().enumerate().map(|(variant, values)| study.number_of_values(variant, values)).collect();

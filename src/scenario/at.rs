@@ -83,6 +83,17 @@ impl<'a> At<'a> {
         self.node.and_then(Node::text)
     }
 
+    /// Whether the value at the end of a path, or something in it, has been found wrong and taken out, so that it is less than was written.
+    pub(crate) fn has_lost_of(self, path: &str) -> bool {
+        let is_removed = || {
+            let steps = parse_path(path).ok()?;
+            let (last, outer) = steps.steps().split_last()?;
+            let outer = self.path(&outer.iter().copied().collect());
+            Some(outer.node?.has_removed(last.key()?.as_str()))
+        };
+        self.written(path).has_lost() || is_removed().unwrap_or(false)
+    }
+
     /// Whether something in it has been found wrong and taken out, so that it is less than was written.
     pub(crate) fn has_lost(self) -> bool {
         fn is_less(node: &Node) -> bool {

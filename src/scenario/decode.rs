@@ -73,15 +73,12 @@ pub(crate) fn decode<T: DeserializeOwned>(root: &mut Node, diagnostics: &mut Dia
 }
 
 fn is_consequence(root: &Node, culprit: *const Node, error: &DecodeError) -> bool {
-    let is_meant = |entry: &Entry| match &error.problem {
-        Problem::MissingField(field) => &*entry.key == *field,
+    find(root, culprit).is_some_and(|node| match (&error.problem, &node.value) {
+        // It may be there under a name that is a slip of its own.
+        (Problem::MissingField(field), _) => node.has_removed(field),
         // What a map or a list as a whole is said to lack may be what has been taken out of it.
-        Problem::Invalid(_) => true,
-        Problem::UnknownField { .. } | Problem::UnknownVariant { .. } => false,
-    };
-    find(root, culprit).is_some_and(|node| match &node.value {
-        Value::Map(entries) => entries.iter().any(|entry| is_meant(entry) && entry.node.is_removed()),
-        Value::List(items) => matches!(error.problem, Problem::Invalid(_)) && items.iter().any(Node::is_removed),
+        (Problem::Invalid(_), Value::Map(entries)) => entries.iter().any(|entry| entry.node.is_removed()),
+        (Problem::Invalid(_), Value::List(items)) => items.iter().any(Node::is_removed),
         _ => false,
     })
 }

@@ -30,6 +30,8 @@ pub(super) struct Inventory {
     namespaces: BTreeSet<Symbol>,
     /// Pods and templates of pods: namespace and labels.
     pods: Vec<(Symbol, Labels)>,
+    /// Whether it is all that was written: nothing of the cluster had to be left out as it is wrong.
+    pub(super) is_whole: bool,
 }
 
 impl Inventory {
@@ -41,6 +43,7 @@ impl Inventory {
             pools: pools.iter().map(|pool| pool.name).collect(),
             namespaces: BTreeSet::from([Symbol::new("default")]),
             pods: Vec::new(),
+            is_whole: true,
         };
         let written = objects.iter().map(|object| &object.object);
         let typed = runbook.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
@@ -105,7 +108,7 @@ impl Inventory {
 
     /// Checks that a pool of that name exists.
     pub(super) fn check_pool(&self, place: Location, pool: Symbol, diagnostics: &mut Diagnostics) {
-        if !self.pools.contains(&pool) {
+        if self.is_whole && !self.pools.contains(&pool) {
             let pools = self.pools.iter().map(|pool| pool.as_str());
             diagnostics.push(unknown_name("node pool", pool.as_str(), pools).at(place, "not under `nodePools`"));
         }

@@ -32,7 +32,7 @@ use super::validate;
 use crate::arena::Symbol;
 use crate::chaos::{ChaosPlan, FaultProcessSpec};
 use crate::component::Config;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity, Source, Sources, nearest};
 use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{Folder, Loaded};
@@ -125,11 +125,15 @@ impl Resolver<'_> {
         let mut idle = control_plane::without_effect(&root);
         idle.extend(effects::of_processes(&document.spec));
         not_modelled.extend(self.ignored_fields(&root, &idle, &document.metadata.name));
+        let told = self.diagnostics.len();
         let objects = self.load_objects(&root, &document.spec, &rest, (overrides, &mut not_modelled));
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        let is_whole =
+            !At::root(&root).has_lost_of("spec.cluster") && !self.diagnostics.as_slice()[told..].iter().any(is_error);
         if !self.can_have_nodes(&root, &document.spec) {
             return None;
         }
-        let scenario = self.build(&root, document, objects, not_modelled, &mut files);
+        let scenario = self.build(&root, document, (objects, is_whole), not_modelled, &mut files);
         Some(ResolvedScenario { files: files.into_used(), ..scenario })
     }
 
@@ -301,7 +305,7 @@ impl Resolver<'_> {
         &mut self,
         root: &Node,
         document: ScenarioDocument,
-        mut objects: Vec<ManifestObject>,
+        (mut objects, is_whole): (Vec<ManifestObject>, bool),
         mut not_modelled: Vec<NotModelled>,
         files: &mut Files<'_>,
     ) -> ResolvedScenario {
@@ -377,7 +381,8 @@ impl Resolver<'_> {
             files: BTreeMap::new(),
             inputs: BTreeSet::new(),
         };
-        let inventory = Inventory::new(&scenario.objects, &scenario.pools, &scenario.kubectl, &scenario.chaos);
+        let mut inventory = Inventory::new(&scenario.objects, &scenario.pools, &scenario.kubectl, &scenario.chaos);
+        inventory.is_whole = is_whole;
         validate::validate(root, &spec, &scenario, &inventory, &mut self.diagnostics);
         scenario
     }

@@ -33,6 +33,9 @@ use crate::units::SimDuration;
 /// The most failures of one random process that are played.
 const FAILURES_MAX: f64 = 1e7;
 
+/// Problems with names of what a cluster has.
+const OF_THE_CLUSTER: [&str; 2] = ["scenario::unknown_name", "scenario::selects_nothing"];
+
 /// Checks everything that needs to know the whole scenario.
 pub(super) fn validate(
     root: &Node,
@@ -46,14 +49,19 @@ pub(super) fn validate(
     check_pools(root, spec, scenario, diagnostics);
     check_repeated_objects(root, scenario, diagnostics);
     check_older_rules(scenario, diagnostics);
+    let before = diagnostics.len();
     objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, scenario, inventory, diagnostics);
     runbook::check(root, spec, scenario, inventory, diagnostics);
     check_processes(root, spec, scenario, inventory, diagnostics);
     procedures::check_workload_autoscalers(root, spec, scenario, diagnostics);
     procedures::check_repair(root, spec, inventory, diagnostics);
-    procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
+    if !inventory.is_whole {
+        // What a name means may be what had to be left out.
+        diagnostics.leave_out(before, |diagnostic| OF_THE_CLUSTER.contains(&diagnostic.code));
+    }
+    procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_ready_times(root, spec, scenario, diagnostics);
     effects::check(root, spec, scenario, inventory, diagnostics);
 }

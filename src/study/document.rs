@@ -355,7 +355,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let place = |path: &str| root.written(path).location();
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
         // What is empty because all of it was wrong has been reported.
-        if (label == EMPTY || label == NO_LIMIT) && root.written(path).has_lost() {
+        if (label == EMPTY || label == NO_LIMIT) && root.has_lost_of(path) {
             return;
         }
         // Of a name that nobody knows the name is pointed at, and not what stands behind it.
@@ -371,7 +371,8 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let prices = prices(&spec, &mut problem);
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
-    let plan = plan(&spec, &axes, root.written("spec.vary").has_lost(), &mut problem);
+    let lost = |path: &str| root.has_lost_of(path);
+    let plan = plan(&spec, &axes, (lost("spec.vary"), lost("spec.cost")), &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
     let varied = spec.vary.iter().map(|vary| (vary.name.as_str(), vary.path.as_deref())).collect();
     let around = sensitivity::Around { varied, prices: &prices, place: &place };
@@ -465,12 +466,18 @@ fn check_inputs(spec: &Spec, cost_by: CostBy, problem: &mut dyn FnMut(Diagnostic
 }
 
 /// How ranges are searched, if there are any.
-fn plan(spec: &Spec, axes: &[Axis], has_lost: bool, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Option<Plan> {
+fn plan(
+    spec: &Spec,
+    axes: &[Axis],
+    (has_lost, is_cost_lost): (bool, bool),
+    problem: &mut dyn FnMut(Diagnostic, &str, &str),
+) -> Option<Plan> {
     let around = SearchAround {
         ranges: spec.vary.iter().filter(|vary| vary.has_range()).count(),
         is_whole: axes.len() == spec.vary.len(),
         has_lost,
         replications: spec.replications,
+        is_priced: !spec.cost.is_empty() || is_cost_lost,
         requires: !spec.require.is_empty(),
         asks_of_inputs: !spec.inputs.is_empty(),
         is_rare: spec.rare_events.is_some(),
@@ -623,7 +630,7 @@ fn axes(spec: &Spec, root: At<'_>, problem: &mut dyn FnMut(Diagnostic, &str, &st
                 axes.push(Axis { name, labels, range, today: None, settings, location });
             }
             // What it lacks has been found wrong.
-            Err(Wrong { is_lack: true, .. }) if root.written(&at).has_lost() => {}
+            Err(Wrong { is_lack: true, .. }) if root.has_lost_of(&at) => {}
             Err(Wrong { message, field, .. }) => {
                 problem(Diagnostic::error("study::bad_vary", message), &format!("{at}{field}"), "");
             }
@@ -714,7 +721,9 @@ fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str
             Some(range) => range.position(value),
             None => axis.labels.iter().position(|known| *known == label),
         };
-        if index.is_none() {
+        // Which of two things of one name is meant nobody knows.
+        let is_one = axes.iter().filter(|other| other.name == axis.name).count() == 1;
+        if index.is_none() && is_one {
             let message = format!("`{label}` is not one of the values of `{}`", axis.name);
             let values = match axis.range {
                 Some(_) => axis.few_labels(),

@@ -184,9 +184,16 @@ impl Vary {
                 match range {
                     Some(range) => {
                         let lattice = range.of_path(name).map_err(|refused| Fields::OF_PATH.place(refused))?;
-                        let value_at = place(&format!("{at}.range"));
-                        let settings = lattice.written().into_iter().map(|value| setting(value, value_at.clone()));
-                        (lattice.labels(), settings.collect(), Some(lattice))
+                        let last = lattice.len() - 1;
+                        let of = |(index, value): (usize, String)| {
+                            let end = match index {
+                                0 => ".min",
+                                _ if index == last => ".max",
+                                _ => "",
+                            };
+                            setting(value, place(&format!("{at}.range{end}")))
+                        };
+                        (lattice.labels(), lattice.written().into_iter().enumerate().map(of).collect(), Some(lattice))
                     }
                     None => {
                         let values = values.as_deref().unwrap_or_default();

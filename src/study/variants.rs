@@ -102,7 +102,7 @@ fn tell_of_paths(axes: &[Axis], bases: &mut Bases, problems: &mut Problems) {
         };
         let failures: Vec<Invalid> = (0..axis.settings.len()).map_while(&mut alone).collect();
         if failures.len() == axis.settings.len() {
-            // A range stands at one place, so that one of its values tells enough.
+            // Of a range one of its values tells enough.
             let told = if axis.range.is_some() { 1 } else { failures.len() };
             for invalid in failures.into_iter().take(told) {
                 problems.absorb(&invalid.diagnostics, &invalid.sources);
@@ -132,7 +132,9 @@ fn variants(
             Err(invalid) => {
                 failed += 1;
                 let alone = (0..axes.len()).find(|axis| bases.fails_alone(axes, &choice, *axis));
-                // A range stands at one place, so that one of its values tells enough.
+                let of_end = alone.and_then(|axis| bases.failure_of_end(axes, axis));
+                let invalid = of_end.unwrap_or(invalid);
+                // Of a range one of its values tells enough.
                 let is_told = alone.is_some_and(|axis| axes[axis].range.is_some() && !ranges_told.insert(axis));
                 let is_new = !is_told && problems.absorb(&invalid.diagnostics, &invalid.sources) > 0;
                 // What a value does by itself is told where it stands.
@@ -186,6 +188,15 @@ impl Bases {
         let found = (Arc::new(scenario), digest);
         self.found.insert(key, found.clone());
         Ok(found)
+    }
+
+    /// What is wrong with an end of a range, whatever the others have: it is what somebody wrote, and values between were made of it.
+    fn failure_of_end(&mut self, axes: &[Axis], axis: usize) -> Option<Invalid> {
+        let last = axes[axis].range.as_ref()?.len() - 1;
+        [0, last].into_iter().find_map(|end| {
+            let alone: Vec<Option<usize>> = (0..axes.len()).map(|other| (other == axis).then_some(end)).collect();
+            self.get(axes, &alone).err()
+        })
     }
 
     /// Whether the value of one axis cannot be used, whatever the others have.

@@ -413,7 +413,7 @@ fn more_replications_and_other_prices_reuse_what_was_played() {
     fs::write(&other, text).expect("a study");
     let done = kubesquall(&["sweep", &other, "--resume", "--out", &place("grown")]).assert().success();
     let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-    assert!(said.contains("an earlier form of the study: nothing of them is used"), "{said}");
+    assert!(said.contains("another study, or of an earlier form of this one: nothing of them is used"), "{said}");
 }
 
 #[test]

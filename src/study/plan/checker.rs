@@ -123,7 +123,7 @@ impl Checker<'_> {
             return default;
         }
         match (placements.probability, placements.confidence) {
-            (None, Some(_)) => {
+            (None, Some(_)) if !(self.has_lost)("spec.probability") => {
                 let diagnostic = Diagnostic::error("plan::bad_confidence", "a `confidence` needs a `probability`");
                 let help = "write `probability: 95%` for what has to be shown with that confidence";
                 self.problem(diagnostic.help(help), "spec.confidence", "of nothing");

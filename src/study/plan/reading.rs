@@ -46,7 +46,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let place = |path: &str| root.written(path).location();
     let sources = Sources::from_iter([Source::new(name, text)]);
     let loader = Loader { folder, place: &place, sources: &sources, overrides };
-    let mut checker = Checker { problems, place: &place, has_lost: &|path| root.written(path).has_lost() };
+    let mut checker = Checker { problems, place: &place, has_lost: &|path| root.has_lost_of(path) };
     checker.name(&metadata.name);
     checker.pools(&spec);
     checker.cases(&spec);

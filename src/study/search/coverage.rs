@@ -92,6 +92,10 @@ fn costs(known: &Known, seed: u64, place: &[f64]) -> Vec<f64> {
     (0..known.replications).map(of).collect()
 }
 
+fn place_of(space: &Space, point: &[usize]) -> Vec<f64> {
+    point.iter().enumerate().map(|(axis, at)| space.coordinate(axis, *at)).collect()
+}
+
 fn search(known: &Known, seed: u64) -> (Results, Record) {
     let places: Vec<Vec<f64>> =
         known.counts.iter().map(|count| (0..*count).map(|at| at as f64 / (*count - 1) as f64).collect()).collect();
@@ -115,7 +119,7 @@ fn search(known: &Known, seed: u64) -> (Results, Record) {
     };
     let mut chooser = Chooser::begin(record, points.iter().cloned());
     loop {
-        let columns: Vec<Vec<f64>> = points.iter().map(|point| costs(known, seed, &space.coordinates(point))).collect();
+        let columns: Vec<Vec<f64>> = points.iter().map(|point| costs(known, seed, &place_of(&space, point))).collect();
         let mut found = results(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
         found.axes = (0..known.counts.len()).map(|axis| format!("x{axis}")).collect();
         found.levels = known.counts.iter().map(|count| (0..*count).map(|at| at.to_string()).collect()).collect();
@@ -135,7 +139,7 @@ fn measure(known: &Known, searches: u64) -> Outcome {
         let (results, record) = search(known, seed);
         let survey = Survey::of(&results, &record);
         let today = (known.cost)(&vec![1.0; known.counts.len()]);
-        let truth = |point: &[usize]| (known.cost)(&survey.space.coordinates(point)) - today;
+        let truth = |point: &[usize]| (known.cost)(&place_of(&survey.space, point)) - today;
         let best = survey.space.best(&|point: &Point| Some(-truth(point)), &[]).expect("a best");
         let holds = |point: &[usize]| {
             let (low, high) = survey.predict(point).ends();
@@ -169,6 +173,21 @@ fn what_makes_no_difference_stays_as_it_is() {
     };
     let stayed = (0..10).filter(|seed| stays(*seed)).count();
     assert_eq!(stayed, 10);
+}
+
+#[test]
+fn what_makes_no_difference_is_told_and_no_points_are_played_for_it() {
+    // A step and nothing else: most points are as cheap as others, and runs depend on the first of two ranges alone.
+    let cost: Cost = |place| if place[0] < 0.5 { 100.0 } else { 160.0 };
+    let known = Known { name: "half", counts: &[5, 33], replications: 100, cost, effective: 1 };
+    for seed in 0..10 {
+        let (results, record) = search(&known, seed);
+        let results = Results { search: Some(record), ..results };
+        let found = results.found().expect("it was searched");
+        let inert: Vec<bool> = found.ranges.iter().map(|range| range.is_inert).collect();
+        assert_eq!(inert, [false, true], "seed {seed}: {found:#?}");
+        assert!(found.ended != super::Ended::Points && found.played <= 20, "seed {seed}: {found:#?}");
+    }
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub(in crate::study) struct SearchAround {
     /// Whether something of it was found wrong and taken out, which may have been a range.
     pub(in crate::study) has_lost: bool,
     pub(in crate::study) replications: u32,
+    /// Whether anything has a price, or would have if it were right.
+    pub(in crate::study) is_priced: bool,
     pub(in crate::study) requires: bool,
     pub(in crate::study) asks_of_inputs: bool,
     pub(in crate::study) is_rare: bool,
@@ -67,6 +69,11 @@ pub(in crate::study) fn read(
         );
         let help = format!("take at least {}; 100 tell small differences", REPLICATIONS_MIN);
         refuse(message, &help, "spec.replications");
+    }
+    if !around.is_priced {
+        let message = "ranges are searched for what costs least, and nothing has a price";
+        let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
+        refuse(message.to_owned(), help, "spec.cost");
     }
     if around.requires {
         let message = "ranges are searched for what costs least on average, and `require` asks for more than that";

@@ -137,6 +137,8 @@ pub struct Searched {
     pub is_geometric: bool,
     /// How far apart values are whose costs have little to do with each other, as a share of the range.
     pub length: f64,
+    /// Whether no run of any point that was played depends on it.
+    pub is_inert: bool,
 }
 
 /// A point and what is predicted of it.
@@ -262,6 +264,7 @@ impl Results {
                 values: levels.len(),
                 is_geometric: range.is_geometric,
                 length: survey.lengths()[axis],
+                is_inert: survey.inert()[axis],
             })
         };
         let played = |(variant, round): (usize, &u32)| Played {
@@ -434,7 +437,7 @@ fn slices(results: &Results) -> Option<Vec<Slice>> {
             along: results.axes[axis].clone(),
             at: others.map(|(_, (name, value))| format!("{name}={value}")).collect::<Vec<_>>().join(", "),
             labels: results.levels[axis].clone(),
-            places: points.iter().map(|point| survey.space.coordinates(point)[axis]).collect(),
+            places: points.iter().map(|point| survey.space.coordinate(axis, point[axis])).collect(),
             values: points.iter().map(labels).collect(),
             differences: points.iter().map(|point| interval(survey.predict(point))).collect(),
             observed: points.iter().map(observed).collect(),

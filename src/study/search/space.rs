@@ -1,5 +1,7 @@
 //! The points that a search may play: every combination of the values of what is varied.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::lattice::Lattice;
 
 /// Points up to which each is looked at when the best is looked for; of more some are, and what lies around the best of these.
@@ -8,6 +10,10 @@ const LOOKED_AT_MAX: usize = 5000;
 const SCATTERED: usize = 2000;
 /// And of these the ones from which better ones are looked for.
 const CLIMBED: usize = 12;
+
+/// Values of a range, and the share of it that they span, which tell that it makes no difference.
+const TOLD_BY: usize = 3;
+const TOLD_OVER: f64 = 0.5;
 
 /// A combination: the position of the value of each thing that is varied.
 pub(in crate::study) type Point = Vec<usize>;
@@ -73,10 +79,38 @@ impl Space {
         self.places.iter().map(Option::is_none).collect()
     }
 
-    /// Where a point lies.
-    pub(super) fn coordinates(&self, point: &[usize]) -> Vec<f64> {
-        let of = |(at, places): (&usize, &Option<Vec<f64>>)| places.as_ref().map_or(*at as f64, |places| places[*at]);
-        point.iter().zip(&self.places).map(of).collect()
+    /// Where a point lies, but for what makes no difference: there all points lie alike.
+    pub(super) fn coordinates(&self, point: &[usize], inert: &[bool]) -> Vec<f64> {
+        let of = |(axis, (at, inert)): (usize, (&usize, &bool))| if *inert { 0.0 } else { self.coordinate(axis, *at) };
+        point.iter().zip(inert).enumerate().map(of).collect()
+    }
+
+    /// Where a value lies between the ends of its range; of what is listed its position.
+    pub(super) fn coordinate(&self, axis: usize, at: usize) -> f64 {
+        self.places[axis].as_ref().map_or(at as f64, |places| places[at])
+    }
+
+    /// Ranges that have made no difference: all points that are the same but for these are alike, and some of them are [`TOLD_BY`] values that
+    /// span [`TOLD_OVER`] of the range.
+    pub(super) fn inert(&self, points: &[&[usize]], is_alike: &dyn Fn(usize, usize) -> bool) -> Vec<bool> {
+        let mut inert = vec![false; self.counts.len()];
+        for axis in 0..inert.len() {
+            let Some(range) = &self.places[axis] else { continue };
+            inert[axis] = true;
+            let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+            for (index, point) in points.iter().enumerate() {
+                let others = point.iter().zip(&inert).filter(|(_, inert)| !**inert).map(|(at, _)| *at).collect();
+                groups.entry(others).or_default().push(index);
+            }
+            let is_told = |group: &Vec<usize>| {
+                let values: BTreeSet<usize> = group.iter().map(|index| points[*index][axis]).collect();
+                let ends = values.first().zip(values.last());
+                values.len() >= TOLD_BY && ends.is_some_and(|(from, to)| range[*to] - range[*from] >= TOLD_OVER)
+            };
+            let are_alike = |group: &Vec<usize>| group[1..].iter().all(|index| is_alike(group[0], *index));
+            inert[axis] = groups.values().any(is_told) && groups.values().all(are_alike);
+        }
+        inert
     }
 
     /// Points from which a search begins: the values of each range are spread evenly from end to end and go with those of others in an
@@ -247,6 +281,17 @@ mod tests {
         let mixed = Space::of(vec![None, Some(vec![0.0, 0.5, 1.0])], vec![7, 3]);
         let begin = mixed.begin();
         assert!((0..7).all(|value| begin.iter().any(|point| point[0] == value)), "{begin:?}");
+    }
+
+    #[test]
+    fn a_range_that_makes_no_difference_is_told_by_points_that_differ_in_it_alone() {
+        let mixed = Space::of(vec![None, Some(vec![0.0, 0.25, 0.5, 0.75, 1.0])], vec![2, 5]);
+        let points: [&[usize]; 6] = [&[0, 0], &[0, 2], &[0, 3], &[1, 1], &[1, 4], &[1, 2]];
+        assert_eq!(mixed.inert(&points, &|_, _| true), [false, true]);
+        // A difference anywhere, or too few of them, or all of them near each other.
+        assert_eq!(mixed.inert(&points, &|one, other| (one, other) != (3, 5)), [false, false]);
+        assert_eq!(mixed.inert(&points[3..5], &|_, _| true), [false, false]);
+        assert_eq!(mixed.inert(&[&[0, 0], &[0, 1], &[1, 4]], &|_, _| true), [false, false]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) struct At {
 pub(super) struct Survey {
     pub(super) space: Space,
     pub(super) at: Vec<At>,
+    /// For each thing that is varied whether it has made no difference to any run.
+    inert: Vec<bool>,
     surrogate: Surrogate,
     /// Where points leave no more undone than the baseline: 1 where they do not, 0 where they do; none if all are alike.
     allowed: Option<Surrogate>,
@@ -59,29 +61,51 @@ impl Survey {
             let column = observations(&differences, results.is_antithetic);
             let observed = column.iter().sum::<f64>() / column.len().max(1) as f64;
             let is_allowed = variant == results.baseline || !is_out;
-            at.push(At { variant, place: space.coordinates(&point), point, is_allowed, observed });
+            at.push(At { variant, place: Vec::new(), point, is_allowed, observed });
             columns.push(column);
         }
-        let means: Vec<f64> = at.iter().map(|of| of.observed).collect();
+        let is_alike = |one: usize, other: usize| {
+            let (ours, theirs): (&At, &At) = (&at[one], &at[other]);
+            ours.is_allowed == theirs.is_allowed && columns[one] == columns[other]
+        };
+        let points: Vec<&[usize]> = at.iter().map(|of| of.point.as_slice()).collect();
+        let inert = space.inert(&points, &is_alike);
+        at.iter_mut().for_each(|of| of.place = space.coordinates(&of.point, &inert));
+        // Runs that are the same tell the same once.
+        let told: Vec<usize> =
+            (0..at.len()).filter(|of| at[..*of].iter().all(|known| known.place != at[*of].place)).collect();
+        let columns: Vec<Vec<f64>> = told.iter().map(|of| std::mem::take(&mut columns[*of])).collect();
+        let told: Vec<&At> = told.iter().map(|of| &at[*of]).collect();
+        let means: Vec<f64> = told.iter().map(|of| of.observed).collect();
         let covariance = noise(&columns, &means);
-        let size = at.len();
+        let size = told.len();
         let noise = ((0..size).map(|index| covariance[index * size + index]).sum::<f64>() / size as f64).sqrt();
-        let places: Vec<Vec<f64>> = at.iter().map(|of| of.place.clone()).collect();
+        let places: Vec<Vec<f64>> = told.iter().map(|of| of.place.clone()).collect();
         let is_category = space.is_category();
         let seen = Seen { is_category: &is_category, points: &places, means: &means, noise: &covariance };
         let surrogate = Surrogate::fit(seen);
-        let allowed = allowed(&surrogate, seen, &at);
-        Self { space, at, surrogate, allowed, noise }
+        let allowed = allowed(&surrogate, seen, &told);
+        Self { space, at, inert, surrogate, allowed, noise }
+    }
+
+    /// For each thing that is varied whether it has made no difference to any run.
+    pub(super) fn inert(&self) -> &[bool] {
+        &self.inert
+    }
+
+    /// Where a point lies, but for what makes no difference.
+    pub(super) fn place(&self, point: &[usize]) -> Vec<f64> {
+        self.space.coordinates(point, &self.inert)
     }
 
     /// What a point is likely to cost more than the baseline.
     pub(super) fn predict(&self, point: &[usize]) -> Prediction {
-        self.surrogate.predict(&self.space.coordinates(point))
+        self.surrogate.predict(&self.place(point))
     }
 
     /// What one point is likely to cost more than another.
     pub(super) fn between(&self, one: &[usize], other: &[usize]) -> Prediction {
-        self.surrogate.between(&self.space.coordinates(one), &self.space.coordinates(other))
+        self.surrogate.between(&self.place(one), &self.place(other))
     }
 
     /// How far apart places are that have little to do with each other.
@@ -105,14 +129,18 @@ impl Survey {
         allowed.min_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.variant.cmp(&b.variant)))
     }
 
-    /// The point with the lowest prediction, whether it was played or not; none if none is likely to be allowed.
+    /// The point with the lowest prediction, whether it was played or not; none if none is likely to be allowed. Of those that are the same
+    /// but for what makes no difference one that was played.
     pub(super) fn lowest(&self) -> Option<Point> {
         let score = |point: &Point| {
-            let place = self.space.coordinates(point);
-            let is_out = self.at.iter().any(|of| !of.is_allowed && of.point == *point);
+            let place = self.place(point);
+            let is_out = self.at.iter().any(|of| !of.is_allowed && of.place == place);
             (!is_out && self.is_allowed(&place) >= IS_ALLOWED).then(|| -self.surrogate.predict(&place).mean)
         };
-        self.space.best(&score, &self.points()).map(|(point, _)| point)
+        let (lowest, _) = self.space.best(&score, &self.points())?;
+        let place = self.place(&lowest);
+        let played = self.at.iter().find(|of| of.place == place);
+        Some(played.map_or(lowest, |played| played.point.clone()))
     }
 
     fn points(&self) -> Vec<Point> {
@@ -134,11 +162,15 @@ impl Survey {
         let allowed = self.at.iter().filter(|of| of.is_allowed);
         let best = allowed.min_by(|a, b| effective(a).total_cmp(&effective(b)));
         let best = best.map_or(0.0, |of| self.surrogate.predict(&of.place).mean);
+        let makes_no_difference = self.inert.contains(&true);
         let score = |point: &Point| {
             if left_out.contains(point) {
                 return None;
             }
-            let place = self.space.coordinates(point);
+            let place = self.place(point);
+            if makes_no_difference && self.at.iter().any(|of| of.place == place) {
+                return None;
+            }
             let expected = improvement(best, self.surrogate.predict(&place), self.noise);
             Some(expected * self.is_allowed(&place))
         };
@@ -159,7 +191,7 @@ fn improvement(best: f64, Prediction { mean, deviation, .. }: Prediction, noise:
 }
 
 /// Where points are allowed, if some are not.
-fn allowed(surrogate: &Surrogate, seen: Seen<'_>, at: &[At]) -> Option<Surrogate> {
+fn allowed(surrogate: &Surrogate, seen: Seen<'_>, at: &[&At]) -> Option<Surrogate> {
     if at.iter().all(|of| of.is_allowed) {
         return None;
     }

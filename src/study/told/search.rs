@@ -1,6 +1,6 @@
 //! What a search of ranges has found, in words.
 
-use super::super::search::{AtEnd, Ended, Found, FoundPoint};
+use super::super::search::{AtEnd, Ended, Found, FoundPoint, Searched};
 use super::words::{number, spread};
 use super::{Remark, Teller};
 use crate::diagnostics::Tone;
@@ -13,6 +13,7 @@ impl Teller<'_> {
         let mut remarks = vec![searched(&found)];
         remarks.extend(found.lowest.as_ref().map(|lowest| predicted(&found, lowest)));
         remarks.extend(found.at_ends.iter().map(at_end));
+        remarks.extend(found.ranges.iter().filter(|range| range.is_inert).map(inert));
         remarks.push(ended(&found));
         remarks
     }
@@ -78,6 +79,11 @@ fn at_end(AtEnd { name, value, is_least }: &AtEnd) -> Remark {
     .with("widen the range".to_owned())
 }
 
+fn inert(Searched { name, .. }: &Searched) -> Remark {
+    let text = format!("{name} made no difference: points that differ in it alone had the same costs, run by run");
+    Remark::new(Tone::Neutral, text).with("no more of its values were played".to_owned())
+}
+
 fn ended(found: &Found) -> Remark {
     let (expected, least) = (number(found.expected_improvement), number(found.least_improvement));
     match found.ended {
@@ -94,6 +100,9 @@ fn ended(found: &Found) -> Remark {
             ),
         )
         .with("raise `points` of the study's `search`, and go on with `--resume`; until then values that make no difference may be among those recommended".to_owned()),
-        Ended::All => Remark::new(Tone::Neutral, "The search is over: every point was played".to_owned()),
+        Ended::All => {
+            let that = if found.ranges.iter().any(|range| range.is_inert) { " that may be another" } else { "" };
+            Remark::new(Tone::Neutral, format!("The search is over: every point{that} was played"))
+        }
     }
 }

@@ -80,7 +80,7 @@ function showUnits({ units, without_controller: apart }) {
       { name: "waiting in vain", title: "planned work that waits in vain, minutes a year", right: true, isThere: (unit) => unit.blocked_min_per_year.mean > 0, cell: (unit) => minutesSpread(unit.blocked_min_per_year), by: (unit) => unit.blocked_min_per_year.mean },
       { name: "too few replicas", title: "minutes a year, with their interval", right: true, cell: (unit) => minutesSpread(unit.short_min_per_year), by: (unit) => unit.short_min_per_year.mean },
       { name: "available", right: true, cell: (unit) => percentText(unit.availability), by: (unit) => unit.availability },
-      { name: "worst year", title: "of those played, minutes lost", right: true, cell: (unit) => minutesText(unit.worst_year_min), by: (unit) => unit.worst_year_min },
+      { name: "worst year", title: "of those played, minutes lost; plays that are shorter than a year count by the year", right: true, cell: (unit) => minutesText(unit.worst_year_min), by: (unit) => unit.worst_year_min },
       { name: "lost by", cell: byFault, by: sumOf },
       { name: "missed for", cell: byPhase, by: (unit) => unit.share_by_phase.wait ?? 0 },
       { name: "worst incident", cell: (unit) => (unit.worst ? [named(unit.worst.label), el("span", { class: "muted" }, ` ${minutesText(unit.worst.cost_min)}`)] : "none"), by: (unit) => unit.worst?.cost_min ?? 0 },

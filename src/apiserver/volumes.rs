@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::session::{Session, not_found};
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::state::{
-    Attachment, AttachmentPhase, Changed, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Propagation,
+    Attachment, AttachmentPhase, Changed, Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Propagation,
 };
 
 const CLAIMS: &str = "persistentvolumeclaims";
@@ -23,13 +23,22 @@ pub(super) fn pod_removed(s: &mut Session<'_>, pod: &crate::state::Pod) {
     }
 }
 
+/// Whether a pod that has a node names a claim. Of others it is not kept: no kubelet starts a pod whose claim is being deleted.
+///
+/// # Source
+/// kube-controller-manager, persistentvolumeclaim-protection-controller: `podUsesPVCForDeletion`.
+pub(super) fn is_used(s: &Session<'_>, claim: &Meta) -> bool {
+    let users = s.store.volumes.pods_using(claim.namespace, claim.name);
+    users.iter().any(|pod| s.store.pod(*pod).is_some_and(|pod| pod.node.is_some()))
+}
+
 /// # Source
 /// Finalizer `kubernetes.io/pvc-protection`: a claim that a pod uses stays until the last of them is gone.
 pub(super) fn delete_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
     let volumes = &s.store.volumes;
     let Some(claim) = volumes.claim(id) else { return Ok(Reply::Unchanged) };
     let is_held = !claim.meta.finalizers.is_empty();
-    let is_used = is_protected(s) && !volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty();
+    let is_used = is_protected(s) && is_used(s, &claim.meta);
     let volumes = &mut s.store.volumes;
     if is_used || is_held {
         if let Some(claim) = volumes.claim_mut(id)

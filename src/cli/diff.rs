@@ -18,6 +18,8 @@ use crate::units::{counted, cut, length, moment};
 
 /// Workloads that are listed.
 const LISTED_MAX: usize = 15;
+/// Workloads that fared worse which are among these at least, if there are as many.
+const WORSE_MIN: usize = 5;
 /// Services that are listed, and settings that differ.
 const SHORT_LIST_MAX: usize = 8;
 /// Names that are listed of what only one run has.
@@ -215,7 +217,7 @@ fn write_fates(text: &mut String, workloads: &[WorkloadDifference]) {
     text.push('\n');
     if !fates.is_empty() {
         let mut table = table(&["SHORT FOR", "FIRST", "SECOND", "CHANGE", ""], 1..4);
-        for of in fates.iter().take(LISTED_MAX) {
+        for of in listed(&fates) {
             let short = of.short_s.unwrap_or_default();
             let change = more(short[1] - short[0]);
             table.add_row([of.workload.clone(), length(short[0]), length(short[1]), change, of.notes.join(", ")]);
@@ -230,6 +232,16 @@ fn write_fates(text: &mut String, workloads: &[WorkloadDifference]) {
             let _ = writeln!(text, "and {} {what}: -o json", counted(rest, "workload", "workloads"));
         }
     }
+}
+
+/// Those that are listed, in their order: the first, but for what fared worse and would be lost among what fared better.
+fn listed<'a>(fates: &[&'a WorkloadDifference]) -> Vec<&'a WorkloadDifference> {
+    let is_worse = |of: &WorkloadDifference| of.worse_s.is_some_and(|worse| worse > 0.0);
+    let worse: Vec<usize> = (0..fates.len()).filter(|at| is_worse(fates[*at])).take(WORSE_MIN).collect();
+    let others = (0..fates.len()).filter(|at| !worse.contains(at)).take(LISTED_MAX - worse.len());
+    let mut shown: Vec<usize> = worse.iter().copied().chain(others).collect();
+    shown.sort_unstable();
+    shown.into_iter().map(|at| fates[at]).collect()
 }
 
 fn write_traffic(text: &mut String, services: &[ServiceDifference]) {

@@ -41,7 +41,8 @@ pub(super) struct ForecastArgs {
     /// Make so many plays at most, the most telling first; the same number gives the same bytes
     #[arg(long, value_name = "N")]
     plays: Option<u64>,
-    /// Play so many years of random failures [default: 24, fewer if a budget does not allow for them]
+    /// Play so many years of random failures, or as many shorter plays where much goes on [default: 24, fewer if a budget does not allow
+    /// for them]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
     years: Option<u64>,
     /// Add years until the interval of the whole cost is at most this share of it wide on either side, such as 0.1

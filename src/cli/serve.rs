@@ -19,7 +19,7 @@ use crate::model::manifest::is_standard_input;
 use crate::report::replace_file;
 use crate::scenario::{self, DocumentKind, ResolvedScenario};
 use crate::serve::{self, Access, Options, Serving, Session, Speed};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, counted};
 
 /// How long a cluster without a scenario lasts.
 const DAY: SimDuration = SimDuration::from_secs(86_400);
@@ -121,7 +121,11 @@ pub(super) fn serve(arguments: &ServeArgs, ui: &Ui) -> Result<Ending, Failure> {
         return Err(Failure::Bug { what: violation });
     }
     let played = standing.now.saturating_since(crate::units::SimTime::ZERO);
-    ui.note(format_args!("{played} played, {} requests, digest {:016x}", standing.requests, standing.digest));
+    ui.note(format_args!(
+        "{played} played, {}, digest {:016x}",
+        counted(standing.requests, "request for a change", "requests for changes"),
+        standing.digest
+    ));
     if let Some(path) = &arguments.record {
         if has_failed.load(Ordering::Relaxed) {
             let help = "see whether the disk is full, or name another place";

@@ -411,6 +411,14 @@ fn evictions(text: &mut String, observed: &Observed, paint: Paint) {
     for (count, words) in causes {
         let _ = writeln!(text, "  {:>5}  {words}", grouped(count));
     }
+    if counts.needless_evictions > 0 {
+        let were = if counts.needless_evictions == 1 { "was" } else { "were" };
+        let needless = grouped(counts.needless_evictions);
+        let _ = writeln!(
+            text,
+            "         {needless} of these {were} needless: the node came back before a replacement was Ready"
+        );
+    }
     if let (Some(median), Some(longest)) = (observed.summary.rescheduling.p50_s, observed.summary.rescheduling.max_s) {
         let (median, longest) = (length(median), length(longest));
         let _ =

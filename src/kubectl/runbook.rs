@@ -42,7 +42,7 @@ impl Written {
             }
             FieldValidation::Strict => {
                 let kind = self.object.kind().as_str();
-                let value = self.object.to_value();
+                let value = self.object.to_manifest();
                 let version = value["apiVersion"].as_str().unwrap_or_default();
                 let version = version.rsplit_once('/').map_or(version, |(_, version)| version);
                 let said: Vec<String> = said().collect();

@@ -21,7 +21,7 @@ pub fn remembered(file: &Object) -> Object {
     let mut object = file.clone();
     let key = Symbol::new(LAST_APPLIED);
     object.metadata_mut().annotations.remove(&key);
-    let text = format!("{}\n", object.to_value());
+    let text = format!("{}\n", object.to_manifest());
     object.metadata_mut().annotations.insert(key, Symbol::new(&text));
     object
 }
@@ -66,7 +66,7 @@ fn read(text: &str) -> Option<Value> {
 
 /// What of an object is the writer's to say.
 fn said(object: &Object) -> Value {
-    let mut value = object.to_value();
+    let mut value = object.to_manifest();
     if let Some(fields) = value.as_object_mut() {
         fields.remove("status");
     }
@@ -219,7 +219,7 @@ pub(crate) fn export(object: &Found, store: &Store) -> Option<Object> {
                 return Some(object);
             }
             // One of a kind that is read, and is kept here besides.
-            Object::from_value(object.to_value())?.ok()
+            Object::from_value(object.to_manifest())?.ok()
         }
         Found::Other(..) => None,
     }

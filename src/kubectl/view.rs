@@ -10,8 +10,8 @@ use super::resource::{Found, Kind};
 use super::three_way;
 use crate::model::Object;
 use crate::state::{
-    ContainerState, ContainerStatus, Ending, JobCondition, JobStatus, Meta, Node, NodeConditionKind, NotScheduled,
-    Owner, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
+    ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind, NotScheduled, Owner,
+    Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -402,7 +402,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 "updateRevision": revision(status.update_revision),
             })
         }
-        WorkloadId::Job(id) => job_status(&store.jobs.get(id)?.status, clock),
+        WorkloadId::Job(id) => job_status(store.jobs.get(id)?, clock),
         WorkloadId::CronJob(id) => {
             let cron_job = store.cron_jobs.get(id)?;
             let active = cron_job.status.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
@@ -427,7 +427,7 @@ fn replica_failure(failure: ReplicaFailure, updated: Option<&str>, clock: Clock)
     condition
 }
 
-fn job_status(status: &JobStatus, clock: Clock) -> Value {
+fn job_status(Job { spec, status, .. }: &Job, clock: Clock) -> Value {
     let conditions = status.conditions.iter().map(|JobCondition { kind, reason, since }| {
         let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
         json!({"type": kind.as_str(), "status": "True", "reason": reason, "lastTransitionTime": clock.stamp(*since)})
@@ -438,8 +438,25 @@ fn job_status(status: &JobStatus, clock: Clock) -> Value {
         "failed": count(status.failed), "terminating": status.terminating,
         "startTime": status.started_at.map(|at| clock.stamp(at)),
         "completionTime": status.completed_at.map(|at| clock.stamp(at)),
+        "completedIndexes": Some(intervals(&status.completed_indexes)).filter(|indexes| !indexes.is_empty()),
+        "failedIndexes": spec.backoff_limit_per_index.map(|_| intervals(&status.failed_indexes)),
         "conditions": Some(conditions).filter(|conditions| !conditions.is_empty()),
     })
+}
+
+/// Indexes as the status of a Job has them: `0,2-4`.
+///
+/// # Source
+/// kube-controller-manager, job-controller, `orderedIntervals.String`: of two in a row both are named.
+fn intervals(indexes: &[i32]) -> String {
+    let runs = indexes.chunk_by(|one, next| one + 1 == *next);
+    let text = runs.map(|run| match run {
+        [one] => one.to_string(),
+        [one, other] => format!("{one},{other}"),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    text.collect::<Vec<_>>().join(",")
 }
 
 /// Metadata and status of the small kinds.

@@ -4,6 +4,7 @@
 //! leaves zero values out when it writes. Saying so once per macro instead of three attributes per field keeps the type
 //! files readable and makes it impossible to forget one.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -47,19 +48,44 @@ where
     Ok(Option::<Word<T>>::deserialize(deserializer)?.and_then(|word| word.0))
 }
 
-/// Whether a field is left out when the object is written.
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+thread_local! {
+    static IS_WHOLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Finds the parts of a value that are kept but decide nothing.
-pub(crate) trait OpaqueParts {
-    /// Calls `visit` with the path of each such part that is present; `path` is where this value stands, and is the same
+/// Writes something as the API server would, which fills in defaults and demands other words: a word of a closed set is there even where it is
+/// what its absence means. People leave such words out, and so does what is written for them.
+pub(crate) fn whole<T>(write: impl FnOnce() -> T) -> T {
+    struct Until(bool);
+    impl Drop for Until {
+        fn drop(&mut self) {
+            IS_WHOLE.set(self.0);
+        }
+    }
+    let _until = Until(IS_WHOLE.replace(true));
+    write()
+}
+
+/// Whether words are written even where they are defaults.
+pub(crate) fn is_whole() -> bool {
+    IS_WHOLE.get()
+}
+
+/// What all values of the API types have.
+pub(crate) trait ApiValue {
+    /// Calls `visit` with the path of each part that is kept but decides nothing; `path` is where this value stands, and is the same
     /// afterwards.
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath));
+
+    /// Whether a field of this value is left out when the object is written: who reads it takes its absence for the same.
+    fn is_left_out(&self) -> bool
+    where
+        Self: Default + PartialEq,
+    {
+        *self == Self::default()
+    }
 }
 
-impl OpaqueParts for Opaque {
+impl ApiValue for Opaque {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         if !self.is_none() {
             visit(path);
@@ -67,7 +93,7 @@ impl OpaqueParts for Opaque {
     }
 }
 
-impl<T: OpaqueParts> OpaqueParts for Option<T> {
+impl<T: ApiValue> ApiValue for Option<T> {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         if let Some(value) = self {
             value.opaque_parts(path, visit);
@@ -75,19 +101,19 @@ impl<T: OpaqueParts> OpaqueParts for Option<T> {
     }
 }
 
-impl<T: OpaqueParts> OpaqueParts for Box<T> {
+impl<T: ApiValue> ApiValue for Box<T> {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         (**self).opaque_parts(path, visit);
     }
 }
 
-impl<T: OpaqueParts> OpaqueParts for std::sync::Arc<T> {
+impl<T: ApiValue> ApiValue for std::sync::Arc<T> {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         (**self).opaque_parts(path, visit);
     }
 }
 
-impl<T: OpaqueParts> OpaqueParts for Vec<T> {
+impl<T: ApiValue> ApiValue for Vec<T> {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         for (index, value) in self.iter().enumerate() {
             path.push(Step::Index(index));
@@ -98,7 +124,7 @@ impl<T: OpaqueParts> OpaqueParts for Vec<T> {
 }
 
 macro_rules! without_opaque_parts {
-    ($($type:ty),+) => { $(impl OpaqueParts for $type {
+    ($($type:ty),+) => { $(impl ApiValue for $type {
         fn opaque_parts(&self, _path: &mut FieldPath, _visit: &mut dyn FnMut(&FieldPath)) {}
     })+ };
 }
@@ -117,7 +143,7 @@ without_opaque_parts!(
     serde_json::Value
 );
 
-impl<K, V> OpaqueParts for std::collections::BTreeMap<K, V> {
+impl<K, V> ApiValue for std::collections::BTreeMap<K, V> {
     fn opaque_parts(&self, _path: &mut FieldPath, _visit: &mut dyn FnMut(&FieldPath)) {}
 }
 
@@ -188,7 +214,7 @@ macro_rules! api_fields {
             #[serde(
                 default,
                 deserialize_with = "crate::model::api_type::null_is_default",
-                skip_serializing_if = "crate::model::api_type::is_default"
+                skip_serializing_if = "crate::model::api_type::ApiValue::is_left_out"
             )]
             pub $field: $type,
         } $($rest)* }
@@ -200,7 +226,7 @@ macro_rules! api_fields {
             #[serde(
                 default,
                 deserialize_with = $reader,
-                skip_serializing_if = "crate::model::api_type::is_default"
+                skip_serializing_if = "crate::model::api_type::ApiValue::is_left_out"
             )]
             pub $field: $type,
         } $($rest)* }
@@ -210,14 +236,14 @@ macro_rules! api_fields {
 /// Writes how the opaque parts of one struct are found.
 macro_rules! api_opaque_parts {
     ($name:ident { $($field:ident)* }) => {
-        impl crate::model::api_type::OpaqueParts for $name {
+        impl crate::model::api_type::ApiValue for $name {
             fn opaque_parts(
                 &self,
                 path: &mut crate::model::field_path::FieldPath,
                 visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
             ) {
                 $(path.push(crate::model::field_path::Step::Field(stringify!($field)));
-                crate::model::api_type::OpaqueParts::opaque_parts(&self.$field, path, visit);
+                crate::model::api_type::ApiValue::opaque_parts(&self.$field, path, visit);
                 path.pop();)*
             }
         }
@@ -227,16 +253,19 @@ macro_rules! api_opaque_parts {
     };
 }
 
-/// What all sets of API words have: nothing that could be opaque, and their text by `as_str`.
+/// What all sets of API words have: nothing that could be opaque, and their text by `as_str`. Of a set with a default the word is
+/// written whatever it is where [`whole`] objects are.
 macro_rules! api_words {
-    ($name:ident) => {
-        impl crate::model::api_type::OpaqueParts for $name {
+    ($name:ident $(@ $default:ident)?) => {
+        impl crate::model::api_type::ApiValue for $name {
             fn opaque_parts(
                 &self,
                 _path: &mut crate::model::field_path::FieldPath,
                 _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
             ) {
             }
+
+            $(crate::model::api_type::api_words! { @written $default })?
         }
 
         impl std::fmt::Display for $name {
@@ -251,12 +280,18 @@ macro_rules! api_words {
             }
         }
     };
+    (@written $default:ident) => {
+        fn is_left_out(&self) -> bool {
+            *self == Self::default() && !crate::model::api_type::is_whole()
+        }
+    };
 }
 
 /// Writes closed sets of API words. `or Variant` after the name makes that variant the default and the meaning of the
-/// empty text.
+/// empty text; it is written nevertheless where [`whole`] objects are. `unsaid Variant` never is: the API server leaves the field as empty as it
+/// was.
 macro_rules! api_enums {
-    ($($(#[$meta:meta])* pub enum $name:ident $(or $default:ident)? {
+    ($($(#[$meta:meta])* pub enum $name:ident $(or $default:ident)? $(unsaid $unsaid:ident)? {
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
     })*) => { $(
         $(#[$meta])*
@@ -279,13 +314,14 @@ macro_rules! api_enums {
             }
         }
 
-        crate::model::api_type::api_words! { $name }
+        crate::model::api_type::api_words! { $name $(@ $default)? }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let word = deserializer
                     .deserialize_str(crate::model::api_type::WordVisitor::<Self>(std::marker::PhantomData))?;
                 $(return Ok(word.unwrap_or(Self::$default));)?
+                $(return Ok(word.unwrap_or(Self::$unsaid));)?
                 #[allow(unreachable_code, reason = "reached by enums without a default")]
                 word.ok_or_else(|| {
                     let words = <Self as crate::model::api_type::ApiEnum>::WORDS;
@@ -297,6 +333,12 @@ macro_rules! api_enums {
         $(impl Default for $name {
             fn default() -> Self {
                 Self::$default
+            }
+        })?
+
+        $(impl Default for $name {
+            fn default() -> Self {
+                Self::$unsaid
             }
         })?
     )* };

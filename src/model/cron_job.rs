@@ -51,6 +51,12 @@ api_enums! {
 }
 
 impl CronJob {
+    /// Whether it says neither when it last ran nor when it was made, as one that somebody wrote and no cluster has told.
+    #[must_use]
+    pub fn is_without_past(&self) -> bool {
+        self.status.last_schedule_time.is_none() && self.metadata.creation_timestamp.is_none()
+    }
+
     /// Fills in what the API server would; the jobs it makes get their own defaults later. Doing it twice changes
     /// nothing.
     pub fn apply_defaults(&mut self) {

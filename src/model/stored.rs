@@ -210,7 +210,7 @@ impl StoredObject {
 impl From<&Object> for StoredObject {
     /// An object of a kind that is read, as it is written.
     fn from(object: &Object) -> Self {
-        let Value::Object(mut fields) = object.to_value() else { return Self::default() };
+        let Value::Object(mut fields) = object.to_manifest() else { return Self::default() };
         fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
         Self {
             api_version: Symbol::new(object.kind().api_version()),

@@ -36,7 +36,7 @@ api_enums! {
     }
 
     /// How a toleration compares values. `Gt` and `Lt` are alpha from 1.35 and off by default.
-    pub enum TolerationOperator or Equal {
+    pub enum TolerationOperator unsaid Equal {
         Equal = "Equal",
         Exists = "Exists",
         Lt = "Lt",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::schema::{SETTLE_FOR, Spec};
+use super::schema::{Bootstrap, SETTLE_FOR, Spec};
 use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::component::Latencies;
@@ -24,6 +24,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], ru
         node_conditions(objects),
         node_ages(objects),
         job_lengths(spec, objects, runbook),
+        cron_jobs(spec, objects),
         claims(objects),
         probes(objects),
         gates(objects),
@@ -124,6 +125,22 @@ fn zones(objects: &[ManifestObject]) -> Option<Assumption> {
     );
     let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
     Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn cron_jobs(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
+    let silent = objects.iter().filter(|object| {
+        let Object::CronJob(cron_job) = &object.object else { return false };
+        cron_job.is_without_past() && cron_job.spec.suspend != Some(true)
+    });
+    let assumption = Assumption::new(
+        "cronJobs",
+        "CronJobs that do not say when they last ran have run at all of their times before t=0",
+        "which Jobs begin at t=0, as their CronJob has missed a time",
+        "status.lastScheduleTime of the CronJob; metadata.creationTimestamp of one that never ran",
+    );
+    let assumption = assumption.about(silent.map(|object| object.object.label()));
+    let is_settled = spec.cluster.bootstrap == Bootstrap::Settled;
+    Some(assumption).filter(|assumption| is_settled && assumption.count > 0)
 }
 
 fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {

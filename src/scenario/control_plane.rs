@@ -88,13 +88,46 @@ pub(super) fn gated_fields(objects: &[ManifestObject], config: &Config) -> Vec<N
     rows.collect()
 }
 
-/// Flags whose values name only controllers and admission plugins that are not played, or a feature gate that decides nothing.
+/// Admission plugins that are switched and not played: the path of the flag, and their names.
+pub(super) fn idle_plugins(root: &Node) -> Vec<(FieldPath, String)> {
+    let flags = ["enable-admission-plugins", "disable-admission-plugins"].into_iter().filter_map(|flag| {
+        let path = parse_path(&format!("spec.controlPlane.kubeApiserver[\"{flag}\"]")).expect("a well-formed path");
+        let idle = AdmissionPlugins::idle(At::root(root).path(&path).text()?);
+        let names: Vec<&str> = idle.iter().map(|name| name.as_str()).collect();
+        (!names.is_empty()).then(|| (path, names.join(",")))
+    });
+    flags.collect()
+}
+
+/// Namespaces whose pods the API server holds against Pod Security Standards, which is not played.
+///
+/// # Source
+/// kube-apiserver, admission PodSecurity: the label `enforce` alone refuses pods; `privileged` refuses none.
+pub(super) fn enforced_pod_security(objects: &[ManifestObject], config: &Config) -> Vec<NotModelled> {
+    const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
+    if !config.kube_apiserver.admits_with("PodSecurity") {
+        return Vec::new();
+    }
+    let rows = objects.iter().filter_map(|object| {
+        let Object::Namespace(namespace) = &object.object else { return None };
+        let level = namespace.metadata.labels.get(Symbol::new(ENFORCE)).filter(|level| *level != "privileged")?;
+        Some(NotModelled {
+            file: Symbol::new(&object.source.file),
+            line: object.source.line,
+            object: object.object.label(),
+            path: format!("metadata.labels[\"{ENFORCE}\"]"),
+            value_excerpt: level.to_string(),
+            count: 1,
+        })
+    });
+    rows.collect()
+}
+
+/// Flags whose values name only controllers that are not played, or a feature gate that decides nothing.
 fn names_without_effect(root: &Node) -> Vec<FieldPath> {
     let flags = [
         ("kubeControllerManager[\"controllers\"]", Controllers::is_idle as fn(&str) -> bool),
         ("kubeControllerManager[\"feature-gates\"]", FeatureGates::is_idle),
-        ("kubeApiserver[\"enable-admission-plugins\"]", AdmissionPlugins::is_idle),
-        ("kubeApiserver[\"disable-admission-plugins\"]", AdmissionPlugins::is_idle),
     ];
     let path = |text: &str| parse_path(text).expect("a well-formed path");
     let found = flags.into_iter().map(|(flag, is_idle)| (path(&format!("spec.controlPlane.{flag}")), is_idle));

@@ -188,7 +188,7 @@ fn failed_jobs(objects: &[ManifestObject]) -> Option<Assumption> {
     });
     let assumption = Assumption::new(
         "failedJobs",
-        "Jobs that had failed before t=0 stay so; no verdict speaks of them",
+        "Jobs that had failed before t=0 stay so; the verdict names them apart, and fails no run for them",
         "nothing that happens in the run",
         "the Job without its status, which then runs once more",
     );

@@ -161,7 +161,7 @@ impl<'a> Files<'a> {
 
 /// An object as its file says it, for kubectl: without the namespace that a line may give it, and with what is no field of the API.
 fn as_written(object: &ManifestObject) -> Value {
-    let mut value = object.object.to_value();
+    let mut value = object.object.to_manifest();
     if !object.names_namespace
         && let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut)
     {

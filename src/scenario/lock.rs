@@ -24,7 +24,7 @@ pub fn lock_file(scenario: &ResolvedScenario) -> String {
     let pool_node_count: usize = scenario.pools.iter().map(|pool| pool.count as usize).sum();
     // The nodes of the pools stand behind all others and come back from `nodePools`.
     let written = &scenario.objects[..scenario.objects.len() - pool_node_count];
-    text.push_str(&yaml_text::documents(written.iter().map(|object| object.object.to_value())));
+    text.push_str(&yaml_text::documents(written.iter().map(|object| object.object.to_manifest())));
     text.push_str(lock_text::LAST_LINE);
     text
 }

@@ -70,7 +70,7 @@ pub(super) fn set(objects: &mut [ManifestObject], path_text: &str, value: &str) 
     let options = yaml::options(value);
     let value: Value = serde_saphyr::from_str_with_options(value, options)
         .map_err(|error| Refusal::new(format!("the value of `{path_text}` cannot be read: {error}"), ""))?;
-    let mut tree = found.object.to_value();
+    let mut tree = found.object.to_manifest();
     put(&mut tree, field, value).map_err(|reason| Refusal::new(format!("`{path_text}` cannot be set"), reason))?;
     found.object = read(&tree, &found.object, &field.iter().copied().collect())?;
     Ok(())
@@ -141,7 +141,7 @@ spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}
     fn set_in_shop(path: &str, value: &str) -> Result<Vec<Value>, Refusal> {
         let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
         set(&mut objects, path, value)?;
-        Ok(objects.iter().map(|object| object.object.to_value()).collect())
+        Ok(objects.iter().map(|object| object.object.to_manifest()).collect())
     }
 
     #[test]

@@ -125,6 +125,10 @@ impl Resolver<'_> {
         let mut idle = control_plane::without_effect(&root);
         idle.extend(effects::of_processes(&document.spec));
         not_modelled.extend(self.ignored_fields(&root, &idle, &document.metadata.name));
+        for (path, names) in control_plane::idle_plugins(&root) {
+            let rows = self.ignored_fields(&root, &[path], &document.metadata.name);
+            not_modelled.extend(rows.into_iter().map(|row| NotModelled { value_excerpt: names.clone(), ..row }));
+        }
         let told = self.diagnostics.len();
         let objects = self.load_objects(&root, &document.spec, &rest, (overrides, &mut not_modelled));
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
@@ -312,6 +316,7 @@ impl Resolver<'_> {
         let ScenarioDocument { metadata, spec, .. } = document;
         let mut config = self.configuration(root, &spec, files);
         not_modelled.extend(control_plane::gated_fields(&objects, &config));
+        not_modelled.extend(control_plane::enforced_pod_security(&objects, &config));
         let pools = self.pools(root, &spec, &config, &objects);
         let pools_at = At::root(root).field("spec").field("cluster").field("nodePools");
         for (index, pool) in pools.iter().enumerate() {
@@ -417,11 +422,25 @@ impl Resolver<'_> {
                     None => {
                         status.allocatable = default_capacity();
                         let message = format!("node pool `{}` does not say what its nodes can give", entry.name);
-                        let location = pools_at.index(index).field("name").location();
+                        let pool_at = pools_at.index(index);
+                        let location = pool_at.field("name").location();
+                        let template = pool_at.key("template");
+                        let misplaced = ["allocatable", "capacity"].into_iter().find(|field| {
+                            [template, template.key("spec")].iter().any(|outer| outer.key(field).node().is_some())
+                        });
+                        let help = match misplaced {
+                            Some(field) => {
+                                format!("`{field}` stands below `status`: `template: {{status: {{{field}: …}}}}`")
+                            }
+                            None => {
+                                "add `template: {status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}}}`"
+                                    .to_owned()
+                            }
+                        };
                         self.diagnostics.push(
                             Diagnostic::warning("scenario::no_capacity", message)
                                 .at(location, "8 CPUs and 32Gi of memory are assumed")
-                                .help("add `template: {status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}}}`"),
+                                .help(help),
                         );
                     }
                 }

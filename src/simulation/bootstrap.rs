@@ -17,17 +17,18 @@ use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
 use crate::chaos::{Biasing, ChaosPlan};
 use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Snapshot, Start};
+use crate::controllers::cron_job::last_due_before_start;
 use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
-    AccessMode, HorizontalPodAutoscaler, Object, ObjectReference, PersistentVolume, PersistentVolumeClaim,
+    AccessMode, HorizontalPodAutoscaler, Object, ObjectKind, ObjectReference, PersistentVolume, PersistentVolumeClaim,
     PriorityClass, SYSTEM_PRIORITY_CLASSES, StorageClass, UNSPECIFIED_PROVISIONER, VolumeBindingMode,
 };
 use crate::observe::Observers;
 use crate::procedures::ProcedurePlan;
 use crate::scenario::{self, Bootstrap, ResolvedScenario, SETTLE_FOR};
-use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode};
+use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
 use crate::verify::Violation;
 
@@ -108,6 +109,9 @@ impl Prepared {
             Bootstrap::Cold => objects.into_iter().partition(|o| rank(o) <= rank_of_nodes()),
         };
         restore(&now, &mut api, &mut store, &config);
+        if scenario.bootstrap == Bootstrap::Settled {
+            catch_up(&now, &mut store, &config);
+        }
         post_first_status(&mut api, &mut store, &config, &streams, begin);
         if gaps == Gaps::Filled {
             taint_by_condition(&mut api, &mut store, &config, &streams, begin);
@@ -289,6 +293,23 @@ fn implied_autoscalers(procedures: &ProcedurePlan, objects: &[&Object]) -> Vec<O
     };
     let implied = procedures.workload_autoscalers.iter().filter_map(|spec| spec.object());
     implied.filter(|implied| !is_said(implied)).map(Object::from).collect()
+}
+
+/// CronJobs of a cluster that has long run have missed nothing; those that say when they were made, and not when they last ran, never have.
+fn catch_up(objects: &[&Object], store: &mut Store, config: &Config) {
+    for object in objects.iter().copied() {
+        let Object::CronJob(written) = object else { continue };
+        if !written.is_without_past() {
+            continue;
+        }
+        let metadata = &written.metadata;
+        let found = store.find_workload(ObjectKind::CronJob, metadata.namespace, metadata.name);
+        if let Some(WorkloadId::CronJob(id)) = found
+            && let Some(cron_job) = store.cron_jobs.get_mut(id)
+        {
+            cron_job.status.last_scheduled_at = last_due_before_start(&written.spec, config);
+        }
+    }
 }
 
 /// Puts objects into the store as they are, and ties them to their owners.

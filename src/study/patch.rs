@@ -66,8 +66,8 @@ pub(super) fn of_change(today: &[ManifestObject], wanted: &[ManifestObject], fil
 pub(super) fn by_hand(today: &[ManifestObject], wanted: &[ManifestObject], what: &str) -> Patches {
     let old = by_path(today);
     let differs = |object: &&ManifestObject| {
-        let before = old.get(&path_of(&object.object)).map(|index| today[*index].object.to_value());
-        before.is_none_or(|before| before["spec"] != object.object.to_value()["spec"])
+        let before = old.get(&path_of(&object.object)).map(|index| today[*index].object.to_manifest());
+        before.is_none_or(|before| before["spec"] != object.object.to_manifest()["spec"])
     };
     let mut yaml = comment("No kubectl line does this. By hand:") + &comment(what);
     yaml += &comment(
@@ -75,7 +75,7 @@ pub(super) fn by_hand(today: &[ManifestObject], wanted: &[ManifestObject], what:
     );
     for object in wanted.iter().filter(differs).map(|object| &object.object) {
         if object.metadata().owner_references.is_empty() {
-            let _ = writeln!(yaml, "---\n{:#}", required(object.to_value()));
+            let _ = writeln!(yaml, "---\n{:#}", required(object.to_manifest()));
         }
     }
     let shell = format!("#!/bin/sh\ncat >&2 <<'EOF'\nNo kubectl line does this. By hand:\n{what}\nEOF\nexit 1\n");
@@ -196,7 +196,7 @@ impl Steps {
     }
 
     fn create(&mut self, object: &Object) {
-        self.created.push(required(object.to_value()));
+        self.created.push(required(object.to_manifest()));
     }
 
     fn compare(&mut self, old: &Object, new: &Object) {
@@ -207,7 +207,7 @@ impl Steps {
         {
             return;
         }
-        let (before, after) = (required(old.to_value()), required(new.to_value()));
+        let (before, after) = (required(old.to_manifest()), required(new.to_manifest()));
         let Some(spec) = difference(&before["spec"], &after["spec"]) else { return };
         let kind = new.kind();
         let is_fixed = matches!(new, Object::Job(_));

@@ -442,3 +442,76 @@ fn calls_that_take_longer_than_heartbeats_wait_are_warned_of() {
     check("1h", true);
     check("{lognormal: {median: 20ms, p99: 20s}}", false);
 }
+
+const CLAIM: &str = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, namespace: default}\nspec: {accessModes: [ReadWriteOnce], \
+                     resources: {requests: {storage: 1Gi}}}\n---\n";
+
+#[test]
+fn a_claim_is_held_by_pods_that_have_a_node_alone() {
+    let pod = |name: &str, selector: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: default}}\nspec: {{nodeSelector: {{{selector}}}, containers: [{{name: c, image: \
+             i}}], volumes: [{{name: v, persistentVolumeClaim: {{claimName: c}}}}]}}\n---\n"
+        )
+    };
+    let lines = "{at: 1m, kubectl: 'delete pvc c --wait=false'}, {at: 2m, kubectl: 'get pvc c -o name'}";
+    let left = |pods: &[String]| printed(&play(lines, &format!("{CLAIM}{}", pods.concat()))).pop();
+    let (waits, runs) = (pod("waits", "no: where"), pod("runs", ""));
+    let is_gone = |line: Option<String>| line.is_some_and(|line| line.contains("NotFound"));
+    assert!(is_gone(left(std::slice::from_ref(&waits))));
+    assert_eq!(left(&[waits, runs]).as_deref(), Some("persistentvolumeclaim/c"));
+}
+
+#[test]
+fn a_cron_job_of_a_settled_cluster_has_missed_nothing() {
+    let jobs = |fields: &str, metadata: &str| {
+        let objects = format!(
+            "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: c, namespace: default{metadata}}}\nspec: {{schedule: '45 * * * *'{fields}, jobTemplate: \
+             {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}}}}}\n"
+        );
+        let scenario = load("", &objects);
+        let assumed = scenario.assumed.iter().any(|of| of.name == "cronJobs");
+        let observed = verified::play(&scenario);
+        (observed.events.iter().filter(|event| event.reason == "SuccessfulCreate").count(), assumed)
+    };
+    assert_eq!(jobs("", ""), (0, true));
+    // Who says when it was made says that it has never run.
+    assert_eq!(jobs("", ", creationTimestamp: '2026-01-01T00:00:00Z'").1, false);
+    assert_eq!(jobs(", suspend: true", ""), (0, false));
+}
+
+#[test]
+fn what_is_admitted_though_it_should_not_be_is_told() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: strict, labels: {pod-security.kubernetes.io/enforce: restricted}}\n";
+    let flags = |flags: &str| {
+        let fields = format!("controlPlane: {{kubeApiserver: {{{flags}}}}}, ");
+        let rows = load_with(&fields, "", namespace).not_modelled;
+        rows.into_iter().map(|row| format!("{}={}", row.path, row.value_excerpt)).collect::<Vec<String>>()
+    };
+    let label = "metadata.labels[\"pod-security.kubernetes.io/enforce\"]=restricted";
+    assert_eq!(
+        flags("enable-admission-plugins: 'PodNodeSelector,AlwaysPullImages'"),
+        ["spec.controlPlane.kubeApiserver.enable-admission-plugins=PodNodeSelector", label]
+    );
+    assert_eq!(
+        flags("disable-admission-plugins: PodSecurity"),
+        ["spec.controlPlane.kubeApiserver.disable-admission-plugins=PodSecurity"]
+    );
+}
+
+#[test]
+fn what_the_api_server_fills_in_and_what_it_demands_is_printed() {
+    let objects = deployment("web").replace(
+        "containers:",
+        "tolerations: [{key: a, value: b}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+         [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [linux]}]}]}}}, containers:",
+    );
+    let lines = "{at: 1m, kubectl: 'taint node n-0 a=b:NoSchedule'}, {at: 2m, kubectl: \"get node n-0 -o jsonpath='{.spec.taints[*].effect}'\"}, \
+                 {at: 3m, kubectl: 'get deploy web -o yaml'}";
+    let lines = printed(&play(lines, &objects));
+    assert_eq!(lines[1], "NoSchedule");
+    let has = |text: &str| lines.iter().any(|line| line.trim() == text);
+    assert!(has("operator: In") && has("restartPolicy: Always"), "{lines:#?}");
+    // It leaves the operator of a toleration as it was.
+    assert!(!has("operator: Equal"), "{lines:#?}");
+}

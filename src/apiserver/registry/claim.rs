@@ -60,7 +60,8 @@ impl Strategy for model::PersistentVolumeClaim {
         let Some(old) = export_claim(s.store, id) else { return Ok(Reply::Unchanged) };
         let is_protected = self.metadata.finalizers.contains(&Symbol::new(CLAIM_PROTECTION));
         let held_by = finalizers::foreign(&self.metadata.finalizers);
-        if s.store.volumes.claim(id).is_some_and(|claim| claim.meta.deleting.is_some()) {
+        if let Some(claim) = s.store.volumes.claim(id).filter(|claim| claim.meta.deleting.is_some()) {
+            let is_used = is_protected && volumes::is_used(s, &claim.meta);
             let name = old.metadata.name.as_str();
             finalizers::refuse_new(
                 ObjectKind::PersistentVolumeClaim,
@@ -68,8 +69,6 @@ impl Strategy for model::PersistentVolumeClaim {
                 &self.metadata.finalizers,
                 &old.metadata.finalizers,
             )?;
-            let is_used =
-                is_protected && !s.store.volumes.pods_using(old.metadata.namespace, old.metadata.name).is_empty();
             if held_by.is_empty() && !is_used {
                 if let Some(claim) = s.store.volumes.remove_claim(id) {
                     s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));

@@ -9,7 +9,7 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Reply, Request,
     Start, StatusUpdate, SyncPlan, reason, workload_name,
 };
-use crate::model::{ConcurrencyPolicy, ObjectKind, TimeZone};
+use crate::model::{ConcurrencyPolicy, CronJobSpec, ObjectKind, TimeZone};
 use crate::state::{
     Change, Changed, CronJob, CronJobId, Job, JobConditionType, JobId, Owner, Propagation, Store, WorkloadId,
 };
@@ -84,6 +84,25 @@ fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<
         Some(zone) => schedule.in_zone(zone),
         None => schedule,
     })
+}
+
+/// When a CronJob was last due before t=0; none if it is suspended or has no schedule that can be read.
+pub(crate) fn last_due_before_start(spec: &CronJobSpec, config: &Config) -> Option<SimTime> {
+    /// As far back as times are looked for.
+    const LOOKED_BACK_S: i64 = 5 * 366 * 86_400;
+    let text = spec.schedule.as_str();
+    let zone = match spec.time_zone {
+        Some(name) => Some(TimeZone::named(name.as_str())?),
+        None => None,
+    };
+    let schedule = Schedule::parse(text).filter(|_| spec.suspend != Some(true))?;
+    let schedule = match zone.filter(|_| !text.contains("TZ")) {
+        Some(zone) => schedule.in_zone(zone),
+        None => schedule,
+    };
+    let start_s = config.epoch_unix_s;
+    let (due_s, _) = schedule.latest(start_s - LOOKED_BACK_S, start_s - 1)?;
+    Some(SimTime::from_secs(due_s - start_s))
 }
 
 fn finished(job: &Job) -> Option<(JobConditionType, SimTime)> {

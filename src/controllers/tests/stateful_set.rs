@@ -373,7 +373,7 @@ fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
     stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
     cluster.start();
     cluster.run_for(5.0);
-    let other = "{metadata: {name: other, namespace: default}, spec: {containers: [{name: c, image: i}], volumes: [{name: d, \
+    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
                  persistentVolumeClaim: {claimName: data-db-0}}]}}";
     let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
     let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };

@@ -363,7 +363,7 @@ fn as_applied(object: &Object) -> Value {
             complete(value, name == "podFailurePolicy");
         }
     }
-    let mut value = object.to_value();
+    let mut value = object.to_manifest();
     if let Some(spec) = value.get_mut("spec") {
         complete(spec, false);
     }

@@ -86,15 +86,19 @@ fn spells(record: &Record, object: &str, changes: &[NodeChange]) -> Vec<Sentence
     let end = record.end;
     let mut spells: Vec<Stretch> = Vec::new();
     let mut since: Option<&NodeChange> = None;
+    // What it was besides while it was not Ready, in the order in which it came.
+    let mut later: Vec<&NodeChange> = Vec::new();
     // Whether the object that is there has been Ready.
     let mut was_ready = false;
     let is_absent = |change: &NodeChange| change.ready == "Absent";
-    let begin = |began: &NodeChange| {
+    let begin = |began: &NodeChange, later: &[&NodeChange]| {
         let state = match began.ready.as_str() {
             "Absent" => "Not there from ".to_owned(),
             other => format!("Not Ready ({other}) from "),
         };
-        Sentence::new(state).at(began.at)
+        let said = Sentence::new(state).at(began.at);
+        let said = later.iter().fold(said, |said, change| said.text(format!(", {} from ", change.ready)).at(change.at));
+        if later.is_empty() { said } else { said.text(",") }
     };
     for change in changes {
         let is_ready = change.ready == "True";
@@ -102,22 +106,28 @@ fn spells(record: &Record, object: &str, changes: &[NodeChange]) -> Vec<Sentence
         was_ready = is_ready || (was_ready && !is_absent(change));
         let Some(began) = since else {
             since = (!is_ready).then_some(change);
+            later.clear();
             continue;
         };
         let until = match (is_absent(began), is_absent(change)) {
             (true, false) => " until it registered at ",
             _ if is_ready => again,
             (false, true) => " until its object was deleted at ",
-            _ => continue,
+            _ => {
+                let before = later.last().map_or(&began.ready, |last| &last.ready);
+                later.extend((*before != change.ready).then_some(change));
+                continue;
+            }
         };
-        let says = begin(began).text(until).at(change.at);
+        let says = begin(began, &later).text(until).at(change.at);
         let by = if is_absent(change) { by_whom(record, object, change.at) } else { Sentence::default() };
         spells.push(Stretch { from: began.at, to: change.at, says: says.then(by) });
         since = (!is_ready).then_some(change);
+        later.clear();
     }
     let last = since.filter(|began| began.at < end || spells.is_empty());
     let last = last.map(|began| {
-        let said = begin(began).text(" to the end of the run");
+        let said = begin(began, &later).text(" to the end of the run");
         // One that was Ready until then has no other line that says who took it away.
         let is_told = spells.last().is_some_and(|spell| spell.to == began.at);
         let is_news = is_absent(began) && !is_told && began.at > SimTime::ZERO;

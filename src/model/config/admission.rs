@@ -81,10 +81,11 @@ impl AdmissionPlugins {
         self.0.iter().any(|name| *name == plugin)
     }
 
-    /// Whether this value of either flag names no plugin that is played.
+    /// Those that this value of either flag names and that are not played.
     #[must_use]
-    pub fn is_idle(text: &str) -> bool {
-        Self::parse_flag(text).is_some_and(|value| !PLAYED.iter().any(|plugin| value.names(plugin)))
+    pub fn idle(text: &str) -> Vec<Symbol> {
+        let named = Self::parse_flag(text).map_or_else(Vec::new, |value| value.0);
+        named.into_iter().filter(|name| !PLAYED.contains(&name.as_str())).collect()
     }
 }
 
@@ -143,6 +144,10 @@ mod tests {
         assert_eq!(AdmissionPlugins::parse_flag("Priorities"), None);
         let expected = "admission plugin `Priorities` is unknown; the nearest is `Priority`";
         assert_eq!(AdmissionPlugins::help("Priorities").as_deref(), Some(expected));
-        assert!(AdmissionPlugins::is_idle("NodeRestriction"));
+        let idle: Vec<&str> = AdmissionPlugins::idle("NodeRestriction,Priority,PodNodeSelector")
+            .iter()
+            .map(|name| name.as_str())
+            .collect();
+        assert_eq!(idle, ["NodeRestriction", "PodNodeSelector"]);
     }
 }

@@ -11,7 +11,7 @@ component_flags! {
         default_not_ready_toleration_seconds: i64 = "default-not-ready-toleration-seconds", |_version| "300";
         /// Seconds for which pods tolerate `node.kubernetes.io/unreachable:NoExecute` unless they say otherwise.
         default_unreachable_toleration_seconds: i64 = "default-unreachable-toleration-seconds", |_version| "300";
-        /// Admission plugins to run beside the usual ones.
+        /// Admission plugins to run beside the usual ones; those that are not played are in `not-modelled.csv`.
         enable_admission_plugins: AdmissionPlugins = "enable-admission-plugins", |_version| "";
         /// Usual admission plugins that do not run.
         disable_admission_plugins: AdmissionPlugins = "disable-admission-plugins", |_version| "";

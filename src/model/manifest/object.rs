@@ -1,7 +1,7 @@
 //! The kinds of objects that are modelled.
 
 use crate::arena::Symbol;
-use crate::model::api_type::OpaqueParts;
+use crate::model::api_type::{ApiValue, whole};
 use crate::model::field_path::FieldPath;
 use crate::model::{
     CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, LimitRange,
@@ -109,9 +109,15 @@ macro_rules! objects {
                 match self { $(Self::$kind(object) => &mut object.metadata,)+ Self::Stored(object) => &mut object.metadata }
             }
 
-            /// The object as a manifest: with `apiVersion` and `kind`, without anything that is absent.
+            /// The object as the API server has it: with `apiVersion` and `kind`, and with words that are what their absence means.
             #[must_use]
             pub fn to_value(&self) -> serde_json::Value {
+                whole(|| self.to_manifest())
+            }
+
+            /// The object as people write it: with `apiVersion` and `kind`, without anything that is absent or what its absence means.
+            #[must_use]
+            pub fn to_manifest(&self) -> serde_json::Value {
                 let value = match self {
                     $(Self::$kind(object) => serde_json::to_value(object),)+
                     Self::Stored(object) => serde_json::to_value(object),

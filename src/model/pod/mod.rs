@@ -597,6 +597,8 @@ mod tests {
         );
         assert_eq!(written, PodSpec { tolerations: vec![Toleration::default()], ..PodSpec::default() });
         assert_eq!(serde_json::to_string(&PodSpec::default()).unwrap(), "{}");
+        let whole = crate::model::api_type::whole(|| serde_json::to_string(&PodSpec::default()).unwrap());
+        assert_eq!(whole, r#"{"restartPolicy":"Always"}"#);
     }
 
     #[test]

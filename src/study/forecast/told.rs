@@ -173,11 +173,17 @@ impl ForecastResults {
         let worst = self.units.iter().max_by(|a, b| a.lost.mean.total_cmp(&b.lost.mean));
         if let Some(worst) = worst.filter(|unit| unit.lost.mean > 0.0) {
             let availability = worst.availability() * 100.0;
+            let days = self.year.as_secs_f64() / 86400.0;
+            let worst_play = match days < 365.0 {
+                true => {
+                    format!("the worst play of {} d came to {} a year", days.round(), minutes(worst.worst_year_min))
+                }
+                false => format!("the worst year played had {}", minutes(worst.worst_year_min)),
+            };
             remark = remark.with(format!(
-                "most of {}: {} min a year, {availability:.3} % available; the worst year played had {}",
+                "most of {}: {} min a year, {availability:.3} % available; {worst_play}",
                 worst.object,
                 spread(worst.lost),
-                minutes(worst.worst_year_min)
             ));
         }
         if let Some(worst) = self.incidents.first().filter(|row| row.lost_min > 0.0) {
@@ -289,8 +295,9 @@ fn finding_told(index: usize, finding: &Finding) -> Remark {
     }
     remark = remark.with(fix);
     if let Some(worst) = &finding.worst {
+        let of = if finding.is_apart { ", of what never comes back alone" } else { "" };
         remark = remark.with(format!(
-            "{}: {} -> {}",
+            "{}: {} -> {}{of}",
             worst.label,
             minutes(worst.cost_min),
             minutes(finding.worst_after_min)

@@ -172,7 +172,7 @@ pub(in crate::study) fn mentioned(objects: &[ManifestObject]) -> FxHashSet<Symbo
     }
     let mut found = FxHashSet::default();
     for object in objects.iter().filter(|object| !matches!(object.object, Object::Node(_))) {
-        let mut value = object.object.to_value();
+        let mut value = object.object.to_manifest();
         if let Some(fields) = value.as_object_mut() {
             fields.remove("status");
             if let Some(spec) = fields.get_mut("spec").and_then(Value::as_object_mut) {

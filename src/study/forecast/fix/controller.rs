@@ -44,7 +44,7 @@ fn run_as_deployments(objects: &mut Vec<ManifestObject>, workloads: &BTreeSet<St
     for object in objects.iter().map(|object| &object.object).filter(|object| workloads.contains(&path_of(object))) {
         let Object::Pod(pod) = object else { continue };
         let (name, namespace) = (pod.metadata.name, pod.metadata.namespace);
-        let value = object.to_value();
+        let value = object.to_manifest();
         let mut labels = value["metadata"]["labels"].clone();
         if !labels.is_object() {
             labels = json!({});

@@ -13,6 +13,7 @@ mod cost_by;
 mod coverage;
 #[cfg(test)]
 mod coverage_of_tails;
+mod definition;
 mod document;
 mod edit;
 mod estimate;
@@ -47,10 +48,11 @@ pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
 pub(crate) use coordinate_search::{Coordinate, Found, Limits, search};
 pub use cost_by::{CostBy, InvalidCostBy};
+pub use definition::Study;
 pub(crate) use document::parse;
 #[cfg(feature = "cli")]
 pub(crate) use document::schema;
-pub use document::{Study, load, load_with};
+pub use document::{load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};
 pub use inputs::{InputRecords, InputResults, InputUncertainty, Saving, Uncertain};

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cost_by::CostBy;
-use super::document::Study;
+use super::definition::Study;
 use super::estimate::{Estimate, Series};
 use super::inputs::InputResults;
 use super::metrics::{COST, INDIFFERENCE, UNREADY, WORKLOAD_METRICS, metric_names};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::confirmation::{Confirmation, Outcomes};
 use super::cost_by::CostBy;
-use super::document::Study;
+use super::definition::Study;
 use super::estimate::Series;
 use super::grid::Variant;
 use super::inputs::{first_replication, place_of, seed_place};

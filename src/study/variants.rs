@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::document::Study;
+use super::definition::Study;
 use super::edit;
 use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;

@@ -1,6 +1,6 @@
 //! How failures are to be drawn so that the event is seen: chosen by a few runs that count for nothing else.
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::journal::JournalError;
 use super::super::run::RunRow;
 use super::event::{RareEvent, is_random, mean_s};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::grid::Axis;
 use super::space::Choice;
 use super::{POINTS_MAX, Plan, RANGES_MAX, REPLICATIONS_MIN, Space};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::results::{CONFIDENCE, Results};
 use super::super::statistics::Interval;
 use super::super::tuning::Tuning;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::grid::Variant;
 use super::super::journal::{Journal, JournalError};
 use super::super::progress::{Part, Progress};

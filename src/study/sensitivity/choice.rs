@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::grid::Variant;
 use super::super::results::Results;
 

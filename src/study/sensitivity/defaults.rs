@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::document::{Study, is_within};
+use super::super::definition::Study;
+use super::super::document::is_within;
 use super::document::{at, digest};
 use super::input::{Assumed, Range, Scale, What};
 use crate::engine::Distribution;

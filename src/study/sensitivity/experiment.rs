@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::document::{RUNS_MAX, Study};
+use super::super::definition::Study;
+use super::super::document::RUNS_MAX;
 use super::super::estimate::Series;
 use super::super::grid::Variant;
 use super::super::journal::{Journal, JournalError};

@@ -1,6 +1,6 @@
 //! What is recommended as a variant that can be played, and as changes that can be applied.
 
-use super::super::document::Study;
+use super::super::definition::Study;
 use super::super::grid::{Axis, Variant};
 use super::super::patch::{self, Patches};
 use super::super::setting::Setting;

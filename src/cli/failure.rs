@@ -103,7 +103,7 @@ const DAMAGED: &str = "the results are damaged: play the run again; nothing is t
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
         let help = match &error {
-            InspectError::NoRun(_) => Some(NAME_A_RUN.to_owned()),
+            InspectError::NoRun(_) | InspectError::NoDirectory(_) => Some(NAME_A_RUN.to_owned()),
             InspectError::SeveralObjects { names, more: 0, .. } => Some(format!("say which: {}", names.join(", "))),
             InspectError::SeveralObjects { names, more, .. } => {
                 Some(format!("say which: {} or one of {more} more", names.join(", ")))

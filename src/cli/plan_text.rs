@@ -9,6 +9,7 @@ use super::remarks;
 use crate::diagnostics::Style;
 use crate::study::Remark;
 use crate::study::plan::{Blast, Candidate, PlacedCase, PlanResults, Verdict};
+use crate::units::counted;
 
 /// Counts shown in the table.
 const ROWS_MAX: usize = 12;
@@ -93,7 +94,17 @@ fn blast_table(blasts: &[Blast]) -> String {
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.trim_fmt()
+    let mut text = table.trim_fmt();
+    if let Some(more @ 1..) = blasts.len().checked_sub(ROWS_MAX) {
+        let _ = write!(text, "\nand {} in blast-radius.csv", counted(more, "loss more", "losses more"));
+    }
+    if blasts.iter().any(|blast| blast.lost.alike > 1) {
+        text.push_str("\nALIKE: how many losses are the same but for names; one of them was played");
+    }
+    if blasts.iter().any(|blast| blast.outcome.waited > 0) {
+        text.push_str("\nWAITED: pods that fitted nowhere for a minute or more, and that a node more would have taken");
+    }
+    text
 }
 
 /// What became of a case: by its plays if one placement was played, else by placements.

@@ -37,6 +37,9 @@ pub enum InspectError {
     /// The directory does not hold a finished run.
     #[error("`{0}` is not the directory of a run: it has no summary.json")]
     NoRun(String),
+    /// There is no such directory.
+    #[error("there is no directory `{0}`")]
+    NoDirectory(String),
     /// A file of the run cannot be read or understood.
     #[error("`{file}`: {problem}")]
     Unreadable {
@@ -85,6 +88,7 @@ pub fn summary(dir: &Path) -> Result<serde_json::Value, InspectError> {
     let path = dir.join("summary.json");
     let broken = |problem: String| InspectError::Unreadable { file: path.display().to_string(), problem };
     let bytes = fs::read(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if !dir.exists() => InspectError::NoDirectory(dir.display().to_string()),
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
             InspectError::NoRun(dir.display().to_string())
         }

@@ -168,7 +168,8 @@ pub fn replicas_of(plan: &Plan, workload: &str) -> Result<u32, String> {
     let grows = |object: &&Object| matches!(object, Object::Deployment(_) | Object::StatefulSet(_));
     let Some(found) = objects().filter(grows).find(|object| path_of(object) == workload) else {
         let known: Vec<String> = objects().filter(grows).map(path_of).collect();
-        let nearest = crate::diagnostics::nearest(workload, known.iter().map(String::as_str));
+        let of_name = known.iter().map(String::as_str).find(|path| path.ends_with(&format!("/{workload}")));
+        let nearest = of_name.or_else(|| crate::diagnostics::nearest(workload, known.iter().map(String::as_str)));
         return Err(match nearest {
             Some(nearest) => format!("there is no `{workload}`; the nearest is `{nearest}`"),
             None => format!("there is no `{workload}` among the Deployments and StatefulSets of the scenario"),

@@ -1,7 +1,10 @@
 //! Admission plugins that run only where they are enabled.
 
-use crate::arena::sym;
+use std::collections::BTreeSet;
+
+use crate::arena::{Symbol, sym};
 use crate::component::{ApiError, ErrorReason};
+use crate::model::validation::is_extended_resource;
 use crate::model::{self, PodSpec, PullPolicy, QosClass, TaintEffect, Toleration, TolerationOperator};
 use crate::state::Store;
 
@@ -21,8 +24,14 @@ pub(super) fn admit(s: &Session<'_>, spec: &mut PodSpec, subject: &Subject<'_>) 
         let containers = spec.containers.iter_mut().chain(&mut spec.init_containers);
         containers.for_each(|container| container.image_pull_policy = Some(PullPolicy::Always));
     }
+    if runs("PodNodeSelector") {
+        select_nodes(s.store, spec, subject)?;
+    }
     if runs("PodTolerationRestriction") {
         restrict_tolerations(s.store, spec, subject)?;
+    }
+    if runs("ExtendedResourceToleration") {
+        tolerate_extended_resources(spec);
     }
     Ok(())
 }
@@ -38,6 +47,49 @@ fn limit_anti_affinity(spec: &PodSpec, subject: &Subject<'_>) -> Result<(), ApiE
         term.topology_key
     );
     Err(subject.forbidden(&why))
+}
+
+/// # Source
+/// Admission plugin PodNodeSelector: what the namespace's annotation says is added to the node selector of its pods; no configuration file is
+/// read, so that there is no selector of the cluster, and none that pods may not exceed.
+fn select_nodes(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<(), ApiError> {
+    let Some((_, namespace)) = store.namespace(subject.namespace) else { return Ok(()) };
+    let mut annotations = namespace.annotations.iter();
+    let Some((_, text)) = annotations.find(|(name, _)| **name == "scheduler.alpha.kubernetes.io/node-selector") else {
+        return Ok(());
+    };
+    for label in text.as_str().split(',').filter(|label| !label.is_empty()) {
+        let parts: Vec<&str> = label.split('=').map(str::trim).collect();
+        let [key, value] = parts[..] else {
+            let why = format!("invalid selector: [{}]", parts.join(" "));
+            return Err(ApiError::new(ErrorReason::InternalError, why));
+        };
+        let (key, value) = (Symbol::from(key), Symbol::from(value));
+        if spec.node_selector.get(key).is_some_and(|own| own != value) {
+            return Err(subject.forbidden("pod node label selector conflicts with its namespace node label selector"));
+        }
+        spec.node_selector = spec.node_selector.with(key, value);
+    }
+    Ok(())
+}
+
+/// # Source
+/// Admission plugin ExtendedResourceToleration: nodes that are tainted by the name of a resource are for pods that ask for it.
+fn tolerate_extended_resources(spec: &mut PodSpec) {
+    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let asked = containers.flat_map(|container| container.resources.requests.iter().map(|(name, _)| name));
+    let names: BTreeSet<&str> = asked.map(|name| name.as_str()).filter(|name| is_extended_resource(name)).collect();
+    for name in names {
+        let toleration = Toleration {
+            key: Symbol::from(name),
+            operator: TolerationOperator::Exists,
+            effect: Some(TaintEffect::NoSchedule),
+            ..Toleration::default()
+        };
+        if !spec.tolerations.contains(&toleration) {
+            spec.tolerations.push(toleration);
+        }
+    }
 }
 
 /// # Source

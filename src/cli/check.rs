@@ -17,7 +17,7 @@ use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
 use crate::study::plan;
-use crate::units::counted;
+use crate::units::{InDays, counted};
 
 /// Check scenarios, studies, plans and manifests without playing them
 ///
@@ -186,7 +186,7 @@ fn describe(scenario: &ResolvedScenario) -> String {
         0 => String::new(),
         count => format!("; {} without effect", counted(count, "field or kind", "fields or kinds")),
     };
-    format!("scenario {} of {}: {}{ignored}", scenario.name, scenario.duration, parts.join(", "))
+    format!("scenario {} of {}: {}{ignored}", scenario.name, InDays(scenario.duration), parts.join(", "))
 }
 
 /// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.

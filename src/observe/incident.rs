@@ -156,10 +156,26 @@ pub(super) fn fewest(incident: &Incident<'_>) -> Option<Sentence> {
     }
     let tone = if incident.faults.is_empty() { Tone::Neutral } else { Tone::Healed };
     let text = format!(
-        "At the fewest, {} of {} nodes were Ready, and {} of {} pods",
-        min.nodes_ready, begin.nodes_ready, min.pods_ready, begin.pods_ready
+        "At the fewest, {} of {} nodes were Ready, and {} of {} pods{}",
+        min.nodes_ready,
+        begin.nodes_ready,
+        min.pods_ready,
+        begin.pods_ready,
+        deleted(incident).unwrap_or_default()
     );
     Some(sentence(Matter::FewestReady, tone, text, Vec::new()))
+}
+
+/// Nodes that were deleted though no fault hit them, as a clause.
+fn deleted(incident: &Incident<'_>) -> Option<String> {
+    let hit: BTreeSet<&str> = incident.faults.iter().map(|row| row.object.as_str()).collect();
+    let is_hit = |row: &InventoryRow| hit.contains(format!("node/{}", row.node).as_str());
+    let left: Vec<SimTime> =
+        incident.inventory.iter().filter(|row| !is_hit(row)).filter_map(|row| row.left_at).collect();
+    let (first, last) = (left.iter().min()?, left.iter().max()?);
+    let from = told(*first);
+    let when = if told(*last) == from { format!("at {from}") } else { format!("from {from} on") };
+    Some(format!("; {} deleted {when}", counted(left.len(), "node was", "nodes were")))
 }
 
 /// Who ran short, and who for the longest.

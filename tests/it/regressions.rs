@@ -490,8 +490,8 @@ fn what_is_admitted_though_it_should_not_be_is_told() {
     };
     let label = "metadata.labels[\"pod-security.kubernetes.io/enforce\"]=restricted";
     assert_eq!(
-        flags("enable-admission-plugins: 'PodNodeSelector,AlwaysPullImages'"),
-        ["spec.controlPlane.kubeApiserver.enable-admission-plugins=PodNodeSelector", label]
+        flags("enable-admission-plugins: 'EventRateLimit,AlwaysPullImages'"),
+        ["spec.controlPlane.kubeApiserver.enable-admission-plugins=EventRateLimit", label]
     );
     assert_eq!(
         flags("disable-admission-plugins: PodSecurity"),

@@ -268,6 +268,32 @@ fn pod_toleration_restriction_adds_what_the_namespace_says_and_refuses_what_it_d
 }
 
 #[test]
+fn pod_node_selector_adds_what_the_namespace_says() {
+    let plugin = [("enable-admission-plugins", "PodNodeSelector")];
+    let mut api = with_flags(&plugin, "scheduler.alpha.kubernetes.io/node-selector: 'zone=q, team=a'");
+    let own = |name: &str, selector: &str| {
+        pod(&format!("{{metadata: {{name: {name}}}, spec: {{nodeSelector: {{{selector}}}, {ONE}}}}}"))
+    };
+    let Reply::Pod(id) = api.create(own("p", "disk: ssd")).expect("a pod") else { panic!("no pod") };
+    let selector: Vec<String> =
+        api.get(id).spec.spec.node_selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    assert_eq!(selector, ["disk=ssd", "team=a", "zone=q"]);
+    let (reason, message) = api.refusal(Request::Create(Box::new(own("q", "zone: r"))));
+    assert_eq!(reason, ErrorReason::Forbidden);
+    let expected = "pods \"q\" is forbidden: pod node label selector conflicts with its namespace node label selector";
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn who_asks_for_an_extended_resource_tolerates_its_taint_where_a_plugin_says_so() {
+    let mut api = with_flags(&[("enable-admission-plugins", "ExtendedResourceToleration")], "");
+    let resources = "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: '1', cpu: '1'}}}]";
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{resources}}}}}"));
+    let keys: Vec<&str> = api.get(id).spec.tolerations.iter().map(|t| t.key.as_str()).collect();
+    assert_eq!(keys, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "nvidia.com/gpu"]);
+}
+
+#[test]
 fn hard_anti_affinity_is_limited_to_nodes_where_a_plugin_says_so() {
     let mut api = with_flags(&[("enable-admission-plugins", "LimitPodHardAntiAffinityTopology")], "");
     let pod_far = |name: &str, key: &str| {

@@ -8,7 +8,7 @@ use super::{Report, Tally};
 use crate::cli::paint::Paint;
 use crate::cli::table::NameTable;
 use crate::diagnostics::Style;
-use crate::units::counted;
+use crate::units::{InDays, counted};
 
 /// Figures of one scenario that are told one by one.
 const MOVED_MAX: usize = 20;
@@ -43,7 +43,7 @@ fn add(table: &mut NameTable, trial: &Trial) {
         Outcome::Unusable(_) => return row(trial.file.clone(), nothing(), nothing(), nothing(), "unusable"),
         Outcome::Bug { .. } => return row(trial.file.clone(), nothing(), nothing(), nothing(), "bug"),
     };
-    row(trial.file.clone(), nothing(), nothing(), played.duration.to_string(), state(played));
+    row(trial.file.clone(), nothing(), nothing(), InDays(played.duration).to_string(), state(played));
     for judged in &played.judged {
         let outcome = &judged.outcome;
         let wanted = format!("{} {}", outcome.op, outcome.value);

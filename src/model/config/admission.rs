@@ -58,10 +58,12 @@ const PLAYED: &[&str] = &[
     "AlwaysPullImages",
     "DefaultStorageClass",
     "DefaultTolerationSeconds",
+    "ExtendedResourceToleration",
     "LimitPodHardAntiAffinityTopology",
     "LimitRanger",
     "NamespaceLifecycle",
     "PersistentVolumeClaimResize",
+    "PodNodeSelector",
     "PodTolerationRestriction",
     "Priority",
     "ResourceQuota",
@@ -144,10 +146,10 @@ mod tests {
         assert_eq!(AdmissionPlugins::parse_flag("Priorities"), None);
         let expected = "admission plugin `Priorities` is unknown; the nearest is `Priority`";
         assert_eq!(AdmissionPlugins::help("Priorities").as_deref(), Some(expected));
-        let idle: Vec<&str> = AdmissionPlugins::idle("NodeRestriction,Priority,PodNodeSelector")
+        let idle: Vec<&str> = AdmissionPlugins::idle("NodeRestriction,Priority,EventRateLimit")
             .iter()
             .map(|name| name.as_str())
             .collect();
-        assert_eq!(idle, ["NodeRestriction", "PodNodeSelector"]);
+        assert_eq!(idle, ["NodeRestriction", "EventRateLimit"]);
     }
 }

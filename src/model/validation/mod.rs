@@ -40,6 +40,7 @@ use super::{Labels, Object, PodSpec};
 use error::Errors;
 use path::Path;
 use resources::Asker;
+pub use resources::is_extended as is_extended_resource;
 
 pub use error::{ErrorKind, FieldError};
 pub use older::drop_unknown;

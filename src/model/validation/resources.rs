@@ -54,7 +54,11 @@ fn is_huge_pages(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)
 }
 
-fn is_extended(name: &str) -> bool {
+/// Whether a resource is one that Kubernetes does not have itself, such as `nvidia.com/gpu`.
+///
+/// # Source
+/// `IsExtendedResourceName`.
+pub fn is_extended(name: &str) -> bool {
     // The name must still be one when quotas put `requests.` before it.
     !is_native(name) && !name.starts_with("requests.") && name.len() <= 253 && {
         let (prefix, rest) = name.split_once('/').unwrap_or_default();

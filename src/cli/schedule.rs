@@ -70,6 +70,9 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     let cluster = Cluster::load_with(&arguments.state, &options)?;
     let scenario = cluster.resolved();
     ui.diagnostics(&scenario.warnings, &scenario.sources);
+    if ui.is_verbose {
+        ui.note(intake::assumed_in_full(&scenario.assumed).trim_end());
+    }
     let decisions =
         if arguments.pod.is_empty() { cluster.decisions() } else { cluster.decisions_of(&arguments.pod)? };
     let (store, pods) = (decisions.store(), decisions.pods());

@@ -19,6 +19,7 @@ mod epoch;
 mod expect;
 mod files;
 mod foresight;
+mod former_taints;
 mod input;
 mod invalid;
 mod inventory;

@@ -271,6 +271,40 @@ fn pods_without_their_replica_sets_are_not_doubled() {
 }
 
 #[test]
+fn pods_whose_replica_set_has_their_number_in_safe_letters_stay_in_place() {
+    let hashed = json!({"app": "web", "pod-template-hash": "2994469280"});
+    let owner = ("extensions/v1beta1", "ReplicaSet", "web-6ff88bf6d4");
+    let mut items = nodes();
+    items.push(deployment(1, "i:1"));
+    items.push(pod("web-6ff88bf6d4-t2h9k", owner, "n2", hashed, json!({})));
+    let (names, made) = settled(items);
+    assert_eq!(names, ["web-6ff88bf6d4-t2h9k"]);
+    assert_eq!(made, ["ReplicaSet shop/web-6ff88bf6d4"]);
+}
+
+#[test]
+fn a_decision_is_the_same_for_a_dump_and_for_the_cluster_imported_from_it() {
+    let hashed = json!({"app": "web", "pod-template-hash": "abc"});
+    let owner = ("apps/v1", "ReplicaSet", "web-abc");
+    let mut items = nodes();
+    items.push(pod("web-abc-1", owner, "n1", hashed.clone(), json!({})));
+    items.push(pod("web-abc-2", owner, "n1", hashed.clone(), json!({})));
+    let mut pending = pod("web-abc-3", owner, "n1", hashed, json!({}));
+    pending["spec"].as_object_mut().expect("a spec").remove("nodeName");
+    pending["status"] = json!({"phase": "Pending"});
+    items.push(pending);
+    let list = json!({"kind": "List", "items": items}).to_string();
+    let dir = directory(&[("dump/all.json", &list)]);
+    let imported = kubesquall(dir.path(), "import cluster dump -o f.yaml", "");
+    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    let [of_dump, of_import] =
+        ["dump", "f.yaml"].map(|state| kubesquall(dir.path(), &format!("schedule -f {state}"), ""));
+    // Pods of a workload spread by default, which asks for their workload.
+    assert!(of_dump.stdout.contains("PodTopologySpread"), "{}", of_dump.stdout);
+    assert_eq!(of_dump.stdout, of_import.stdout);
+}
+
+#[test]
 fn a_rollout_in_a_dump_without_replica_sets_goes_on() {
     let pod_of = |name: &str, hash: &str, image: &str| {
         let spec = json!({"containers": [{"name": "c", "image": image}]});

@@ -76,6 +76,9 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     let decisions =
         if arguments.pod.is_empty() { cluster.decisions() } else { cluster.decisions_of(&arguments.pod)? };
     let (store, pods) = (decisions.store(), decisions.pods());
+    for (taint, nodes) in decisions.tainted() {
+        ui.note(decision_text::tainted(taint, nodes));
+    }
     let left_out = || decisions.left_out().map(|(reason, pods)| decision_text::left_out(reason, pods));
     // Each is shown before the next is taken: all of them with the scores of all nodes would fill the memory.
     match arguments.output {

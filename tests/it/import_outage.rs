@@ -381,7 +381,8 @@ fn refined_times_lie_within_their_bounds_and_agree_no_worse() {
 fn records_of_how_a_cluster_came_up_are_no_outage() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let node = "{apiVersion: v1, kind: Node, metadata: {name: n1, creationTimestamp: '2026-01-01T00:10:20Z'}, status: {allocatable: \
-                {cpu: '4', memory: 8Gi, pods: '20'}}}\n";
+                {cpu: '4', memory: 8Gi, pods: '20'}, conditions: [{type: Ready, status: 'True', lastHeartbeatTime: \
+                '2026-01-01T01:00:00Z'}]}}\n";
     let events = serde_json::json!({"apiVersion": "v1", "kind": "EventList", "items": [{
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "n1.1", "namespace": "default"}, "type": "Normal",
         "involvedObject": {"kind": "Node", "name": "n1"}, "reason": "NodeReady", "message": "Node n1 status is now: NodeReady",

@@ -20,6 +20,16 @@ pub(super) fn left_out(reason: &str, pods: &[String]) -> String {
     format!("{} {verb} not decided about: {reason}", abridged(&names))
 }
 
+/// Nodes that were given a taint.
+pub(super) fn tainted(taint: &str, nodes: &[String]) -> String {
+    let names: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    let are = noun(names.len(), "is taken to have", "are taken to have");
+    format!(
+        "{} {are} the taint {taint}:NoSchedule, which follows from the conditions that the input records",
+        abridged(&names)
+    )
+}
+
 /// One decision.
 pub(super) fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String {
     let mut text = String::new();

@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use crate::model::manifest;
+use crate::report::is_place_of_result;
 use crate::scenario::{self, DocumentKind, Invalid};
+
+/// What a run leaves of its scenario.
+const LOCK: &str = "scenario.lock.yaml";
 
 /// A file and what it says it is.
 #[derive(Debug)]
@@ -25,7 +29,11 @@ pub(super) fn is_single(path: &Path) -> bool {
 ///
 /// A file that cannot be read, or that says to be ours and is not.
 pub(super) fn list(path: &Path) -> Result<Vec<Found>, Invalid> {
-    let paths = if is_single(path) { vec![path.to_owned()] } else { manifest::files(path) };
+    let mut paths = if is_single(path) { vec![path.to_owned()] } else { manifest::files(path) };
+    // What results of earlier runs hold is no input, unless a result is what is named.
+    if path.is_dir() && !is_place_of_result(&path.join(LOCK)) {
+        paths.retain(|path| !is_place_of_result(path));
+    }
     paths.into_iter().map(|path| Ok(Found { kind: kind_of(&path)?, path })).collect()
 }
 
@@ -55,9 +63,9 @@ pub(super) fn find(path: &Path, kind: DocumentKind) -> Result<PathBuf, Failure> 
         1 => Ok(found.remove(0).to_owned()),
         0 => {
             let help = match kind {
-                DocumentKind::Scenario if !files.is_empty() => format!(
-                    "write a scenario that names it: `spec: {{duration: 30m, cluster: {{manifests: [{path}]}}, timeline: []}}`"
-                ),
+                DocumentKind::Scenario if !files.is_empty() => {
+                    format!("`kubesquall init {path}` writes a scenario for the cluster in it, which `run` plays")
+                }
                 _ => format!("name a file that has `kind: {name}`"),
             };
             Err(Failure::input(format!("there is no {name} in `{path}`"), help))

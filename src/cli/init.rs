@@ -8,12 +8,21 @@ use super::Ending;
 use super::failure::Failure;
 use super::import;
 use super::ui::Ui;
-use crate::import::{FirstScenario, cluster_alone, first_scenario};
-use crate::model::manifest;
-use crate::scenario::{self, Invalid, Overrides, ResolvedScenario};
+use crate::facade::path_of;
+use crate::import::{AtStart, FirstScenario, cluster_alone, first_scenario};
+use crate::model::config::KubernetesVersion;
+use crate::model::{NotModelled, Object, manifest, served_as};
+use crate::observe::{Detail, Observers};
+use crate::scenario::{self, Invalid, Overrides, ResolvedScenario, Skipped, pod_template};
+use crate::scheduler::Scheduler;
+use crate::simulation::Prepared;
+use crate::units::{SimDuration, SimTime, counted};
 
 /// How standard output is named in place of a file.
 const STANDARD_OUTPUT: &str = "-";
+
+/// Pods without a node that a note names.
+const HOMELESS_NAMED_MAX: usize = 5;
 
 /// Nodes of a pool, where no manifest has any.
 const NODES_OF_POOL: u32 = 6;
@@ -55,15 +64,25 @@ pub(super) fn init(arguments: &InitArgs, ui: &Ui) -> Result<Ending, Failure> {
         pool: None,
     };
     let cluster = read(&mut asked, output, dir)?;
-    let text = first_scenario(&asked, &cluster);
+    let (at_start, why) = at_start(&cluster);
+    let text = first_scenario(&asked, &cluster, &at_start);
     // What is written can be played.
     let scenario = parse(&text, output, dir)?;
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     if !is_written {
         ui.data(&text)?;
+    } else {
+        import::write(&[(output.clone(), &text)], *force)?;
+    }
+    if let Some(why) = why {
+        ui.note(homeless(&at_start, &why, asked.pool.is_some()));
+    }
+    if let Some(left_out) = custom_resources(&cluster) {
+        ui.note(left_out);
+    }
+    if !is_written {
         return Ok(Ending::Done);
     }
-    import::write(&[(output.clone(), &text)], *force)?;
     if !ui.is_quiet {
         ui.out(&format!("{0}: play it with `kubesquall run {0}`\n", output.display()))?;
     }
@@ -72,6 +91,63 @@ pub(super) fn init(arguments: &InitArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 fn parse(text: &str, output: &Path, dir: &Path) -> Result<ResolvedScenario, Invalid> {
     scenario::load_text(&output.to_string_lossy(), text, dir, &Overrides::none())
+}
+
+/// The cluster at t=0, and what the scheduler says of the first pod without a node.
+fn at_start(cluster: &ResolvedScenario) -> (AtStart, Option<String>) {
+    let prepared = Prepared::new(cluster);
+    let store = prepared.store();
+    let mut found = AtStart::default();
+    let mut waiting = Vec::new();
+    for (id, pod) in store.pods().filter(|(_, pod)| pod.is_active()) {
+        match pod.node {
+            Some(node) => *found.pods_on.entry(store.node_name(node)).or_default() += 1,
+            None => waiting.push((path_of(store, id), id)),
+        }
+    }
+    waiting.sort();
+    let first: Vec<_> = waiting.iter().take(1).map(|(_, id)| *id).collect();
+    let decision = Scheduler::decide(prepared.snapshot(), &first).next().flatten();
+    let why = decision.and_then(|decision| decision.message);
+    found.homeless = waiting.into_iter().map(|(path, _)| path).collect();
+    // As many as a run that ends at once counts.
+    let observers = Observers::new(Detail::Summary, Vec::new(), SimDuration::from_secs(1));
+    let finished = prepared.start(cluster.seed, observers).finish();
+    let observed = finished.observers.finish(SimTime::ZERO, &finished.store, 0);
+    found.workloads = observed.summary.workloads.len();
+    let why = found.homeless.first().map(|_| why.unwrap_or_else(|| "no scheduler of the scenario takes it".to_owned()));
+    (found, why)
+}
+
+/// Pods that fit on no node though nothing has happened, and what to do about it.
+fn homeless(at_start: &AtStart, why: &str, has_pool: bool) -> String {
+    let named: Vec<&str> = at_start.homeless.iter().take(HOMELESS_NAMED_MAX).map(String::as_str).collect();
+    let more = if at_start.homeless.len() > named.len() { ", …" } else { "" };
+    let pods = counted(at_start.homeless.len(), "pod has", "pods have");
+    let remedy = if has_pool {
+        "the nodes are invented: say under `nodePools` what yours are like (count, CPU, memory, labels, taints)"
+    } else {
+        "what is expected of the end allows for them"
+    };
+    format!("{pods} no node before anything happens: {}{more}\n  the first: {why}\n  {remedy}", named.join(", "))
+}
+
+/// Objects of kinds that Kubernetes does not have: operators make pods of some.
+fn custom_resources(cluster: &ResolvedScenario) -> Option<String> {
+    let is_custom = |skipped: &&Skipped| {
+        let is_built_in = || served_as(&skipped.kind, KubernetesVersion::NEWEST).is_some();
+        skipped.reason == NotModelled::KIND_REASON && !is_built_in()
+    };
+    let kinds: Vec<String> = cluster
+        .input
+        .skipped
+        .iter()
+        .filter(is_custom)
+        .map(|skipped| format!("{} {}", skipped.count, skipped.kind))
+        .collect();
+    (!kinds.is_empty()).then(|| {
+        format!("not played: {}; of what operators make of these, only what the input has is", kinds.join(", "))
+    })
 }
 
 /// The cluster; with a pool of nodes, if the files have none.
@@ -85,7 +161,14 @@ fn read(asked: &mut FirstScenario, output: &Path, dir: &Path) -> Result<Resolved
         return Err(as_given(invalid, output).into());
     }
     asked.pool = Some(NODES_OF_POOL);
-    parse(&cluster_alone(asked), output, dir).map_err(|invalid| as_given(invalid, output).into())
+    let cluster = parse(&cluster_alone(asked), output, dir).map_err(|invalid| as_given(invalid, output))?;
+    let makes_pods = |object: &Object| matches!(object, Object::Pod(_)) || pod_template(object).is_some();
+    if !cluster.objects.iter().any(|object| makes_pods(&object.object)) {
+        let help =
+            "name what `kubectl get` saves, or manifests; `kubesquall import` reads records of failures and of outages";
+        return Err(Failure::input("there is neither a node nor a pod or workload in what is given", help));
+    }
+    Ok(cluster)
 }
 
 /// Problems without places in a document that is not there.

@@ -70,9 +70,15 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     let cluster = Cluster::load_with(&arguments.state, &options)?;
     let scenario = cluster.resolved();
     ui.diagnostics(&scenario.warnings, &scenario.sources);
+    if ui.is_verbose {
+        ui.note(intake::assumed_in_full(&scenario.assumed).trim_end());
+    }
     let decisions =
         if arguments.pod.is_empty() { cluster.decisions() } else { cluster.decisions_of(&arguments.pod)? };
     let (store, pods) = (decisions.store(), decisions.pods());
+    for (taint, nodes) in decisions.tainted() {
+        ui.note(decision_text::tainted(taint, nodes));
+    }
     let left_out = || decisions.left_out().map(|(reason, pods)| decision_text::left_out(reason, pods));
     // Each is shown before the next is taken: all of them with the scores of all nodes would fill the memory.
     match arguments.output {

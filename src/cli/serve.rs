@@ -159,7 +159,7 @@ fn read(arguments: &ServeArgs, ui: &Ui) -> Result<ResolvedScenario, Failure> {
         }
         None => {
             if !arguments.set.is_empty() {
-                let help = "write a scenario that names the manifests";
+                let help = "`kubesquall init` writes a scenario that names the manifests";
                 return Err(Failure::input("--set is for values of a scenario, and there is none", help));
             }
             let options = arguments.reading.cluster_options();

@@ -20,7 +20,7 @@ pub fn revision_hash_label() -> Symbol {
 /// The real hash covers Go's in-memory form of the template and cannot be worked out from outside; ours is stable, but another.
 #[must_use]
 pub fn template_hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
-    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    use crate::model::SAFE_LETTERS as LETTERS;
     let text = serde_json::to_string(template).unwrap_or_default();
     let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
     let mut out = String::new();

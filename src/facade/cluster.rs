@@ -24,8 +24,6 @@ pub struct ClusterOptions {
     max_pods: Option<u64>,
     /// Whether nodes may be missing, as they come from elsewhere.
     without_nodes: bool,
-    /// Whether workloads that only pods name are made anew.
-    rebuilds_owners: bool,
 }
 
 impl ClusterOptions {
@@ -70,9 +68,9 @@ impl ClusterOptions {
         self
     }
 
-    /// Takes manifests as they are applied: without nodes, and without the workloads of pods that are there.
+    /// Takes manifests as they are applied: without nodes.
     pub(crate) fn manifests_alone(mut self) -> Self {
-        (self.without_nodes, self.rebuilds_owners) = (true, true);
+        self.without_nodes = true;
         self
     }
 
@@ -160,7 +158,6 @@ impl Cluster {
                     "manifests": paths,
                     "nodePools": pools,
                     "allowPartial": options.allows_partial,
-                    "missingOwners": if options.rebuilds_owners { "Rebuild" } else { "Leave" },
                 },
                 "controlPlane": options.control_plane(),
             },

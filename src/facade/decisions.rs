@@ -22,6 +22,8 @@ pub struct Decisions {
     pods: Vec<PodId>,
     /// Pods that are not decided about, by the reason.
     left_out: BTreeMap<String, Vec<String>>,
+    /// Taints that nodes lacked, and these nodes.
+    tainted: BTreeMap<String, Vec<String>>,
 }
 
 /// One decision. It writes itself as an item of `schedule -o json`.
@@ -62,13 +64,13 @@ pub struct Rejected {
 impl Decisions {
     /// About all pods that wait, in the order of the queue.
     pub(super) fn of_all(scenario: &ResolvedScenario) -> Self {
-        let prepared = Prepared::unsettled(scenario);
+        let (prepared, tainted) = loaded(scenario);
         let store = prepared.store();
         let places: FxHashMap<PodId, usize> =
             Scheduler::queue_order(store).into_iter().enumerate().map(|(place, pod)| (pod, place)).collect();
         let (mut pods, left_out) = parted(store, prepared.config(), waiting(store));
         pods.sort_by_key(|pod| places.get(pod).copied());
-        Self { pods, left_out, prepared }
+        Self { pods, left_out, tainted, prepared }
     }
 
     /// About these, in this order.
@@ -76,11 +78,11 @@ impl Decisions {
         scenario: &ResolvedScenario,
         names: impl IntoIterator<Item = S>,
     ) -> Result<Self, Error> {
-        let prepared = Prepared::unsettled(scenario);
+        let (prepared, tainted) = loaded(scenario);
         let store = prepared.store();
         let named = names.into_iter().map(|name| find(store, name.as_ref())).collect::<Result<Vec<_>, Error>>()?;
         let (pods, left_out) = parted(store, prepared.config(), named);
-        Ok(Self { pods, left_out, prepared })
+        Ok(Self { pods, left_out, tainted, prepared })
     }
 
     /// The decisions, each taken when it is asked for: all of them with the scores of all nodes may fill the memory.
@@ -91,6 +93,12 @@ impl Decisions {
     /// Pods that are not decided about, by the reason.
     pub fn left_out(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.left_out.iter().map(|(reason, pods)| (reason.as_str(), pods.as_slice()))
+    }
+
+    /// Taints that follow from conditions of nodes and that the input lacks, as `node.kubernetes.io/not-ready`, and the nodes that were
+    /// given them: the node lifecycle controller would, within seconds.
+    pub fn tainted(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.tainted.iter().map(|(key, nodes)| (key.as_str(), nodes.as_slice()))
     }
 
     pub(crate) fn taken(&self) -> impl Iterator<Item = (PodId, scheduler::Decision)> + '_ {
@@ -106,6 +114,16 @@ impl Decisions {
     pub(crate) fn pods(&self) -> &[PodId] {
         &self.pods
     }
+}
+
+/// The cluster as it stands, and the taints that its nodes were given.
+fn loaded(scenario: &ResolvedScenario) -> (Prepared, BTreeMap<String, Vec<String>>) {
+    let mut prepared = Prepared::unsettled(scenario);
+    let mut tainted: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (node, key) in prepared.taint_by_condition() {
+        tainted.entry(key.to_string()).or_default().push(prepared.store().node_name(node).to_string());
+    }
+    (prepared, tainted)
 }
 
 /// `NAMESPACE/NAME`.

@@ -1,17 +1,20 @@
 //! A first scenario for a cluster: what suits its zones, nodes, budgets and workloads, with comments on what else could happen.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::arena::{Symbol, sym};
-use crate::model::{Node, Object, ZONE_LABEL, zone_of};
-use crate::scenario::{API_VERSION, ResolvedScenario};
+use crate::model::{ConditionStatus, Node, NodeConditionType, Object, PodDisruptionBudget, ZONE_LABEL, zone_of};
+use crate::scenario::{API_VERSION, ResolvedScenario, pod_template};
 use crate::units::{Quantity, counted};
 
 /// Workloads that are given an objective.
 const OBJECTIVES_MAX: usize = 3;
 /// Budgets that a comment names.
 const BUDGETS_NAMED_MAX: usize = 3;
+/// Pods without a node that a comment names.
+const HOMELESS_NAMED_MAX: usize = 5;
 /// Labels of nodes that do not run what users run.
 const CONTROL_PLANE_LABELS: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
@@ -26,19 +29,31 @@ pub struct FirstScenario {
     pub pool: Option<u32>,
 }
 
+/// What is known of the cluster once it has been brought to t=0.
+#[derive(Clone, Debug, Default)]
+pub struct AtStart {
+    /// Workloads as runs count them, pods without an owner among them.
+    pub workloads: usize,
+    /// Pods that have no node by then, as `NAMESPACE/NAME`.
+    pub homeless: Vec<String>,
+    /// How many pods each node bears.
+    pub pods_on: BTreeMap<Symbol, usize>,
+}
+
 /// What of a cluster decides what can happen to it.
 struct Cluster<'a> {
+    at_start: &'a AtStart,
     nodes: Vec<&'a Node>,
     /// Zones with the number of their nodes, the largest first.
     zones: Vec<(Symbol, usize)>,
     /// Deployments and StatefulSets of users as `kind/namespace/name`, with their replicas, the largest first.
     workloads: Vec<(String, i32)>,
+    /// Those that cover a pod.
     budgets: Vec<String>,
-    waiting_pods: usize,
 }
 
 impl<'a> Cluster<'a> {
-    fn of(scenario: &'a ResolvedScenario) -> Self {
+    fn of(scenario: &'a ResolvedScenario, at_start: &'a AtStart) -> Self {
         let objects = || scenario.objects.iter().map(|object| &object.object);
         let nodes: Vec<&Node> = objects()
             .filter_map(|object| if let Object::Node(node) = object { Some(&**node) } else { None })
@@ -53,25 +68,49 @@ impl<'a> Cluster<'a> {
                 None => zones.push((zone, 1)),
             }
         }
-        zones.sort_by_key(|(zone, count)| (Reverse(*count), *zone));
+        let healthy = |zone: Symbol| {
+            let of_zone = nodes.iter().filter(|node| zone_of(&node.metadata.labels) == Some(zone));
+            of_zone.filter(|node| is_healthy(node)).count()
+        };
+        zones.sort_by_cached_key(|(zone, count)| (Reverse(healthy(*zone)), Reverse(*count), *zone));
         let mut workloads: Vec<(String, i32)> = objects().filter_map(workload).collect();
         workloads.sort_by_key(|(name, replicas)| (Reverse(*replicas), name.clone()));
         let budgets = objects().filter_map(|object| match object {
-            Object::PodDisruptionBudget(budget) => {
+            Object::PodDisruptionBudget(budget) if objects().any(|object| covers(budget, object)) => {
                 Some(format!("{}/{}", budget.metadata.namespace, budget.metadata.name))
             }
             _ => None,
         });
-        let is_waiting = |object: &&Object| matches!(object, Object::Pod(pod) if pod.spec.node_name.is_none());
-        let waiting_pods = objects().filter(is_waiting).count();
-        Self { budgets: budgets.collect(), waiting_pods, zones, workloads, nodes }
+        Self { at_start, budgets: budgets.collect(), zones, workloads, nodes }
     }
 
-    /// The node with the most CPU for pods; of several, the first by name.
+    /// The node with the most CPU for pods of those that are Ready, or of all if none is; of several, the one that bears most pods.
     fn biggest_node(&self) -> Option<&'a Node> {
-        let cpu = |node: &&&Node| node.status.allocatable.get(sym!("cpu")).copied().unwrap_or_else(Quantity::default);
-        self.nodes.iter().min_by_key(|node| (Reverse(cpu(node)), node.metadata.name)).copied()
+        let cpu = |node: &&Node| node.status.allocatable.get(sym!("cpu")).copied().unwrap_or_else(Quantity::default);
+        let pods = |node: &&Node| self.at_start.pods_on.get(&node.metadata.name).copied().unwrap_or(0);
+        let key = |node: &&Node| (!is_healthy(node), Reverse(cpu(node)), Reverse(pods(node)), node.metadata.name);
+        self.nodes.iter().copied().min_by_key(key)
     }
+}
+
+/// Whether a node takes pods and is Ready, as far as the input says: what happens to another hurts nobody.
+fn is_healthy(node: &Node) -> bool {
+    let ready = node.status.conditions.iter().find(|condition| condition.condition_type == NodeConditionType::Ready);
+    !node.spec.unschedulable && ready.is_none_or(|ready| ready.status == ConditionStatus::True)
+}
+
+/// Whether a budget covers an object that is a pod, or pods that it makes.
+fn covers(budget: &PodDisruptionBudget, object: &Object) -> bool {
+    let labels = match object {
+        Object::Pod(pod) if pod.status.phase.is_terminal() => return false,
+        Object::Pod(pod) => &pod.metadata.labels,
+        other => match pod_template(other) {
+            Some(template) => &template.metadata.labels,
+            None => return false,
+        },
+    };
+    object.metadata().namespace == budget.metadata.namespace
+        && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(labels))
 }
 
 /// A Deployment or StatefulSet that a user runs.
@@ -97,8 +136,8 @@ fn quoted(text: &str) -> String {
 
 /// The document, for a cluster that was read from what it names.
 #[must_use]
-pub fn first_scenario(asked: &FirstScenario, scenario: &ResolvedScenario) -> String {
-    let cluster = Cluster::of(scenario);
+pub fn first_scenario(asked: &FirstScenario, scenario: &ResolvedScenario, at_start: &AtStart) -> String {
+    let cluster = Cluster::of(scenario, at_start);
     let mut text = String::new();
     head(&mut text, asked, &cluster);
     timeline(&mut text, &cluster);
@@ -125,7 +164,7 @@ fn head(text: &mut String, asked: &FirstScenario, cluster: &Cluster<'_>) {
         "# A first scenario for {}, {} and {}.",
         counted(cluster.nodes.len(), "worker node", "worker nodes"),
         zones,
-        counted(cluster.workloads.len(), "workload", "workloads"),
+        counted(cluster.at_start.workloads, "workload", "workloads"),
     );
     let _ = writeln!(
         text,
@@ -238,26 +277,43 @@ fn faults(text: &mut String, cluster: &Cluster<'_>) {
 }
 
 fn goals(text: &mut String, cluster: &Cluster<'_>) {
-    let shown = &cluster.workloads[..cluster.workloads.len().min(OBJECTIVES_MAX)];
+    // Of a single pod all is lost with its node: no outage would leave such an objective kept.
+    let shown: Vec<&String> = cluster
+        .workloads
+        .iter()
+        .filter(|(_, replicas)| *replicas > 1)
+        .map(|(workload, _)| workload)
+        .take(OBJECTIVES_MAX)
+        .collect();
+    if shown.is_empty() && !cluster.workloads.is_empty() {
+        let _ = writeln!(
+            text,
+            "  # No workload has a second replica, without which none keeps an objective while its node is lost.\n  # slo:"
+        );
+        for (workload, _) in cluster.workloads.iter().take(1) {
+            let _ = writeln!(text, "  # - {{workload: {workload}, minReady: 50%, objective: 99%}}");
+        }
+    }
     if !shown.is_empty() {
         let _ = writeln!(
             text,
             "  slo:                          # what your users notice: how many pods, for which share of the time"
         );
     }
-    for (workload, _) in shown {
+    for workload in &shown {
         let _ = writeln!(text, "  - {{workload: {workload}, minReady: 50%, objective: 99%}}");
     }
-    let waiting = match cluster.waiting_pods {
+    let homeless = &cluster.at_start.homeless;
+    let waiting = match homeless.len() {
         0 => "in the end every pod has a node".to_owned(),
-        count => format!("in the end no more pods than now, {count}, are without a node"),
+        count => format!("in the end no more pods than at t=0, {count}, are without a node"),
     };
     let _ = writeln!(text, "  expect:                       # the exit status is 1 if one of these does not hold");
-    let _ = writeln!(
-        text,
-        "  - {{metric: pods_unscheduled_end, op: \"<=\", value: {}}}   # {waiting}",
-        cluster.waiting_pods
-    );
+    if let Some(named) = homeless.get(..homeless.len().min(HOMELESS_NAMED_MAX)).filter(|named| !named.is_empty()) {
+        let more = if homeless.len() > named.len() { ", …" } else { "" };
+        let _ = writeln!(text, "  # Without a node at t=0, before anything happens: {}{more}", named.join(", "));
+    }
+    let _ = writeln!(text, "  - {{metric: pods_unscheduled_end, op: \"<=\", value: {}}}   # {waiting}", homeless.len());
     if !shown.is_empty() {
         let _ = writeln!(
             text,

@@ -23,6 +23,7 @@ mod storms;
 mod summary;
 mod table;
 mod traps;
+mod unready;
 mod verdict;
 mod waiting;
 mod waits;
@@ -102,6 +103,7 @@ observers! {
         rollouts: rollouts::Rollouts;
         daemons: daemons::Daemons;
         traps: Option<traps::Traps>;
+        unready: unready::NeverReady;
         waits: Option<Waits>;
     }
 }
@@ -277,6 +279,7 @@ impl Observers {
                 faults: &std::mem::take(&mut self.missed).finish(),
                 traps: &summary.traps,
                 standing: &standing,
+                never_ready: self.unready.nodes(),
                 incident: incident::Incident {
                     faults: self.faults.rows(),
                     inventory: self.inventory.rows(),

@@ -125,6 +125,8 @@ pub(super) struct Evidence<'a> {
     pub(super) traps: &'a [Trap],
     pub(super) faults: &'a Missed,
     pub(super) standing: &'a [Standing<'a>],
+    /// Nodes that are not Ready from t=0 on.
+    pub(super) never_ready: &'a BTreeSet<NodeId>,
     pub(super) incident: Incident<'a>,
     /// Pods that wait for a scheduler that is not there, by its name.
     pub(super) unserved: BTreeMap<Symbol, Vec<String>>,
@@ -188,7 +190,7 @@ fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: Sim
     }
     unfinished(sentences, evidence);
     refused(sentences, evidence);
-    nodes(sentences, store);
+    nodes(sentences, store, evidence.never_ready);
     unnoticed(sentences, store);
     pending(sentences, store);
     unserved(sentences, &evidence.unserved);
@@ -293,18 +295,33 @@ fn terminating(sentences: &mut Vec<Sentence>, end: SimTime, store: &Store) {
     }
 }
 
-fn nodes(sentences: &mut Vec<Sentence>, store: &Store) {
+fn nodes(sentences: &mut Vec<Sentence>, store: &Store, never_ready: &BTreeSet<NodeId>) {
     let is_ready = |(_, node): &(_, &std::sync::Arc<crate::state::Node>)| node.conditions.ready() == Some(Status::True);
     let all = store.nodes().count();
-    let broken: Vec<String> =
-        store.nodes().filter(|node| !is_ready(node)).map(|(id, _)| format!("node/{}", store.node_name(id))).collect();
+    let name = |id: NodeId| format!("node/{}", store.node_name(id));
+    let ids: Vec<NodeId> = store.nodes().filter(|node| !is_ready(node)).map(|(id, _)| id).collect();
+    let broken: Vec<String> = ids.iter().map(|&id| name(id)).collect();
+    let never: Vec<String> = ids.iter().filter(|id| never_ready.contains(id)).map(|&id| name(id)).collect();
+    let from_the_start = match never.len() {
+        0 => String::new(),
+        count if count == broken.len() => format!(", and {} not at t=0 either", noun(count, "was", "were")),
+        _ => format!("; not Ready at t=0 already: {}", names(&never)),
+    };
     if all == broken.len() {
-        let text =
-            if all == 0 { "there is no node at the end".to_owned() } else { "no node is Ready at the end".to_owned() };
+        let text = if all == 0 {
+            "there is no node at the end".to_owned()
+        } else {
+            format!("no node is Ready at the end{from_the_start}")
+        };
         sentences.push(sentence(Matter::NoNodeReady, Tone::Bad, text, broken));
     } else if !broken.is_empty() {
         let are = noun(broken.len(), "is", "are");
-        let text = format!("{} of {all} nodes {are} not Ready at the end: {}", broken.len(), names(&broken));
+        let names = names(&broken);
+        let text = if never.len() == broken.len() {
+            format!("{} of {all} nodes {are} not Ready at the end{from_the_start}: {names}", broken.len())
+        } else {
+            format!("{} of {all} nodes {are} not Ready at the end: {names}{from_the_start}", broken.len())
+        };
         sentences.push(sentence(Matter::NodesNotReady, Tone::Bad, text, broken));
     }
 }

@@ -223,6 +223,11 @@ fn minor_version(version: &str) -> Option<(u32, u32)> {
     Some((major, digits.parse().ok()?))
 }
 
+/// The newest version of the kubelets that the input has.
+pub(super) fn newest_kubelet(objects: &[ManifestObject]) -> Option<(u32, u32)> {
+    nodes(objects).filter_map(|node| minor_version(node.status.node_info.as_ref()?.kubelet_version.as_str())).max()
+}
+
 fn kubernetes_version(played: KubernetesVersion, objects: &[ManifestObject]) -> Option<Assumption> {
     let found: BTreeSet<(u32, u32)> = nodes(objects)
         .filter_map(|node| minor_version(node.status.node_info.as_ref()?.kubelet_version.as_str()))

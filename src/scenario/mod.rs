@@ -19,6 +19,7 @@ mod epoch;
 mod expect;
 mod files;
 mod foresight;
+mod former_taints;
 mod input;
 mod invalid;
 mod inventory;
@@ -213,9 +214,9 @@ pub(crate) struct OwnDocument<T> {
 ///
 /// If it is not YAML, or another kind.
 pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
-    name: &str,
-    text: &str,
+    (name, text): (&str, &str),
     kind: &str,
+    overrides: &Overrides,
 ) -> Result<OwnDocument<T>, Invalid> {
     let in_source = |diagnostic: Diagnostic| Invalid {
         diagnostics: diagnostic.into(),
@@ -225,8 +226,17 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
     let root = document::parse_first(&file, text).map_err(|diagnostic| in_source(*diagnostic))?.root;
     let field = |name: &str| root.get(name).and_then(document::Node::text).unwrap_or_default();
     if (field("apiVersion"), field("kind")) != (API_VERSION, kind) {
-        let message = format!("this is not a {kind}");
-        let help = format!("a {kind} begins with `apiVersion: {API_VERSION}` and `kind: {kind}`");
+        let known = [DocumentKind::Scenario, DocumentKind::Study, DocumentKind::Plan];
+        let is_ours = field("apiVersion") == API_VERSION;
+        let found = known.into_iter().find(|known| is_ours && known.as_str() == field("kind"));
+        let (message, help) = match found.and_then(|found| Some((found, overrides.caller().how_to_play(found, name)?)))
+        {
+            Some((found, help)) => (format!("this is a {}, not a {kind}", found.as_str()), help),
+            None => (
+                format!("this is not a {kind}"),
+                format!("a {kind} begins with `apiVersion: {API_VERSION}` and `kind: {kind}`"),
+            ),
+        };
         let diagnostic = Diagnostic::error("scenario::another_kind", message);
         return Err(in_source(diagnostic.at(At::root(&root).field("kind").location(), "").help(help)));
     }

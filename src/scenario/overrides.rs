@@ -40,10 +40,12 @@ impl Caller {
         }
     }
 
-    /// How to play a document that is no scenario.
+    /// How to play a document of that kind.
     pub(super) fn how_to_play(self, kind: DocumentKind, file: &str) -> Option<String> {
         match (kind, self) {
-            (DocumentKind::Scenario | DocumentKind::Manifest, _) => None,
+            (DocumentKind::Manifest, _) => None,
+            (DocumentKind::Scenario, Self::CommandLine) => Some(format!("play it with `kubesquall run {file}`")),
+            (DocumentKind::Scenario, Self::Program) => Some("read it as a `Scenario`".to_owned()),
             (DocumentKind::Plan, Self::CommandLine) => Some(format!("work it out with `kubesquall plan {file}`")),
             (DocumentKind::Study, Self::CommandLine) => Some(format!(
                 "play it with `kubesquall sweep {file}`, or `kubesquall tune {file}` for a recommendation"

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::assumption::Assumption;
+use super::former_taints::KEYS;
 use crate::arena::Symbol;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
@@ -16,7 +17,7 @@ use crate::model::{
     ManifestObject, Node, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
     ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod, PodTemplateSpec, PriorityClass, ReplicaSet, ReplicaSetSpec,
     ReplicationController, ReplicationControllerSpec, StatefulSet, StatefulSetSpec, Taint, TaintEffect, Toleration,
-    TolerationOperator, first_untolerated,
+    TolerationOperator, deployment_of_replica_set, first_untolerated,
 };
 
 const TEMPLATE_HASH: &str = "pod-template-hash";
@@ -181,8 +182,9 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Rebuilt {
 #[must_use]
 pub fn missing_owners(objects: &[ManifestObject]) -> (Vec<ManifestObject>, Vec<Assumption>) {
     let mut objects = objects.to_vec();
-    // As a run sees them: labels decide where pods of DaemonSets belong.
+    // As a run sees them: labels decide where pods of DaemonSets belong, pods what their templates tolerate.
     let _ = super::node_labels::complete(&mut objects);
+    let _ = super::former_taints::complete(&mut objects);
     let rebuilt = missing(&objects);
     (rebuilt.objects, rebuilt.assumed)
 }
@@ -263,8 +265,7 @@ fn template(pod: &Pod) -> PodTemplateSpec {
 
 /// Whether admission gave a pod this toleration: its seconds are a flag's, which a scenario may change.
 fn is_default_toleration(toleration: &Toleration) -> bool {
-    let keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-    keys.contains(&toleration.key.as_str())
+    KEYS.iter().any(|(former, present)| toleration.key == *former || toleration.key == *present)
         && toleration.operator == TolerationOperator::Exists
         && toleration.effect == Some(TaintEffect::NoExecute)
         && toleration.toleration_seconds == Some(300)
@@ -290,11 +291,9 @@ fn replica_sets(orphans: &[Orphans<'_>], objects: &[ManifestObject]) -> Vec<Mani
     families.iter().flat_map(|(name, sets)| family(*name, sets, objects)).collect()
 }
 
-/// The name of the Deployment that made a ReplicaSet: what stands before the hash that its pods bear.
+/// The name of the Deployment that made a ReplicaSet.
 fn deployment_name(set: &Orphans<'_>) -> Option<Symbol> {
-    let hash = set.newest().pod.metadata.labels.get(Symbol::new(TEMPLATE_HASH))?;
-    let name = set.owner.name.as_str().strip_suffix(hash.as_str())?.strip_suffix('-')?;
-    (!name.is_empty()).then(|| Symbol::from(name))
+    deployment_of_replica_set(set.owner.name, set.newest().pod.metadata.labels.get(Symbol::new(TEMPLATE_HASH))?)
 }
 
 /// ReplicaSets of one Deployment, which is made too if it is missing.

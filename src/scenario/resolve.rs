@@ -16,6 +16,7 @@ use super::dump;
 use super::effects;
 use super::epoch::{UNSTAMPED_EPOCH_NANOS, epoch};
 use super::files::{self, Files, Kept};
+use super::former_taints;
 use super::input::{self, Input};
 use super::invalid::Invalid;
 use super::inventory::Inventory;
@@ -294,6 +295,7 @@ impl Resolver<'_> {
             objects.extend(self.take(behind, not_modelled));
         }
         self.assumed.extend(node_labels::complete(&mut objects));
+        self.assumed.extend(former_taints::complete(&mut objects));
         if spec.cluster.missing_owners == MissingOwners::Rebuild {
             let rebuilt = owners::missing(&objects);
             objects.extend(rebuilt.objects);

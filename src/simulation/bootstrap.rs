@@ -28,7 +28,7 @@ use crate::model::{
 use crate::observe::Observers;
 use crate::procedures::ProcedurePlan;
 use crate::scenario::{self, Bootstrap, ResolvedScenario, SETTLE_FOR};
-use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode, WorkloadId};
+use crate::state::{Machine, NodeCondition, NodeConditionKind, NodeId, Status, Store, TaintOnNode, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
 use crate::verify::Violation;
 
@@ -77,6 +77,28 @@ impl Prepared {
         let mut prepared = Self::load(scenario, Gaps::Filled, BOOTSTRAP_SEED);
         prepared.settle(BOOTSTRAP_SEED, Simulation::verify)?;
         Ok(prepared)
+    }
+
+    /// Gives nodes the taints that follow from their conditions and that they lack, as the node lifecycle controller does within
+    /// seconds; and says which. Cordoned nodes need none to be avoided, and taints that are written stay.
+    #[must_use]
+    pub fn taint_by_condition(&mut self) -> Vec<(NodeId, Symbol)> {
+        let cordoned = Symbol::new("node.kubernetes.io/unschedulable");
+        let Self { api, store, config, .. } = self;
+        let streams = Streams::new(BOOTSTRAP_SEED);
+        let mut given = Vec::new();
+        for patch in condition_taints(store.nodes().map(|(id, node)| (id, &**node)), SimTime::ZERO) {
+            let Request::PatchNodeTaints { node, mut add, .. } = patch else { continue };
+            add.retain(|taint| taint.key != cordoned);
+            if add.is_empty() {
+                continue;
+            }
+            given.extend(add.iter().map(|taint| (node, taint.key)));
+            let patch = Request::PatchNodeTaints { node, add, remove: SmallVec::new() };
+            let answer = api.handle(store, config, &streams, SimTime::ZERO, patch, &mut Vec::new());
+            debug_assert!(answer.is_ok(), "a node of the input takes its taints");
+        }
+        given
     }
 
     /// Loads the scenario's objects and leaves them as they are.

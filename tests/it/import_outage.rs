@@ -376,3 +376,41 @@ fn refined_times_lie_within_their_bounds_and_agree_no_worse() {
     let checked = kubesquall(dir.path(), "check outage/outage.yaml", "");
     assert_eq!(checked.status, 0, "{}", checked.stderr);
 }
+
+#[test]
+fn records_of_how_a_cluster_came_up_are_no_outage() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: n1, creationTimestamp: '2026-01-01T00:10:20Z'}, status: {allocatable: \
+                {cpu: '4', memory: 8Gi, pods: '20'}, conditions: [{type: Ready, status: 'True', lastHeartbeatTime: \
+                '2026-01-01T01:00:00Z'}]}}\n";
+    let events = serde_json::json!({"apiVersion": "v1", "kind": "EventList", "items": [{
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "n1.1", "namespace": "default"}, "type": "Normal",
+        "involvedObject": {"kind": "Node", "name": "n1"}, "reason": "NodeReady", "message": "Node n1 status is now: NodeReady",
+        "firstTimestamp": "2026-01-01T00:10:30Z", "lastTimestamp": "2026-01-01T00:10:30Z", "count": 1,
+        "source": {"component": "kubelet", "host": "n1"}}]});
+    std::fs::write(dir.path().join("cluster.yaml"), node).expect("a file");
+    std::fs::write(dir.path().join("events.json"), events.to_string()).expect("a file");
+    let said = super::binary::kubesquall(dir.path(), "import outage --cluster cluster.yaml -o out events.json", "");
+    assert_eq!(said.status, 2, "{}", said.stdout);
+    assert!(said.stderr.contains("the cluster had no node yet at t=0"), "{}", said.stderr);
+    assert!(!dir.path().join("out").exists());
+}
+
+#[test]
+fn a_record_without_anything_that_counts_is_named() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: n1}}\n";
+    std::fs::write(dir.path().join("cluster.yaml"), node).expect("a file");
+    std::fs::write(dir.path().join("samples.txt"), "# TYPE up untyped\nup{job=\"x\"} 1 1592829361218\n")
+        .expect("a file");
+    std::fs::write(dir.path().join("other.json"), "[{\"labels\": {\"alertname\": \"x\"}}]").expect("a file");
+    let said =
+        super::binary::kubesquall(dir.path(), "import outage --cluster cluster.yaml -o out samples.txt other.json", "");
+    assert_eq!(said.status, 2, "{}", said.stdout);
+    assert!(
+        said.stderr.contains("`samples.txt`: none of its metrics tells when something came about"),
+        "{}",
+        said.stderr
+    );
+    assert!(!said.stderr.contains("passed over"), "{}", said.stderr);
+}

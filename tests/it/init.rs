@@ -110,6 +110,62 @@ fn manifests_without_nodes_are_given_a_pool() {
 }
 
 #[test]
+fn pods_that_fit_nowhere_before_anything_happens_are_told_and_allowed_for() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: huge, namespace: shop}, spec: {nodeSelector: {a: b}, containers: \
+               [{name: c, image: i}]}}\n---\n";
+    let single = CLUSTER.split("---\n").nth(3).expect("the deployment").replace("replicas: 3", "replicas: 1");
+    let budget = CLUSTER.split("---\n").nth(4).expect("the budget").replace("app: web", "app: nobody");
+    let own = "---\n{apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: {name: k8s, namespace: shop}, spec: {replicas: 2}}\n";
+    let dir = with(&[("apps/all.yaml", &format!("{pod}{single}---\n{budget}{own}"))]);
+    let said = kubesquall(&dir, "init apps");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let told = &said.stderr;
+    assert!(
+        told.contains("1 pod has no node before anything happens: shop/huge\n  the first: 0/6 nodes are available"),
+        "{told}"
+    );
+    assert!(told.contains("say under `nodePools`") && told.contains("not played: 1 Prometheus"), "{told}");
+    let text = read(&dir, "scenario.yaml");
+    assert!(text.contains("# A first scenario for 6 worker nodes, 3 zones and 2 workloads."), "{text}");
+    assert!(text.contains("pods_unscheduled_end, op: \"<=\", value: 1}"), "{text}");
+    assert!(text.contains("no budget slows that down"), "{text}");
+    assert!(text.contains("  # slo:\n") && !text.contains("\n  slo:"), "{text}");
+    let said = kubesquall(&dir, "run scenario.yaml --no-charts");
+    assert_eq!(said.status, 0, "{}", said.stdout);
+    assert!(said.stdout.contains("of 2 workloads"), "{}", said.stdout);
+}
+
+#[test]
+fn what_has_neither_nodes_nor_workloads_gives_no_scenario() {
+    let dir = with(&[("traces/failures.csv", "node,from,to\n1,2,3\n")]);
+    let said = kubesquall(&dir, "init traces");
+    assert_eq!(said.status, 2, "{}", said.stdout);
+    assert!(said.stderr.contains("there is neither a node nor a pod or workload"), "{}", said.stderr);
+    assert!(!dir.path().join("scenario.yaml").exists());
+}
+
+#[test]
+fn a_result_beside_a_scenario_is_no_second_one() {
+    let dir = with(&[("prod.yaml", CLUSTER)]);
+    assert_eq!(kubesquall(&dir, "init prod.yaml").status, 0);
+    for _ in 0..2 {
+        let said = kubesquall(&dir, "run . --no-charts -q");
+        assert_eq!(said.status, 0, "{}", said.stderr);
+    }
+    // A result that is named is the scenario that it keeps.
+    let results = fs::read_dir(dir.path().join("reports")).expect("results");
+    let result = results.map(|entry| entry.expect("an entry").file_name()).next().expect("a result");
+    let said = kubesquall(&dir, &format!("run reports/{} --no-charts -q --out again", result.display()));
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let said = kubesquall(&dir, "tune scenario.yaml");
+    assert!(said.stderr.contains("play it with `kubesquall run scenario.yaml`"), "{}", said.stderr);
+    fs::create_dir(dir.path().join("dump")).expect("a directory");
+    fs::copy(dir.path().join("prod.yaml"), dir.path().join("dump/prod.yaml")).expect("a copy");
+    let said = kubesquall(&dir, "run dump");
+    assert!(said.stderr.contains("`kubesquall init dump` writes a scenario"), "{}", said.stderr);
+}
+
+#[test]
 fn what_cannot_be_read_is_told() {
     let dir = with(&[("bad.yaml", "{apiVersion: v1, kind: Node, metadata: [}\n")]);
     let said = kubesquall(&dir, "init bad.yaml");

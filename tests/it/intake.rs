@@ -57,7 +57,8 @@ fn a_directory_means_the_one_document_in_it() {
     let said = run("run y --no-charts");
     assert_eq!(said.status, 2);
     assert!(
-        said.stderr.contains("there is no Scenario in `y`") && said.stderr.contains("manifests: [y]"),
+        said.stderr.contains("there is no Scenario in `y`")
+            && said.stderr.contains("`kubesquall init y` writes a scenario"),
         "{}",
         said.stderr
     );
@@ -271,6 +272,40 @@ fn pods_without_their_replica_sets_are_not_doubled() {
 }
 
 #[test]
+fn pods_whose_replica_set_has_their_number_in_safe_letters_stay_in_place() {
+    let hashed = json!({"app": "web", "pod-template-hash": "2994469280"});
+    let owner = ("extensions/v1beta1", "ReplicaSet", "web-6ff88bf6d4");
+    let mut items = nodes();
+    items.push(deployment(1, "i:1"));
+    items.push(pod("web-6ff88bf6d4-t2h9k", owner, "n2", hashed, json!({})));
+    let (names, made) = settled(items);
+    assert_eq!(names, ["web-6ff88bf6d4-t2h9k"]);
+    assert_eq!(made, ["ReplicaSet shop/web-6ff88bf6d4"]);
+}
+
+#[test]
+fn a_decision_is_the_same_for_a_dump_and_for_the_cluster_imported_from_it() {
+    let hashed = json!({"app": "web", "pod-template-hash": "abc"});
+    let owner = ("apps/v1", "ReplicaSet", "web-abc");
+    let mut items = nodes();
+    items.push(pod("web-abc-1", owner, "n1", hashed.clone(), json!({})));
+    items.push(pod("web-abc-2", owner, "n1", hashed.clone(), json!({})));
+    let mut pending = pod("web-abc-3", owner, "n1", hashed, json!({}));
+    pending["spec"].as_object_mut().expect("a spec").remove("nodeName");
+    pending["status"] = json!({"phase": "Pending"});
+    items.push(pending);
+    let list = json!({"kind": "List", "items": items}).to_string();
+    let dir = directory(&[("dump/all.json", &list)]);
+    let imported = kubesquall(dir.path(), "import cluster dump -o f.yaml", "");
+    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    let [of_dump, of_import] =
+        ["dump", "f.yaml"].map(|state| kubesquall(dir.path(), &format!("schedule -f {state}"), ""));
+    // Pods of a workload spread by default, which asks for their workload.
+    assert!(of_dump.stdout.contains("PodTopologySpread"), "{}", of_dump.stdout);
+    assert_eq!(of_dump.stdout, of_import.stdout);
+}
+
+#[test]
 fn a_rollout_in_a_dump_without_replica_sets_goes_on() {
     let pod_of = |name: &str, hash: &str, image: &str| {
         let spec = json!({"containers": [{"name": "c", "image": image}]});
@@ -354,6 +389,48 @@ fn pods_of_missing_owners_are_replaced_when_they_are_lost() {
     assert!(new.len() == 1 && new[0].contains(",n2,"), "{pods}");
     let workloads = fs::read_to_string(dir.path().join("r/workloads.csv")).expect("workloads");
     assert!(workloads.contains("shop,Deployment,web"), "{workloads}");
+}
+
+/// Two nodes of which the second is not Ready, a pod on each, and one that waits.
+fn with_a_sick_node() -> String {
+    let mut items = nodes();
+    items[1]["status"]["conditions"][0]["status"] = json!("False");
+    let labels = json!({"app": "web", "pod-template-hash": "abc"});
+    let owner = ("apps/v1", "ReplicaSet", "web-abc");
+    items.push(pod("web-abc-1", owner, "n1", labels.clone(), json!({})));
+    let mut pending = pod("web-abc-2", owner, "n1", labels, json!({}));
+    pending["spec"].as_object_mut().expect("a spec").remove("nodeName");
+    pending["status"] = json!({"phase": "Pending"});
+    items.push(pending);
+    json!({"kind": "List", "items": items}).to_string()
+}
+
+#[test]
+fn a_node_that_is_not_ready_in_the_input_is_that_for_every_command() {
+    let text = SCENARIO.replace("1m,", "10m, timeline: [{at: 1m, fault: {kind: Reboot, nodes: {names: [n1]}}}],");
+    let dir = directory(&[("dump/all.json", &with_a_sick_node()), ("s.yaml", &text)]);
+    let said = kubesquall(dir.path(), "schedule -f dump", "");
+    assert!(said.stdout.contains("shop/web-abc-2 -> n1"), "{}", said.stdout);
+    assert!(
+        said.stderr.contains("n2 is taken to have the taint node.kubernetes.io/not-ready:NoSchedule"),
+        "{}",
+        said.stderr
+    );
+    let said = kubesquall(dir.path(), "run s.yaml --no-charts --out r", "");
+    assert!(
+        said.stdout.contains("1 of 2 nodes is not Ready at the end, and was not at t=0 either: node/n2"),
+        "{}",
+        said.stdout
+    );
+    let said = kubesquall(dir.path(), "init dump -o first.yaml", "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let first = fs::read_to_string(dir.path().join("first.yaml")).expect("a scenario");
+    assert!(first.contains("Crash, nodes: {names: [n1]}") && !first.contains("[n2]"), "{first}");
+    let said = kubesquall(dir.path(), "forecast dump --years 2 --out f -q", "");
+    assert!(said.status < 2, "{}", said.stderr);
+    let forecast = fs::read_to_string(dir.path().join("f/forecast.json")).expect("a forecast");
+    let forecast: Value = serde_json::from_str(&forecast).expect("JSON");
+    assert_eq!(forecast["stands_on"]["down"], json!(["node/n2"]));
 }
 
 #[test]

@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use super::cluster;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::evidence::{Instant, ObservedFact, RecordKind};
-use crate::model::ManifestObject;
+use crate::model::{ManifestObject, Object};
 use crate::units::{SimDuration, counted};
 use faults::Detection;
 use inventory::Inventory;
@@ -192,9 +192,16 @@ pub fn rebuild(
     options: &OutageOptions,
 ) -> Result<ImportedOutage, UnusableOutage> {
     if evidence.sightings.is_empty() && !evidence.diagnostics.has_errors() {
-        let others =
-            counted(evidence.passed_over, "file that is none was passed over", "files that are none were passed over");
-        let diagnostic = Diagnostic::error("evidence::nothing", format!("no evidence of anything was found; {others}"));
+        let of_no_use = evidence.records.iter().map(|record| {
+            format!("; `{}` ({}) has nothing in it of nodes or pods that counts", record.name, record.kind.as_str())
+        });
+        let unread = evidence.unread.iter().map(|unread| format!("; `{}`: {}", unread.name, unread.why));
+        let mut message = format!("no evidence of anything was found{}", of_no_use.chain(unread).collect::<String>());
+        if evidence.passed_over > 0 {
+            let (one, several) = ("file that is none was passed over", "files that are none were passed over");
+            message.push_str(&format!("; {}", counted(evidence.passed_over, one, several)));
+        }
+        let diagnostic = Diagnostic::error("evidence::nothing", message);
         let help =
             "give events (`kubectl get events -A -o json`), an audit log, samples of kube-state-metrics or a dump";
         evidence.problem(diagnostic.help(help), None);
@@ -218,6 +225,15 @@ pub fn rebuild(
     let unexplained = unexplained::unexplained(&timeline, &found, &commands, t0);
     let observed = facts::facts(&timeline, t0);
     let put_back = put_back::put_back(cluster, &timeline, t0);
+    let has_node = |objects: &[ManifestObject]| objects.iter().any(|object| matches!(object.object, Object::Node(_)));
+    let are_added = commands.commands.iter().any(|command| matches!(command.action, commands::Action::AddNodes { .. }));
+    if has_node(cluster) && !has_node(&put_back.objects) && !are_added {
+        let message =
+            format!("the cluster had no node yet at t=0, {t0}: the records tell of how it came up, not of an outage");
+        let help = "give records of the time in which the cluster was up, or a cluster that was saved before them";
+        evidence.problem(Diagnostic::error("evidence::no_cluster", message).help(help), None);
+        return Err(UnusableOutage { diagnostics: evidence.diagnostics, sources: evidence.sources });
+    }
     let entries = faults::group(found.faults, &inventory);
     let rebuilt = Rebuilt {
         t0,

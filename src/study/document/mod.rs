@@ -161,7 +161,8 @@ pub(super) fn file_as_given(path: &Path) -> Option<String> {
 ///
 /// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
 pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrides) -> Result<Study, Invalid> {
-    let OwnDocument { value, root, diagnostics } = scenario::read_own::<StudyDocument>(name, text, "Study")?;
+    let OwnDocument { value, root, diagnostics } =
+        scenario::read_own::<StudyDocument>((name, text), "Study", overrides)?;
     let mut problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let root = At::root(&root);

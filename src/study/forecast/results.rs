@@ -1,6 +1,7 @@
 //! What a forecast says: `forecast.json`, tables, patches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use super::fix::Fix;
 use super::intake::Forecast;
 use super::toll::Toll;
 use crate::scenario::Assumption;
+use crate::state::{Node, Status, Store};
 use crate::study::patch::{Patches, by_hand, of_change, runbook};
 use crate::study::statistics::Interval;
 use crate::units::SimDuration;
@@ -24,7 +26,8 @@ pub struct StandsOn {
     pub zones: usize,
     /// Pods that have no node before anything happens.
     pub unscheduled: usize,
-    /// Services and workloads that do not serve before anything happens, and of which nothing is counted.
+    /// Nodes that are not Ready before anything happens, as `node/NAME`, and services and workloads that do not serve, of which
+    /// nothing is counted.
     pub down: Vec<String>,
     /// What could not be read.
     pub unread: Vec<String>,
@@ -43,16 +46,25 @@ impl StandsOn {
         }
         let store = forecast.settled.store();
         let unread = forecast.scenario.input.unread();
+        let units_down = forecast.units.down.iter().map(|&unit| forecast.units.all[unit].object.clone());
         Self {
             objects,
             zones: super::catalogue::zone_count(store),
             unscheduled: store.pods().filter(|(_, pod)| pod.node.is_none() && pod.is_active()).count(),
-            down: forecast.units.down.iter().map(|&unit| forecast.units.all[unit].object.clone()).collect(),
+            down: nodes_down(store).chain(units_down).collect(),
             unread: unread.map(|skipped| format!("{} {} ({})", skipped.count, skipped.kind, skipped.reason)).collect(),
             assumed: forecast.scenario.assumed.iter().chain(&forecast.assumed).cloned().collect(),
             not_played: forecast.not_played.clone(),
         }
     }
+}
+
+/// How `down` names nodes.
+pub(super) const NODE: &str = "node/";
+
+fn nodes_down(store: &Store) -> impl Iterator<Item = String> {
+    let is_down = |(_, node): &(_, &Arc<Node>)| node.conditions.ready() != Some(Status::True);
+    store.nodes().filter(is_down).map(|(id, _)| format!("{NODE}{}", store.node_name(id)))
 }
 
 /// What was asked for, so that it can be asked again.

@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Price, Unhelped};
 use super::fix::Fix;
-use super::results::ForecastResults;
+use super::results::{ForecastResults, NODE};
 use crate::model::manifest::DUMP_COMMAND;
 use crate::observe::Tone;
 use crate::study::Remark;
@@ -257,8 +257,14 @@ impl ForecastResults {
         for unread in &self.stands_on.unread {
             remark = remark.with(format!("not read: {unread}"));
         }
-        if let Some(first) = self.stands_on.down.first() {
-            let down = counted(self.stands_on.down.len(), "service or workload does", "services and workloads do");
+        let (nodes, others): (Vec<&String>, Vec<&String>) =
+            self.stands_on.down.iter().partition(|object| object.starts_with(NODE));
+        if let Some(first) = nodes.first() {
+            let down = counted(nodes.len(), "node is", "nodes are");
+            remark = remark.with(format!("{down} not Ready before anything happens: first {first}"));
+        }
+        if let Some(first) = others.first() {
+            let down = counted(others.len(), "service or workload does", "services and workloads do");
             remark = remark
                 .with(format!("{down} not serve before anything happens, and nothing is counted there: first {first}"));
         }

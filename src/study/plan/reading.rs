@@ -39,7 +39,7 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
 ///
 /// Everything that is wrong with the plan and with its scenarios, as far as one problem does not hide another.
 pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrides) -> Result<Plan, Invalid> {
-    let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>(name, text, "Plan")?;
+    let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>((name, text), "Plan", overrides)?;
     let problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(PlanDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let root = At::root(&root);

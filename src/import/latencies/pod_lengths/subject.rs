@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::super::evidence::{Event, Evidence, Pod, controller, items, text};
 use super::super::instant::Instant;
+use crate::arena::Symbol;
+use crate::model::deployment_of_replica_set;
 
 /// A pod, its events, or both.
 #[derive(Debug)]
@@ -149,9 +151,9 @@ impl<'e> Owners<'e> {
             Some(known) => known.clone(),
             None if kind == "ReplicaSet" => {
                 let hash = pod.map(|pod| text(pod, "/metadata/labels/pod-template-hash")).unwrap_or_default();
-                let stem = owner.strip_suffix(hash).and_then(|stem| stem.strip_suffix('-'));
+                let made_by = deployment_of_replica_set(Symbol::new(&owner), Symbol::new(hash));
                 let told = self.of_sets.get(&(namespace, owner.as_str())).copied();
-                match told.or(stem.filter(|_| !hash.is_empty())) {
+                match told.or(made_by.map(Symbol::as_str)) {
                     Some(name) => deployment(name),
                     None => (kind, owner),
                 }

@@ -19,7 +19,7 @@ use super::printing::Output;
 use super::resource::{Found, Kind, find};
 use super::unanswered::Unanswered;
 use super::verb::{Scene, Verb, works_on_selection};
-use super::view::{self, Clock};
+use super::view::{self, Clock, is_initialized};
 use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
 use crate::model::{Container, NodeSystemInfo, StoredKind};
@@ -336,14 +336,17 @@ fn status(pod: &Pod) -> String {
     if pod.deletion.is_some() && !pod.phase.is_terminal() {
         return "Terminating".to_owned();
     }
+    let initializing = initializing(pod);
+    if let Some(initializing) = initializing.as_ref().filter(|_| !is_initialized(pod)) {
+        return initializing.clone();
+    }
     let mut status = match &pod.not_scheduled {
+        // A sidecar that has ended since.
+        _ if initializing.is_some() => initializing.as_deref().unwrap_or_default(),
         Some(gated) if gated.reason == NotScheduledReason::SchedulingGated => gated.reason.as_str(),
         _ if !pod.reason.is_empty() => pod.reason.as_str(),
         _ => pod.phase.as_str(),
     };
-    if let Some(initializing) = initializing(pod) {
-        return initializing;
-    }
     let (mut runs, mut error) = (false, None);
     for container in pod.containers.iter().rev() {
         match container.state {
@@ -409,7 +412,7 @@ fn ready_and_restarts(pod: &Pod, now: SimTime) -> [String; 2] {
     let runs = |status: &&ContainerStatus| status.ready && matches!(status.state, ContainerState::Running { .. });
     let init = || pod.spec.init_containers.iter().zip(&pod.init_containers);
     let sidecars = || init().filter(|(container, _)| container.is_sidecar()).map(|(_, status)| status);
-    let is_initializing = initializing(pod).is_some();
+    let is_initializing = initializing(pod).is_some() && !is_initialized(pod);
     let own = pod.containers.iter().filter(|_| !is_initializing);
     let ready = own.clone().filter(runs).count() + sidecars().filter(runs).count();
     let counted: Vec<&ContainerStatus> =

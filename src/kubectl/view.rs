@@ -196,15 +196,21 @@ fn pod_metadata(pod: &Pod, store: &Store, clock: Clock) -> Value {
     })
 }
 
-/// Whether all init containers are done.
+/// Whether all init containers are done, or have been before a regular one has started.
+///
+/// # Source
+/// kubelet, `GenerateContainersInitializedCondition`.
 pub(super) fn is_initialized(pod: &Pod) -> bool {
+    let has_started = |status: &ContainerStatus| status.last.is_some() || !status.state.is_waiting();
     let mut rows = pod.spec.spec.init_containers.iter().zip(&pod.init_containers);
     let is_done = |(container, status): (&crate::model::Container, &ContainerStatus)| match status.state.ending() {
         Some(ending) => ending.exit_code == 0,
         None => container.is_sidecar() && matches!(status.state, ContainerState::Running { .. }),
     };
     let none_is_missing = pod.init_containers.len() >= pod.spec.spec.init_containers.len();
-    pod.started_at.is_some() && (pod.phase != PodPhase::Pending || none_is_missing && rows.all(is_done))
+    let is_past =
+        matches!(pod.phase, PodPhase::Running | PodPhase::Succeeded) || pod.containers.iter().any(has_started);
+    pod.started_at.is_some() && (is_past || none_is_missing && rows.all(is_done))
 }
 
 /// # Source
@@ -227,10 +233,13 @@ fn pod_conditions(pod: &Pod, clock: Clock) -> Vec<Value> {
             statuses.iter().filter_map(|status| Some(status.state.ending()?.finished_at)).max()
         };
         let is_over = pod.phase.is_terminal();
-        let sandbox_since = if is_over { ends(&pod.containers).unwrap_or(ready.since) } else { started_at };
+        let over_since = ends(&pod.containers).max(ends(&pod.init_containers)).unwrap_or(ready.since);
+        let sandbox_since = if is_over { over_since } else { started_at };
         conditions.push(condition("PodReadyToStartContainers", status_text(!is_over), sandbox_since));
         let is_initialized = is_initialized(pod);
-        let initialized_at = ends(&pod.init_containers).filter(|_| is_initialized).unwrap_or(started_at);
+        let inits = pod.spec.init_containers.iter().zip(&pod.init_containers);
+        let inits = inits.filter(|(container, _)| !container.is_sidecar()).map(|(_, status)| *status);
+        let initialized_at = ends(&inits.collect::<Vec<_>>()).filter(|_| is_initialized).unwrap_or(started_at);
         conditions.push(condition("Initialized", status_text(is_initialized), initialized_at));
         conditions.push(condition("Ready", of_status(ready.status), ready.since));
         let containers = pod.containers_ready.unwrap_or(ready);

@@ -2,7 +2,7 @@
 
 use super::{Kubelets, settings};
 use crate::component::Ctx;
-use crate::state::{Owner, Pod};
+use crate::state::{ContainerStatus, Owner, Pod};
 use crate::units::SimDuration;
 
 /// Exit code of a container that ended at SIGTERM.
@@ -27,9 +27,50 @@ pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDura
     hook + exit.min(left.max(KILL_MIN))
 }
 
-/// How long the pod's containers take to stop.
+/// How long the pod's containers take to stop; its sidecars come after them.
 pub(super) fn stop_latency(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    stop_time(settings::pre_stop(pod), settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
+    let grace = grace.max(GRACE_MIN);
+    let exit = settings::exit_latency(pod, ctx);
+    let regular = stop_time(settings::pre_stop(&pod.spec.containers), exit, grace);
+    in_turn(pod, |_| true, regular, exit, grace)
+}
+
+/// How long sidecars that run take to stop when nothing else runs any more, and with which code they end.
+pub(super) fn sidecars_stop(
+    pod: &Pod,
+    inits: &[ContainerStatus],
+    grace: SimDuration,
+    ctx: &Ctx<'_, Kubelets>,
+) -> (SimDuration, i32) {
+    let exit = settings::exit_latency(pod, ctx);
+    let runs = |index: usize| inits.get(index).is_some_and(|status| status.state.running_since().is_some());
+    let takes = in_turn(pod, runs, SimDuration::ZERO, exit, grace);
+    // One whose application needs longer than the whole grace is killed.
+    (takes, if exit > grace.max(KILL_MIN) { KILLED } else { 0 })
+}
+
+/// When the last of the pod's sidecars has stopped, one after the other from the last to the first, once the regular containers have.
+///
+/// # Source
+/// kubelet, `terminationOrdering`: each waits for its turn within the grace, after its hook, and no longer.
+fn in_turn(
+    pod: &Pod,
+    runs: impl Fn(usize) -> bool,
+    regular: SimDuration,
+    exit: SimDuration,
+    grace: SimDuration,
+) -> SimDuration {
+    let (mut before, mut last) = (regular, regular);
+    let sidecars = pod.spec.init_containers.iter().enumerate().rev();
+    for (_, sidecar) in sidecars.filter(|(index, container)| container.is_sidecar() && runs(*index)) {
+        let hook = settings::pre_stop(std::slice::from_ref(sidecar)).min(grace);
+        let left = grace - SimDuration::from_secs(hook.as_secs());
+        let turn = before.max(hook).min(hook + left);
+        let left = left - SimDuration::from_secs((turn - hook).as_secs());
+        before = before.max(turn + exit.min(left.max(KILL_MIN)));
+        last = last.max(before);
+    }
+    last
 }
 
 /// The grace that the pod's spec gives.
@@ -37,17 +78,16 @@ pub(super) fn own_grace(pod: &Pod) -> SimDuration {
     SimDuration::from_secs(pod.spec.termination_grace_period_seconds.unwrap_or(30).max(1).unsigned_abs())
 }
 
-/// With which code containers end that are stopped.
+/// With which code containers end that are stopped within that grace.
 ///
 /// # Differs
 /// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
-pub(super) fn exit_code(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> i32 {
+pub(super) fn exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
     if matches!(pod.owner, Some(Owner::Job(_))) {
         return TERMINATED;
     }
-    let grace = pod.deletion.map_or(GRACE_MIN, |deletion| deletion.grace.max(GRACE_MIN));
-    let takes = settings::pre_stop(pod) + settings::exit_latency(pod, ctx);
-    if takes > stop_latency(pod, grace, ctx) { KILLED } else { 0 }
+    let (pre_stop, exit) = (settings::pre_stop(&pod.spec.containers), settings::exit_latency(pod, ctx));
+    if pre_stop + exit > stop_time(pre_stop, exit, grace.max(GRACE_MIN)) { KILLED } else { 0 }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Init containers: one after the other, each until it succeeds.
 
 use super::bound_pod::BoundPod;
-use super::phase::{Fate, phase, restarts_after};
+use super::phase::restarts_after;
 use super::probe_timing::{next_run, seconds};
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -38,6 +38,7 @@ pub(super) fn run_inits(pod: &Pod, restarts: u32, begin: SimTime, ctx: &Ctx<'_, 
     let mut number = u64::from(restarts) * CONTAINERS_MAX;
     for (index, container) in (0..).zip(&pod.spec.init_containers) {
         if container.is_sidecar() {
+            at += settings::post_start(container);
             if let Some(probe) = &container.startup_probe {
                 at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
             }
@@ -70,12 +71,9 @@ impl Kubelets {
         let ending = Ending::exit(code, ctx.now);
         let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        if !restarts_after(pod.spec.restart_policy, code) {
-            let inits = statuses::inits_at(&pod, index, ended, worker.init_restarts, ctx.now);
-            patch.phase = Some(phase(&pod.spec, &inits, &pod.containers, Fate::Open));
-            patch.init_containers = Some(inits);
-            self.forget(pod.id, ctx);
-            self.post_status(pod, patch, ctx);
+        if pod.spec.init_containers.get(index).is_some_and(|container| !restarts_after(container, &pod.spec, code)) {
+            patch.init_containers = Some(statuses::inits_at(&pod, index, ended, worker.init_restarts, ctx.now));
+            self.wind_up(pod, patch, ctx);
             return;
         }
         let name = pod.spec.init_containers.get(index).map_or("", |container| container.name.as_str());

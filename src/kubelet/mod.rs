@@ -29,10 +29,12 @@ mod settings;
 mod shutdown;
 mod status_manager;
 mod statuses;
+mod stopped;
 mod sync_pod;
 mod termination;
 mod timer;
 mod volumes;
+mod wind_up;
 mod worker;
 
 use std::sync::Arc;

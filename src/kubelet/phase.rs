@@ -1,14 +1,22 @@
 //! The phase of a pod, from what its containers do.
 
-use crate::model::{PodSpec, RestartPolicy};
+use crate::model::{Container, ContainerRestartPolicy, PodSpec, RestartPolicy};
 use crate::state::{ContainerState, ContainerStatus, Ending, PodPhase};
 
-/// Whether a container that ended with this code is started again.
-pub(super) fn restarts_after(policy: RestartPolicy, code: i32) -> bool {
-    match policy {
-        RestartPolicy::Always => true,
-        RestartPolicy::OnFailure => code != 0,
-        RestartPolicy::Never => false,
+/// Whether a container that ended with this code is started again: its own policy counts before the pod's.
+///
+/// # Source
+/// kubelet, `ContainerShouldRestart`; older versions know no policies of single containers, and their API servers take none.
+pub(super) fn restarts_after(container: &Container, spec: &PodSpec, code: i32) -> bool {
+    match container.restart_policy {
+        Some(ContainerRestartPolicy::Always) => true,
+        Some(ContainerRestartPolicy::OnFailure) => code != 0,
+        Some(ContainerRestartPolicy::Never) => false,
+        None => match spec.restart_policy {
+            RestartPolicy::Always => true,
+            RestartPolicy::OnFailure => code != 0,
+            RestartPolicy::Never => false,
+        },
     }
 }
 
@@ -24,22 +32,23 @@ pub(super) enum Fate {
 /// The phase of a pod whose containers have these statuses.
 ///
 /// # Source
-/// kubelet, `getPhase`. A container that waits and has been restarted counts as stopped.
+/// kubelet, `getPhase`. A container that waits and has been restarted counts as stopped; a sidecar counts as long as it runs.
 pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[ContainerStatus], fate: Fate) -> PodPhase {
-    let policy = spec.restart_policy;
     let mut are_inits_open = false;
-    for (index, _) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
+    for (index, container) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
         match inits.get(index).and_then(|status| status.state.ending()) {
             Some(Ending { exit_code: 0, .. }) => {}
-            Some(Ending { exit_code, .. }) if !restarts_after(policy, exit_code) => return PodPhase::Failed,
+            Some(Ending { exit_code, .. }) if !restarts_after(container, spec, exit_code) => return PodPhase::Failed,
             Some(_) | None => are_inits_open = true,
         }
     }
-    let (mut running, mut stopped, mut ended, mut succeeded) = (0, 0, 0, 0);
-    for status in containers {
+    let sidecars = spec.init_containers.iter().zip(inits).filter(|(container, _)| container.is_sidecar());
+    let mut running = sidecars.filter(|(_, status)| status.state.running_since().is_some()).count();
+    let (mut stopped, mut ended, mut succeeded) = (0, 0, 0);
+    for (container, status) in spec.containers.iter().zip(containers) {
         if let Some(Ending { exit_code, .. }) = status.state.ending() {
             stopped += 1;
-            ended += u32::from(!restarts_after(policy, exit_code));
+            ended += u32::from(!restarts_after(container, spec, exit_code));
             succeeded += u32::from(exit_code == 0);
         } else if status.state.running_since().is_some() {
             running += 1;

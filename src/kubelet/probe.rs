@@ -8,6 +8,7 @@ use super::timer::PodTimer;
 use super::worker::{Worker, rearm};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
+use crate::model::{ContainerRestartPolicy, RestartPolicy};
 use crate::state::{Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -74,7 +75,8 @@ impl Worker {
         let is_startup = failure.is_some_and(|(_, kind)| kind == ProbeKind::Startup);
         let early = next_early(&pod, self, ctx).filter(|_| !is_startup);
         let early = early.map(|(at, kind)| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly(kind), ctx));
-        let ticket = early.or_else(|| failure.map(|(at, kind)| pod.arm(at, PodTimer::ProbeFailed(kind), ctx)));
+        let ticket =
+            early.or_else(|| failure.map(|(at, kind)| pod.arm(at.max(ctx.now), PodTimer::ProbeFailed(kind), ctx)));
         if let Some(run) = self.run_mut() {
             rearm(&mut run.probe, ticket, ctx);
         }
@@ -110,12 +112,18 @@ impl Kubelets {
             self.silence(pod, ctx);
             return;
         }
-        let text = format!("Container {} failed {word} probe, will be restarted", container.name);
+        // Rules do not count, as the container still runs.
+        let is_restarted = match container.restart_policy {
+            Some(policy) => policy != ContainerRestartPolicy::Never,
+            None => pod.spec.restart_policy != RestartPolicy::Never,
+        };
+        let rest = if is_restarted { ", will be restarted" } else { "" };
+        let text = format!("Container {} failed {word} probe{rest}", container.name);
         self.links.event(pod.node, EventDraft::normal("Killing", ObjectRef::pod(&pod), text), ctx);
         let own = kind.of(container).and_then(|probe| probe.termination_grace_period_seconds);
         let grace_s = own.or(pod.spec.termination_grace_period_seconds).unwrap_or(30).max(1);
         let grace = SimDuration::from_secs(grace_s.unsigned_abs());
-        let takes = stop_time(settings::pre_stop(&pod), settings::exit_latency(&pod, ctx), grace);
+        let takes = stop_time(settings::pre_stop(&pod.spec.containers), settings::exit_latency(&pod, ctx), grace);
         let code = if takes < grace { TERMINATED } else { KILLED };
         run.probe = Some(pod.arm_in(takes, PodTimer::ProbeKilled(code), ctx));
     }

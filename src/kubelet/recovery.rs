@@ -1,24 +1,22 @@
 //! Back after the machine, the link, the kubelet or the API server was away.
 
+use smallvec::SmallVec;
+
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::grace::KILLED;
 use super::links::Away;
 use super::pace::RELIST;
+use super::phase::restarts_after;
 use super::probe::may_fail;
+use super::stopped::lost;
 use super::timer::{NodeTimer, PodTimer, Timer};
-use super::worker::{Launch, Outcome, Worker, WorkerState, rearm};
+use super::worker::{Known, Launch, Outcome, Worker, WorkerState, rearm};
 use super::{Kubelets, heartbeat, settings, statuses};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
-use crate::model::RestartPolicy;
-use crate::state::{ContainerState, EndReason, Ending, NodeId, PodPhase, Status};
+use crate::state::{ContainerState, ContainerStatus, Ending, NodeId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
-
-/// The end of a container that nobody saw.
-fn lost(now: SimTime) -> Ending {
-    Ending { reason: EndReason::ContainerStatusUnknown, ..Ending::exit(KILLED, now) }
-}
 
 impl Kubelets {
     /// Takes back a boot or a reconnection under way.
@@ -117,7 +115,7 @@ impl Kubelets {
                 self.pod_deleted(pod, ctx);
             } else {
                 // Nothing is left to stop.
-                let outcome = Outcome { status: None, ended_unseen: Some(lost(ctx.now)) };
+                let outcome = Outcome { status: None, ending: Some(lost(ctx.now)) };
                 self.stop_in(pod, SimDuration::ZERO, outcome, ctx);
             }
             return;
@@ -137,17 +135,43 @@ impl Kubelets {
             return;
         }
         watch_deadline(pod, ctx);
-        let never = pod.spec.restart_policy == RestartPolicy::Never;
-        let state = if never { ContainerState::Terminated(lost(ctx.now)) } else { ContainerState::Waiting };
+        let worker = self.workers.get(&pod.id);
+        let lost = lost(ctx.now);
+        let gone = |status: &ContainerStatus, restarts: bool| {
+            let ending = if status.state.running_since().is_some() { Some(lost) } else { status.state.ending() };
+            let (state, last) = match ending {
+                Some(ending) if !restarts => (ContainerState::Terminated(ending), status.last),
+                _ => (ContainerState::Waiting, ending.or(status.last)),
+            };
+            ContainerStatus { state, last, ready: false, ..*status }
+        };
+        let regular = statuses::known(worker, &pod).iter().zip(&pod.spec.containers).map(|(status, container)| {
+            let code = status.state.ending().map_or(lost.exit_code, |ending| ending.exit_code);
+            gone(status, restarts_after(container, &pod.spec, code))
+        });
+        let containers: SmallVec<[ContainerStatus; 1]> = regular.collect();
+        let restarts = containers.iter().any(|status| status.state.is_waiting());
+        let inits = pod.init_containers.iter().zip(&pod.spec.init_containers);
+        let inits =
+            inits.map(|(status, container)| if container.is_sidecar() { gone(status, restarts) } else { *status });
+        let inits: SmallVec<[ContainerStatus; 0]> = inits.collect();
         let patch = PodStatusPatch {
-            phase: never.then_some(PodPhase::Failed),
             ready: Some(Status::False),
-            containers: Some(statuses::containers(&pod, state, pod.restarts_max())),
+            containers: Some(containers.clone()),
+            init_containers: (!inits.is_empty()).then(|| inits.clone()),
             ..PodStatusPatch::default()
         };
+        if !restarts {
+            self.wind_up(pod, patch, ctx);
+            return;
+        }
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
-        if !never {
-            self.restart_whole(pod, ctx);
+        self.restart_whole(pod, ctx);
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
+            worker.ended = containers.iter().find(|status| status.state.is_waiting()).and_then(|status| status.last);
+            if containers.iter().any(|status| status.state.ending().is_some()) {
+                worker.known = Some(Box::new(Known { containers, inits }));
+            }
         }
     }
 
@@ -337,7 +361,12 @@ impl Kubelets {
                     self.restart(pod, Launch::Containers, ctx);
                     return;
                 }
-                WorkerState::Terminating { .. } | WorkerState::Stopped(_) | WorkerState::CleaningUp(_) => {}
+                // What is left of it are sidecars.
+                WorkerState::Terminating { .. } => {
+                    self.wind_up(pod, PodStatusPatch::default(), ctx);
+                    return;
+                }
+                WorkerState::Stopped(_) | WorkerState::CleaningUp(_) => {}
             }
         }
         let probe_period = settings::readiness_period(&pod).filter(|_| !ctx.config.version.at_least(35));

@@ -2,13 +2,13 @@
 
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
-use super::phase::{Fate, phase, restarts_after};
+use super::phase::restarts_after;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Launch, Worker, WorkerState};
+use super::worker::{Known, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, Ending, Pod, PodPhase, Power, Status};
+use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
 impl Kubelets {
@@ -33,13 +33,14 @@ impl Kubelets {
         // The start of this run may not have reached the API yet.
         let count = worker.as_ref().map_or(0, |worker| worker.restarts).max(pod.restarts_max());
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        if machine.kubelet_running && !restarts_after(pod.spec.restart_policy, ending.exit_code) {
-            let statuses = statuses::containers(&pod, ContainerState::Terminated(ending), count);
-            let inits = statuses::inits_done(&pod, 0, ctx.now);
-            patch.phase = Some(phase(&pod.spec, &inits, &statuses, Fate::Open));
+        let state = ContainerState::Terminated(ending);
+        let ended = ContainerStatus { state, ready: false, restarts: count, last: None };
+        let mut statuses = statuses::but_done(self.workers.get(&pod.id), &pod, ended);
+        let is_done = |(container, status)| statuses::is_done(container, &pod, status);
+        let done = pod.spec.containers.iter().zip(&statuses).filter(|pair| is_done(*pair)).count();
+        if machine.kubelet_running && done == pod.spec.containers.len() {
             patch.containers = Some(statuses);
-            self.forget(pod.id, ctx);
-            self.post_status(pod, patch, ctx);
+            self.wind_up(pod, patch, ctx);
             return;
         }
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
@@ -51,7 +52,12 @@ impl Kubelets {
         let started_at = run.since.or(statuses::running_since(&pod)).unwrap_or(pod.created_at);
         let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
         (worker.begun, worker.restarts, worker.ended) = (count, count + 1, Some(ending));
+        if done > 0 {
+            let inits = statuses::known_inits(Some(worker), &pod).into();
+            worker.known = Some(Box::new(Known { containers: statuses.clone(), inits }));
+        }
         if wait == SimDuration::ZERO {
+            patch.containers = (done > 0).then_some(statuses);
             post(&self.links, worker, pod, patch, ctx);
             self.restart(pod, Launch::Containers, ctx);
             return;
@@ -59,10 +65,15 @@ impl Kubelets {
         let wait = settings::synced(&pod, wait, "restart-sync", count.into(), ctx);
         let ticket = pod.arm_in(wait, PodTimer::Restart, ctx);
         worker.enter(WorkerState::BackingOff(ticket), ctx);
-        let mut statuses = statuses::containers(&pod, ContainerState::CrashLoopBackOff, count);
-        statuses.iter_mut().for_each(|status| status.last = Some(ending));
+        for (container, status) in pod.spec.containers.iter().zip(&mut statuses) {
+            if !statuses::is_done(container, &pod, status) {
+                (status.state, status.last) = (ContainerState::CrashLoopBackOff, Some(ending));
+            }
+        }
         patch.containers = Some(statuses);
-        let name = pod.spec.containers.first().map_or("", |container| container.name.as_str());
+        let failed =
+            pod.spec.containers.iter().find(|container| restarts_after(container, &pod.spec, ending.exit_code));
+        let name = failed.map_or("", |container| container.name.as_str());
         let message = statuses::back_off_text(name, &pod);
         self.links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), message), ctx);
         post(&self.links, worker, pod, patch, ctx);

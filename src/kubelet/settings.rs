@@ -4,7 +4,7 @@ use super::Kubelets;
 use super::probe_timing::{next_run, seconds};
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
-use crate::model::{GateTime, StatedUsage};
+use crate::model::{Container, GateTime, StatedUsage};
 use crate::state::{Pod, Slowdown, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
 
@@ -178,15 +178,20 @@ pub(super) fn disk_use(pod: &Pod, usage: &StatedUsage) -> i64 {
     used.fold(amount(usage.ephemeral_storage), i64::saturating_add)
 }
 
-/// How long a preStop hook sleeps.
-pub(super) fn pre_stop(pod: &Pod) -> SimDuration {
-    pod.spec
-        .containers
+/// How long the longest preStop hook of these containers sleeps.
+pub(super) fn pre_stop(containers: &[Container]) -> SimDuration {
+    containers
         .iter()
         .filter_map(|c| c.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref())
         .map(|sleep| SimDuration::from_secs(sleep.seconds.max(0).unsigned_abs()))
         .max()
         .unwrap_or(SimDuration::ZERO)
+}
+
+/// How long a container's postStart hook sleeps.
+pub(super) fn post_start(container: &Container) -> SimDuration {
+    let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.as_ref()?.sleep.as_ref());
+    hook.map_or(SimDuration::ZERO, |sleep| SimDuration::from_secs(sleep.seconds.max(0).unsigned_abs()))
 }
 
 /// SIGTERM -> exit; not capped by the grace period.

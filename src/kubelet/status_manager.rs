@@ -16,6 +16,9 @@ pub(super) fn post(
     patch: PodStatusPatch,
     ctx: &mut Ctx<'_, Kubelets>,
 ) {
+    if let (Some(known), Some(containers)) = (&mut worker.known, &patch.containers) {
+        known.containers.clone_from(containers);
+    }
     let mut patch = match worker.unposted.take() {
         Some(mut older) => {
             statuses::merge(&mut older, patch);
@@ -62,7 +65,8 @@ impl Kubelets {
 
     fn post_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let containers = statuses::running(self.workers.get(&pod.id), &pod, true);
-        let ready = Some(if self.gated.contains(&pod.id) { Status::False } else { Status::True });
+        let is_ready = statuses::are_ready(&containers) && !self.gated.contains(&pod.id);
+        let ready = Some(if is_ready { Status::True } else { Status::False });
         let patch = PodStatusPatch { ready, containers: Some(containers), ..PodStatusPatch::default() };
         self.post_status(pod, patch, ctx);
     }

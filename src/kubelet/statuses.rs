@@ -3,16 +3,50 @@
 use smallvec::SmallVec;
 
 use super::phase::restarts_after;
+use super::settings;
 use super::worker::Worker;
 use crate::component::PodStatusPatch;
 use crate::model::Container;
 use crate::model::config::KubernetesVersion;
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
-/// All containers of the pod in one state, with their restarts.
-pub(super) fn containers(pod: &Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
-    pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts, last: None }).collect()
+/// What the kubelet has last said of the pod's containers; it may not have arrived.
+pub(super) fn known<'a>(worker: Option<&'a Worker>, pod: &'a Pod) -> &'a [ContainerStatus] {
+    let known = worker.and_then(|worker| Some(&worker.known.as_ref()?.containers));
+    let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());
+    known.or(unposted).unwrap_or(&pod.containers)
+}
+
+/// What the kubelet has last said of the pod's init containers.
+pub(super) fn known_inits<'a>(worker: Option<&'a Worker>, pod: &'a Pod) -> &'a [ContainerStatus] {
+    let known = worker.and_then(|worker| Some(&worker.known.as_ref()?.inits)).filter(|inits| !inits.is_empty());
+    let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.init_containers.as_ref());
+    known.or(unposted).unwrap_or(&pod.init_containers)
+}
+
+/// The pod's containers: those that have ended for good stay as they are, the others are in this state.
+pub(super) fn but_done(worker: Option<&Worker>, pod: &Pod, status: ContainerStatus) -> SmallVec<[ContainerStatus; 1]> {
+    let known = known(worker, pod);
+    // Containers are started one after the other.
+    let mut hooks = SimDuration::ZERO;
+    let of = |(index, container): (usize, &Container)| {
+        if let Some(done) = known.get(index).filter(|known| is_done(container, pod, known)) {
+            return *done;
+        }
+        let state = match status.state {
+            ContainerState::Running { since } => ContainerState::Running { since: since + hooks },
+            state => state,
+        };
+        hooks += settings::post_start(container);
+        ContainerStatus { state, ..status }
+    };
+    pod.spec.containers.iter().enumerate().map(of).collect()
+}
+
+/// Whether the container has ended and will not be started again.
+pub(super) fn is_done(container: &Container, pod: &Pod, status: &ContainerStatus) -> bool {
+    status.state.ending().is_some_and(|ending| !restarts_after(container, &pod.spec, ending.exit_code))
 }
 
 /// The statuses of containers that run, as the kubelet knows them: what it posted last may not have arrived.
@@ -20,11 +54,15 @@ pub(super) fn running(worker: Option<&Worker>, pod: &Pod, ready: bool) -> SmallV
     if let Some((worker, since)) = worker.and_then(|worker| Some((worker, worker.run()?.since?))) {
         let restarts = worker.restarts.max(pod.restarts_max());
         let state = ContainerState::Running { since };
-        let status = ContainerStatus { state, ready, restarts, last: worker.ended };
-        return pod.spec.containers.iter().map(|_| status).collect();
+        return but_done(Some(worker), pod, ContainerStatus { state, ready, restarts, last: worker.ended });
     }
-    let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());
-    unposted.unwrap_or(&pod.containers).iter().map(|c| ContainerStatus { ready, ..*c }).collect()
+    let status = |c: &ContainerStatus| ContainerStatus { ready: ready && c.state.ending().is_none(), ..*c };
+    known(worker, pod).iter().map(status).collect()
+}
+
+/// Whether containers are all ready.
+pub(super) fn are_ready(containers: &[ContainerStatus]) -> bool {
+    !containers.is_empty() && containers.iter().all(|container| container.ready)
 }
 
 /// Init containers when the regular ones start: sidecars run, the others are done.
@@ -56,14 +94,14 @@ pub(super) fn inits_at(
 
 /// Whether the containers' statuses say that the pod is ready, whatever its condition says.
 pub(super) fn are_containers_ready(pod: &Pod) -> bool {
-    !pod.containers.is_empty() && pod.containers.iter().all(|container| container.ready)
+    are_ready(&pod.containers)
 }
 
 /// How a pod's containers have ended that are not started again, if all have; the kubelet has not said so yet.
 pub(super) fn ended_for_good(pod: &Pod) -> Option<Ending> {
     let endings = pod.containers.iter().map(|container| container.state.ending());
     let endings: SmallVec<[Ending; 2]> = endings.collect::<Option<_>>()?;
-    if endings.iter().any(|ending| restarts_after(pod.spec.restart_policy, ending.exit_code)) {
+    if pod.spec.containers.iter().zip(&pod.containers).any(|(container, status)| !is_done(container, pod, status)) {
         return None;
     }
     endings.iter().find(|ending| ending.exit_code != 0).or(endings.first()).copied()
@@ -71,7 +109,7 @@ pub(super) fn ended_for_good(pod: &Pod) -> Option<Ending> {
 
 /// Since when the pod's containers run, if its status says that they do.
 pub(super) fn running_since(pod: &Pod) -> Option<SimTime> {
-    pod.containers.first()?.state.running_since()
+    pod.containers.iter().find_map(|status| status.state.running_since())
 }
 
 /// Lays a newer status over an older one that was never posted.

@@ -11,7 +11,6 @@ use super::image::Need;
 use super::init::{self, Inits};
 use super::memory::is_over_limit;
 use super::pace::RELIST;
-use super::phase::restarts_after;
 use super::readiness_gates::watch_gates;
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -19,7 +18,7 @@ use super::worker::{Awaits, Launch, Run, Worker, WorkerState, rearm};
 use super::{Kubelets, admission, node_status, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::model::SYSTEM_CRITICAL_PRIORITY;
+use crate::model::{Container, SYSTEM_CRITICAL_PRIORITY};
 use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -54,11 +53,10 @@ impl Kubelets {
         if !ctx.store.machine(pod.node).kubelet_alive() {
             return;
         }
-        let is_down = |c: &ContainerStatus| match c.state.ending() {
-            Some(ending) => restarts_after(pod.spec.restart_policy, ending.exit_code),
-            None => c.state.running_since().is_none(),
+        let is_down = |(container, status): (&Container, &ContainerStatus)| {
+            status.state.running_since().is_none() && !statuses::is_done(container, &pod, status)
         };
-        if pod.containers.iter().any(is_down) {
+        if pod.spec.containers.iter().zip(&pod.containers).any(is_down) {
             self.restart(pod, Launch::Containers, ctx);
             return;
         }
@@ -149,6 +147,9 @@ impl Kubelets {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new(refusal.reason)),
             ready: pod.ready.map(|_| Status::False),
+            // A pod that is rejected has no containers, whatever it had before.
+            containers: Some(SmallVec::new()),
+            init_containers: Some(SmallVec::new()),
             ..PodStatusPatch::default()
         };
         self.forget(pod.id, ctx);
@@ -197,7 +198,7 @@ impl Kubelets {
                 Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::Inits { .. } => {
                     self.images.need(pod, &pulls, ctx)
                 }
-                Awaits::Room(_) | Awaits::Volumes(_) => continue,
+                Awaits::Room(_) | Awaits::Volumes(_) | Awaits::Hook { .. } => continue,
             };
             let has_asked = pulls.iter().any(|pull| pull.pod == pod.id);
             self.await_containers(pod, launch, need, !has_asked, ctx);
@@ -231,8 +232,43 @@ impl Kubelets {
         worker.enter(WorkerState::Starting(launch, awaits), ctx);
     }
 
+    /// Containers are started one by one; the next waits for the hook of the one before. Returns when the first was, once all are.
+    ///
+    /// # Source
+    /// kubelet, `startContainer`: `SyncPod` waits for the hook, and what it has started is told only after it.
+    fn start_next(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> Option<SimTime> {
+        let worker = self.workers.get_mut(&pod.id)?;
+        let WorkerState::Starting(launch, awaits) = &worker.state else { return None };
+        let (since, next) = match awaits {
+            Awaits::Hook { since, next, .. } => (*since, *next),
+            _ => (ctx.now, 0),
+        };
+        let launch = *launch;
+        let known = statuses::known(Some(worker), &pod);
+        let is_done =
+            |index: usize, container| known.get(index).is_some_and(|status| statuses::is_done(container, &pod, status));
+        let mut hook = None;
+        for (index, container) in pod.spec.containers.iter().enumerate().skip(next) {
+            if is_done(index, container) {
+                continue;
+            }
+            let text = statuses::started_text(container, ctx.config.version);
+            self.links.event(pod.node, EventDraft::normal("Started", ObjectRef::pod(&pod), text), ctx);
+            let sleeps = settings::post_start(container);
+            if !sleeps.is_zero() {
+                hook = Some((sleeps, index + 1));
+                break;
+            }
+        }
+        let Some((sleeps, next)) = hook else { return Some(since) };
+        let ticket = pod.arm_in(sleeps, PodTimer::Started, ctx);
+        worker.state = WorkerState::Starting(launch, Awaits::Hook { since, next, ticket });
+        None
+    }
+
     /// The containers run.
     pub(super) fn containers_started(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(since) = self.start_next(pod, ctx) else { return };
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, _) = worker.state else { return };
         if pod.phase == PodPhase::Pending {
@@ -240,27 +276,26 @@ impl Kubelets {
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
-        let delay = settings::ready_latency(&pod, restarts, ctx.now, ctx);
+        let ready_at = since + settings::ready_latency(&pod, restarts, since, ctx);
+        let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
         let is_ready = delay == SimDuration::ZERO && !is_killed;
-        let state = ContainerState::Running { since: ctx.now };
+        let state = ContainerState::Running { since };
         let status = ContainerStatus { state, ready: is_ready, restarts, last: worker.ended };
+        let containers = statuses::but_done(Some(worker), &pod, status);
+        let is_pod_ready = statuses::are_ready(&containers) && !self.gated.contains(&pod.id);
         let runs_inits = !pod.spec.init_containers.is_empty() && launch != Launch::Containers;
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
-            ready: Some(if is_ready && !self.gated.contains(&pod.id) { Status::True } else { Status::False }),
+            ready: Some(if is_pod_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
-            containers: Some(pod.spec.containers.iter().map(|_| status).collect()),
+            containers: Some(containers),
             init_containers: runs_inits.then(|| statuses::inits_done(&pod, worker.init_restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         // Containers that use too much are killed before anybody asks them.
         let ready = (!is_ready && !is_killed).then(|| pod.arm_in(delay, PodTimer::Ready, ctx));
-        worker.state = WorkerState::Running(Run { since: Some(ctx.now), ready, ..Run::default() });
-        for container in &pod.spec.containers {
-            let text = statuses::started_text(container, ctx.config.version);
-            self.links.event(pod.node, EventDraft::normal("Started", ObjectRef::pod(&pod), text), ctx);
-        }
+        worker.state = WorkerState::Running(Run { since: Some(since), ready, ..Run::default() });
         post(&self.links, worker, pod, patch, ctx);
         worker.watch_end(pod, ctx);
         worker.watch_probes(pod, ctx);
@@ -289,8 +324,8 @@ impl Worker {
         let Some(run) = self.run_mut() else { return };
         let Some(run_for) = settings::run_for(&pod, restarts, ctx) else { return };
         let runs_already = statuses::running_since(&pod).is_some() && pod.restarts_max() == restarts;
-        let since = if runs_already { running_since(pod) } else { ctx.now };
-        rearm(&mut run.end, Some(pod.arm(since + run_for, PodTimer::Ended, ctx)), ctx);
+        let since = if runs_already { running_since(pod) } else { run.since.unwrap_or(ctx.now) };
+        rearm(&mut run.end, Some(pod.arm((since + run_for).max(ctx.now), PodTimer::Ended, ctx)), ctx);
     }
 }
 

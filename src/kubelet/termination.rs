@@ -2,12 +2,12 @@
 
 use super::bound_pod::BoundPod;
 use super::grace::{exit_code, stop_latency};
-use super::phase::{Fate, phase};
+use super::stopped::Stopped;
 use super::timer::PodTimer;
 use super::worker::{Outcome, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, Ending, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerStatus, Ending, Owner, Pod, PodId, PodPhase};
 use crate::units::SimDuration;
 
 impl Kubelets {
@@ -58,19 +58,28 @@ impl Kubelets {
         status: Option<Box<PodStatusPatch>>,
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
-        let runs = pod.phase == PodPhase::Running;
+        let runs = pod.phase == PodPhase::Running || self.runs(pod);
         if runs && !self.workers.get(&pod.id).is_some_and(Worker::is_terminating) {
             self.killing_events(pod, ctx);
         }
         let delay = if runs { stop_latency(&pod, grace, ctx) } else { SimDuration::ZERO };
-        self.stop_in(pod, delay, Outcome { status, ended_unseen: None }, ctx);
+        let ending = self.runs(pod).then(|| Ending::exit(exit_code(&pod, grace, ctx), ctx.now + delay));
+        self.stop_in(pod, delay, Outcome { status, ending }, ctx);
         delay
     }
 
-    /// Notes that each container of a pod is being stopped.
-    fn killing_events(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
-        for container in pod.spec.containers.iter().chain(sidecars) {
+    /// Notes that each container of a pod that runs is being stopped.
+    pub(super) fn killing_events(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.get(&pod.id);
+        let has_ended = |statuses: &[ContainerStatus], index: usize| {
+            statuses.get(index).is_some_and(|status| status.state.ending().is_some())
+        };
+        let known = statuses::known(worker, &pod);
+        let regular = pod.spec.containers.iter().enumerate().filter(|(index, _)| !has_ended(known, *index));
+        let known = statuses::known_inits(worker, &pod);
+        let sidecars = pod.spec.init_containers.iter().enumerate().filter(|(_, container)| container.is_sidecar());
+        let sidecars = sidecars.filter(|(index, _)| !has_ended(known, *index));
+        for (_, container) in regular.chain(sidecars) {
             let text = format!("Stopping container {}", container.name);
             self.links.event(pod.node, EventDraft::normal("Killing", ObjectRef::pod(&pod), text), ctx);
         }
@@ -85,14 +94,15 @@ impl Kubelets {
             WorkerState::Terminating { stop: Some((_, at)), outcome } => (at.min(due), outcome),
             WorkerState::Terminating { stop: None, outcome } => (due, outcome),
             WorkerState::Stopped(outcome) => (ctx.now, outcome),
-            WorkerState::Running(run) => (due, Outcome { status: None, ended_unseen: run.ended_unseen }),
+            WorkerState::Running(run) => (due, Outcome { status: None, ending: run.ended_unseen }),
             WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) | WorkerState::CleaningUp(_) => {
                 (due, Outcome::default())
             }
         };
         let stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
-        let ended_unseen = outcome.ended_unseen.or(older.ended_unseen);
-        let outcome = Outcome { status: outcome.status.or(older.status), ended_unseen };
+        // The kill that takes effect first says how they end.
+        let ending = older.ending.filter(|ending| ending.finished_at <= at).or(outcome.ending).or(older.ending);
+        let outcome = Outcome { status: outcome.status.or(older.status), ending };
         worker.state = WorkerState::Terminating { stop, outcome };
     }
 
@@ -101,23 +111,27 @@ impl Kubelets {
     /// # Source
     /// kubelet, `SyncTerminatingPod`: the last status follows the containers' end; the object goes with `SyncTerminatedPod`.
     pub(super) fn containers_stopped(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let worker = self.workers.remove(&pod.id);
+        let mut worker = self.workers.remove(&pod.id);
         if !self.links.are_up(pod.node, ctx) {
             let stopped = worker.map(|worker| Worker { state: worker.state.stopped(), ..worker });
             self.workers.extend(stopped.map(|worker| (pod.id, worker)));
             return;
         }
-        // What a kubelet posts after it was cut off may still be on its way.
-        let restarts = worker.as_ref().map_or(0, |worker| worker.begun).max(pod.restarts_max());
-        let Outcome { status, ended_unseen } = worker.map(|worker| worker.state.outcome()).unwrap_or_default();
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+        if let Some(worker) = worker.as_mut().filter(|_| is_stand_in) {
+            // It goes by what the API server shows.
+            (worker.unposted, worker.known) = (None, None);
+        }
+        let Outcome { status, ending } = worker.as_mut().map(Worker::take_outcome).unwrap_or_default();
+        let stopped = Stopped::new(worker.as_ref(), &pod, ending, ctx.now);
+        let is_of_job = matches!(pod.owner, Some(Owner::Job(_)));
         let (was_over, has_run) = (pod.phase.is_terminal(), pod.phase == PodPhase::Running);
-        if let Some(patch) = status {
+        if let Some(mut patch) = status {
+            stopped.lay_over(&mut patch);
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
-        } else if !was_over && (matches!(pod.owner, Some(Owner::Job(_))) || (has_run && !is_stand_in)) {
-            // Of pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
-            let ending = ended_unseen.unwrap_or_else(|| Ending::exit(exit_code(&pod, ctx), ctx.now));
-            let patch = Box::new(last_status(&pod, Ending { finished_at: ctx.now, ..ending }, restarts));
+        } else if !was_over && (pod.deletion.is_none() || is_of_job || (has_run && !is_stand_in)) {
+            // Of deleted pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
+            let patch = Box::new(stopped.last_status(&pod));
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         }
         if pod.deletion.is_none() {
@@ -166,17 +180,5 @@ impl Kubelets {
             self.gated.remove(&pod);
         }
         self.mirror_gone(last, ctx);
-    }
-}
-
-/// The status of a pod whose containers have been stopped because the pod is deleted.
-fn last_status(pod: &Pod, ending: Ending, restarts: u32) -> PodStatusPatch {
-    let inits = statuses::inits_done(pod, 0, ending.finished_at);
-    let containers = statuses::containers(pod, ContainerState::Terminated(ending), restarts);
-    PodStatusPatch {
-        phase: Some(phase(&pod.spec, &inits, &containers, Fate::Sealed)),
-        ready: Some(Status::False),
-        containers: (pod.phase == PodPhase::Running).then_some(containers),
-        ..PodStatusPatch::default()
     }
 }

@@ -5,6 +5,10 @@ pub(super) mod bench;
 #[cfg(test)]
 mod critical;
 #[cfg(test)]
+mod ends;
+#[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod init;
 #[cfg(test)]
 mod mirrors;

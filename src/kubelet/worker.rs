@@ -6,7 +6,7 @@ use super::Kubelets;
 use super::back_off::{BackOff, PullBackOff};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
-use crate::state::Ending;
+use crate::state::{ContainerStatus, Ending};
 use crate::units::SimTime;
 
 /// A pod with something under way, or with a history.
@@ -27,10 +27,19 @@ pub(super) struct Worker {
     pub(super) ended: Option<Ending>,
     /// A status that could not be posted.
     pub(super) unposted: Option<Box<PodStatusPatch>>,
+    /// What was last said of the containers of a pod of which one has ended for good: it may still be on its way.
+    pub(super) known: Option<Box<Known>>,
+}
+
+/// Statuses of a pod's containers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub(super) containers: SmallVec<[ContainerStatus; 1]>,
+    pub(super) inits: SmallVec<[ContainerStatus; 0]>,
 }
 
 // There is one for each pod that starts, of 150,000 pods.
-const _: () = assert!(size_of::<Worker>() <= 232);
+const _: () = assert!(size_of::<Worker>() <= 240);
 
 /// What a pod worker is about.
 ///
@@ -95,6 +104,14 @@ pub(super) enum Awaits {
         begins: SimTime,
         ticket: Ticket,
     },
+    /// The end of a container's postStart hook.
+    Hook {
+        /// When the first of the containers was started.
+        since: SimTime,
+        /// The container that is started next.
+        next: usize,
+        ticket: Ticket,
+    },
 }
 
 /// A wait for volumes.
@@ -136,8 +153,8 @@ pub(super) struct Run {
 pub(super) struct Outcome {
     /// The status, if the kubelet itself ends the pod; the object then stays.
     pub(super) status: Option<Box<PodStatusPatch>>,
-    /// How they ended, if nobody saw it.
-    pub(super) ended_unseen: Option<Ending>,
+    /// How those that ran end.
+    pub(super) ending: Option<Ending>,
 }
 
 impl Worker {
@@ -152,6 +169,7 @@ impl Worker {
             pulls: SmallVec::new(),
             ended: None,
             unposted: None,
+            known: None,
         }
     }
 
@@ -214,6 +232,19 @@ impl Worker {
             && self.state.tickets().iter().all(Option::is_none)
             && self.restarts == 0
             && self.unposted.is_none()
+            && self.known.is_none()
+    }
+
+    /// What is posted when the containers have stopped.
+    pub(super) fn take_outcome(&mut self) -> Outcome {
+        match &mut self.state {
+            WorkerState::Terminating { outcome, .. } | WorkerState::Stopped(outcome) => std::mem::take(outcome),
+            WorkerState::Idle
+            | WorkerState::Starting(..)
+            | WorkerState::Running(_)
+            | WorkerState::BackingOff(_)
+            | WorkerState::CleaningUp(_) => Outcome::default(),
+        }
     }
 
     /// Goes over to another state; timers of the old one are taken back.
@@ -252,7 +283,8 @@ impl WorkerState {
                 Awaits::Room(ticket)
                 | Awaits::Image { ticket, .. }
                 | Awaits::Inits { ticket, .. }
-                | Awaits::Containers { ticket, .. },
+                | Awaits::Containers { ticket, .. }
+                | Awaits::Hook { ticket, .. },
             )
             | Self::BackingOff(ticket) => one(*ticket),
             Self::Running(run) => [run.ready, run.end, run.probe],
@@ -271,16 +303,6 @@ impl WorkerState {
             | Self::BackingOff(_)
             | Self::Stopped(_)
             | Self::CleaningUp(_)) => state,
-        }
-    }
-
-    /// What is posted when the containers have stopped.
-    pub(super) fn outcome(self) -> Outcome {
-        match self {
-            Self::Terminating { outcome, .. } | Self::Stopped(outcome) => outcome,
-            Self::Idle | Self::Starting(..) | Self::Running(_) | Self::BackingOff(_) | Self::CleaningUp(_) => {
-                Outcome::default()
-            }
         }
     }
 

@@ -341,6 +341,12 @@ impl ContainerState {
         }
     }
 
+    /// Whether it waits to run, for the first time or again.
+    #[must_use]
+    pub fn is_waiting(self) -> bool {
+        self.running_since().is_none() && self.ending().is_none()
+    }
+
     /// `state.waiting.reason`, of a container that waits for more than its turn.
     #[must_use]
     pub fn waiting_reason(self) -> Option<&'static str> {

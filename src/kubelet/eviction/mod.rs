@@ -17,7 +17,7 @@ use crate::units::{SimDuration, SimTime};
 use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::timer::{NodeTimer, Timer};
-use super::worker::WorkerState;
+use super::worker::{Awaits, WorkerState};
 use observation::Observations;
 use rank::Rank;
 use starved::StarvedResource;
@@ -268,9 +268,9 @@ impl Kubelets {
     }
 
     /// Whether containers of the pod run.
-    fn runs(&self, pod: BoundPod<'_>) -> bool {
+    pub(super) fn runs(&self, pod: BoundPod<'_>) -> bool {
         match self.workers.get(&pod.id).map(|worker| &worker.state) {
-            Some(WorkerState::Running(_)) => true,
+            Some(WorkerState::Running(_) | WorkerState::Starting(_, Awaits::Hook { .. })) => true,
             Some(WorkerState::Terminating { .. }) | None => pod.phase == PodPhase::Running,
             Some(
                 WorkerState::Idle

@@ -1,0 +1,54 @@
+//! The end of a pod that starts nothing any more: its sidecars are stopped, then it is over.
+
+use super::bound_pod::BoundPod;
+use super::grace::{own_grace, sidecars_stop};
+use super::phase::{Fate, phase};
+use super::status_manager::post;
+use super::worker::{Known, Outcome, Worker};
+use super::{Kubelets, statuses};
+use crate::component::{Ctx, PodStatusPatch};
+use crate::state::{ContainerState, ContainerStatus, Ending};
+
+impl Kubelets {
+    /// Nothing of the pod is started any more. The patch says how its containers have ended; sidecars that run keep its phase as
+    /// it is until they have stopped.
+    ///
+    /// # Source
+    /// kubelet, `computePodActions`: the pod is killed, with its own grace; `getPhase`: a sidecar that runs counts, and
+    /// `mergePodStatus`: a phase that is final waits for the end of what runs.
+    ///
+    /// # Differs
+    /// A stand-in has nothing that it would have to stop.
+    pub(super) fn wind_up(&mut self, pod: BoundPod<'_>, mut patch: PodStatusPatch, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.get(&pod.id);
+        // What has let the others run is done or runs, whether or not the API server has heard of it.
+        let mut inits = patch.init_containers.clone().unwrap_or_else(|| {
+            let mut inits = statuses::inits_done(&pod, 0, ctx.now);
+            for (status, known) in inits.iter_mut().zip(statuses::known_inits(worker, &pod)) {
+                *status = ContainerStatus { state: status.state, ready: status.ready, ..*known };
+            }
+            inits
+        });
+        let containers = patch.containers.clone().unwrap_or_else(|| statuses::known(worker, &pod).into());
+        let runs = |status: &ContainerStatus| status.state.running_since().is_some();
+        if self.links.is_stand_in(pod.node, ctx) && inits.iter().any(runs) {
+            for status in inits.iter_mut().filter(|status| runs(status)) {
+                (status.state, status.ready) = (ContainerState::Terminated(Ending::exit(0, ctx.now)), false);
+            }
+            patch.init_containers = Some(inits.clone());
+        }
+        if !inits.iter().any(runs) {
+            patch.phase = Some(phase(&pod.spec, &inits, &containers, Fate::Open));
+            self.forget(pod.id, ctx);
+            self.post_status(pod, patch, ctx);
+            return;
+        }
+        let (takes, code) = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        worker.known = Some(Box::new(Known { containers, inits }));
+        post(&self.links, worker, pod, patch, ctx);
+        self.killing_events(pod, ctx);
+        let ending = Some(Ending::exit(code, ctx.now + takes));
+        self.stop_in(pod, takes, Outcome { status: None, ending }, ctx);
+    }
+}

@@ -33,10 +33,10 @@ impl Observer for NeverReady {
             return;
         }
         match change.what {
-            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => {
-                if !is_unready(node, seen.store) {
-                    self.nodes.remove(&node);
-                }
+            Changed::NodeUpdated { node, delta, .. }
+                if delta.touches(NodeDelta::CONDITIONS) && !is_unready(node, seen.store) =>
+            {
+                self.nodes.remove(&node);
             }
             Changed::NodeRemoved { node, .. } => {
                 self.nodes.remove(&node);

@@ -38,6 +38,18 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
                 .help(format!("give at least {PERIOD_MIN}; the default is 5s")),
         );
     }
+    let kcm = At::root(root).field("spec").field("controlPlane").field("kubeControllerManager");
+    if flags.leader_elect && flags.leader_elect_lease_duration <= flags.leader_elect_renew_deadline {
+        let (lease, renewal) = (flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline);
+        let message = format!("a lease of {lease} has to last longer than its holder tries to renew it, {renewal}");
+        let is_said = kcm.key("leader-elect-renew-deadline").node().is_some();
+        let flag = if is_said { "leader-elect-renew-deadline" } else { "leader-elect-lease-duration" };
+        diagnostics.push(
+            Diagnostic::error("scenario::bad_value", message)
+                .at(kcm.key(flag).location(), "kube-controller-manager does not start with this")
+                .help("set `leader-elect-lease-duration` above `leader-elect-renew-deadline`"),
+        );
+    }
     let kubelet = At::root(root).field("spec").field("controlPlane").field("kubelet");
     for (field, expected) in spec.control_plane.kubelet.problems() {
         let rule = format!("be {expected}");

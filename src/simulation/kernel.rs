@@ -18,7 +18,7 @@ use crate::component::{
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::kubelet::Kubelets;
 use crate::observe::Observers;
-use crate::state::{CauseId, Change, Changed, MachineChange, NodeId, PodId, Store, WorkloadId};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, NodeId, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Verifier;
 
@@ -46,6 +46,8 @@ pub(super) enum Event {
     Posted { which: Which, epoch: u32 },
     /// The oldest undelivered changes of a watch arrive.
     Deliver(WatchId),
+    /// A process that has lost its lease tries to lead.
+    Elect { process: ControlPlaneProcess, number: u32 },
 }
 
 /// A queue entry: the event and what it follows from.
@@ -203,6 +205,12 @@ impl Kernel {
         self.machine_log.extend(outbox.machine_changes.drain(..));
         self.messages.extend(outbox.messages.drain(..));
         slot.outbox = outbox;
+    }
+
+    /// A process tries to lead after that.
+    pub(super) fn elect(&mut self, after: SimDuration, process: ControlPlaneProcess, number: u32) {
+        let event = Event::Elect { process, number };
+        self.queue.push_certain(self.now + after, Scheduled { cause: self.cause, event });
     }
 
     /// Sends a component's next Event.

@@ -11,6 +11,7 @@ mod inputs;
 mod kernel;
 #[cfg(test)]
 pub(crate) mod lab;
+mod leader_election;
 mod links;
 mod own_controllers;
 mod past;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use calls::Calls;
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
+use leader_election::{Elections, Terms, Try};
 use links::Links;
 use own_controllers::OwnControllers;
 use watches::{WatchId, Watcher, Watches};
@@ -50,7 +52,7 @@ use crate::procedures::rolling_upgrade::UpgradeTimer;
 use crate::rest::{ClientRequest, Kept};
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store, WorkloadId};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimTime;
 use crate::verify::Violation;
 
 /// What happens to a cluster, apart from the cluster.
@@ -76,6 +78,8 @@ pub struct Simulation {
     inputs: Arc<Inputs>,
     wanted: fn(Which) -> bool,
     api_down_since: Option<SimTime>,
+    /// Processes that have lost their lease.
+    elections: Elections,
     /// Nothing goes wrong any more, and nobody types.
     is_calm: bool,
     violation: Option<Violation>,
@@ -112,6 +116,7 @@ impl Simulation {
             inputs,
             wanted,
             api_down_since: None,
+            elections: Elections::default(),
             is_calm: false,
             violation: None,
             requests: VecDeque::new(),
@@ -306,6 +311,7 @@ impl Simulation {
                 }
             }
             Event::Deliver(watch) => self.deliver(watch),
+            Event::Elect { process, number } => self.try_to_lead(process, number),
         }
         self.settle_machines();
         if self.kernel.verifier.is_some() {
@@ -323,6 +329,7 @@ impl Simulation {
             Event::Deliver(_) => 4,
             Event::Posted { .. } => 5,
             Event::Resume(_) => 6,
+            Event::Elect { .. } => 7,
         };
         for word in [at.as_nanos() as u64, sequence, kind] {
             self.fold_word(word);
@@ -416,12 +423,13 @@ impl Simulation {
             self.kernel.watches.break_off(self.kernel.now);
             self.api_down_since.get_or_insert(self.kernel.now);
         } else {
+            self.elections.withdraw(process);
             self.components.stop(process);
         }
     }
 
     /// # Source
-    /// client-go leader election: a holder that cannot renew within its deadline exits; its successor starts with empty memory.
+    /// client-go leader election: a holder that cannot renew within its deadline exits; its successor starts with empty memory, when it leads.
     fn process_up(&mut self, process: ControlPlaneProcess) {
         if process != ControlPlaneProcess::KubeApiserver {
             self.start_anew(process);
@@ -434,11 +442,22 @@ impl Simulation {
         let Some(since) = self.api_down_since.take() else { return };
         let outage = self.kernel.now.saturating_since(since);
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
-            let has_lost = renew_deadline(process, &self.kernel.config).is_some_and(|deadline| outage >= deadline);
-            if has_lost && self.components.any_up(process) {
+            let Some(terms) = Terms::of(process, &self.kernel.config) else { continue };
+            if outage >= terms.renew_deadline && self.components.any_up(process) {
                 self.components.stop(process);
-                self.start_anew(process);
+                let Kernel { store, streams, now, .. } = &self.kernel;
+                let (after, number) = self.elections.stand(process, terms, (since, *now), (store, streams));
+                self.kernel.elect(after, process, number);
             }
+        }
+    }
+
+    fn try_to_lead(&mut self, process: ControlPlaneProcess, number: u32) {
+        let (terms, now) = (Terms::of(process, &self.kernel.config), self.kernel.now);
+        match self.elections.attempt((process, number), terms, now, self.kernel.api_is_up) {
+            Try::Leads => self.start_anew(process),
+            Try::Again(after, number) => self.kernel.elect(after, process, number),
+            Try::Void => {}
         }
     }
 
@@ -511,20 +530,6 @@ impl Kernel {
             heard: None,
             #[cfg(test)]
             seen: None,
-        }
-    }
-}
-/// How long a process may be without its lease; none if it holds none.
-fn renew_deadline(process: ControlPlaneProcess, config: &Config) -> Option<SimDuration> {
-    match process {
-        ControlPlaneProcess::KubeApiserver => None,
-        ControlPlaneProcess::KubeControllerManager => {
-            let flags = &config.kube_controller_manager;
-            flags.leader_elect.then_some(flags.leader_elect_renew_deadline)
-        }
-        ControlPlaneProcess::KubeScheduler => {
-            let election = &config.kube_scheduler.leader_election;
-            election.renew_deadline.filter(|_| election.leader_elect != Some(false))
         }
     }
 }

@@ -196,6 +196,7 @@ impl Simulation {
             Event::Answer(_) => "an answer".to_owned(),
             Event::Post(_) | Event::Posted { .. } => "an Event's posting".to_owned(),
             Event::Deliver(_) => "a watch's delivery".to_owned(),
+            Event::Elect { process, .. } => format!("a try of {} to lead", process.as_str()),
         }
     }
 }

@@ -237,7 +237,31 @@ fn a_process_without_a_lease_outlives_an_outage_of_the_api_server() {
     };
     assert_eq!(registered(""), 2);
     assert_eq!(registered("leader-elect: false"), 0);
-    assert_eq!(registered("leader-elect-renew-deadline: 20s"), 0);
+    assert_eq!(registered("leader-elect-renew-deadline: 20s, leader-elect-lease-duration: 30s"), 0);
+}
+
+#[test]
+fn who_has_lost_its_lease_leads_again_when_that_has_run_out() {
+    let outage = "{at: 1m, fault: {kind: ControlPlaneOutage, components: [kube-apiserver], for: 30s}}";
+    let first = |flags: &str, objects: &str| {
+        let fields = format!("controlPlane: {{kubeControllerManager: {{{flags}}}}}, ");
+        let observed = verified::play(&load_with(&fields, outage, objects));
+        let registered = observed.events.iter().filter(|event| event.reason == "RegisteredNode");
+        registered.map(|event| event.at.as_nanos() as f64 / 1e9).fold(f64::INFINITY, f64::min)
+    };
+    // The API server is back at 90 s. A process tries every 2.0 to 4.4 s.
+    let alone = first("", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}");
+    assert!((105.0..115.0).contains(&alone), "{alone}");
+    let long = first("leader-elect-lease-duration: 1m", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}");
+    assert!((150.0..160.0).contains(&long), "{long}");
+    let node = |name: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{node-role.kubernetes.io/control-plane: ''}}}}, status: {{allocatable: \
+             {{cpu: '2', memory: 4Gi, pods: '20'}}}}}}"
+        )
+    };
+    let several = first("", &[node("m-0"), node("m-1"), node("m-2")].join("\n---\n"));
+    assert!((90.0..95.0).contains(&several), "{several}");
 }
 
 #[test]

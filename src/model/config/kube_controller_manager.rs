@@ -36,6 +36,10 @@ component_flags! {
         leader_elect: bool = "leader-elect", |_version| "true";
         /// For how long it tries to renew its lease before it exits.
         leader_elect_renew_deadline: SimDuration = "leader-elect-renew-deadline", |_version| "10s";
+        /// For how long its lease is valid after a renewal: who takes over waits for so long.
+        leader_elect_lease_duration: SimDuration = "leader-elect-lease-duration", |_version| "15s";
+        /// Time between two tries to take the lease over, lengthened by up to 1.2 of it.
+        leader_elect_retry_period: SimDuration = "leader-elect-retry-period", |_version| "2s";
         /// Controllers to run: `*` for the usual ones, a name to add one, `-name` to leave one out.
         controllers: Controllers = "controllers", |_version| "*";
         /// Deployments synced at a time.

@@ -176,11 +176,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         let at = if label == UNKNOWN { root.name_of(path) } else { place(path) };
         problems.push(diagnostic.at(at, label));
     };
-    if !is_dns_subdomain(&metadata.name) {
-        let message = format!("`{}` cannot be the name of a study", metadata.name);
-        let help = "use lower-case letters, digits, `-` and `.`; the results go to a directory of that name";
-        problem(Diagnostic::error("study::bad_name", message).help(help), "metadata.name", "");
-    }
+    check_own_name(&metadata.name, &mut problem);
     let axes = axes::axes(&spec, root, &mut problem);
     let prices = prices::read(&spec, &mut problem);
     let is_too_large = axes::check_size(&spec, &axes, &mut problem);
@@ -267,6 +263,15 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
         inputs,
         origin: (folder.clone(), scenario_path.to_owned(), overrides.clone()),
     })
+}
+
+fn check_own_name(name: &str, problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
+    if is_dns_subdomain(name) {
+        return;
+    }
+    let message = format!("`{name}` cannot be the name of a study");
+    let help = "use lower-case letters, digits, `-` and `.`; the results go to a directory of that name";
+    problem(Diagnostic::error("study::bad_name", message).help(help), "metadata.name", "");
 }
 
 /// Whether what its records leave open can be asked of such a study.

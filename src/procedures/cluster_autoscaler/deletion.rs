@@ -54,9 +54,13 @@ fn hard_taint() -> Symbol {
 impl ClusterAutoscaler {
     /// A node is to go: no pods come to it from now on.
     pub(super) fn begin_deletion(&mut self, node: NodeId, is_drain: bool, ctx: &mut Ctx<'_, Self>) {
-        let what = if is_drain { "with drain" } else { "empty" };
-        let message = format!("Scale-down: removing node {} ({what})", ctx.store.node_name(node));
-        note::about_cluster(ctx, EventType::Normal, "ScaleDown", message);
+        let name = ctx.store.node_name(node);
+        let (reason, message) = if is_drain {
+            ("ScaleDown", format!("Scale-down: removing node {name} (with drain)"))
+        } else {
+            ("ScaleDownEmpty", format!("Scale-down: removing empty node {:?}", name.as_str()))
+        };
+        note::about_cluster(ctx, EventType::Normal, reason, message);
         self.unneeded.remove(&node);
         let (unevicted, leaving) = (Vec::new(), Vec::new());
         let deletion = Deletion { is_drain, unevicted, leaving, evict_until: ctx.now, gone_by: ctx.now };

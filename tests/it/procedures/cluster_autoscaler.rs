@@ -73,12 +73,7 @@ fn unneeded_nodes_go_ten_minutes_after_they_have_become_so_and_the_smallest_size
     let timeline = "{at: 30m, kubectl: scale deployment/web --replicas=0}";
     let played = autoscale(10, "", "1h", timeline, &[&web]);
     let removed: Vec<f64> = played.events("RemovingNode").iter().map(|event| seconds(event.at)).collect();
-    let decided: Vec<f64> = played
-        .events("ScaleDown")
-        .iter()
-        .filter(|event| event.kind == "ConfigMap")
-        .map(|event| seconds(event.at))
-        .collect();
+    let decided: Vec<f64> = played.events("ScaleDownEmpty").iter().map(|event| seconds(event.at)).collect();
     // Five nodes; one stays.
     assert_eq!((decided.len(), removed.len()), (4, 4));
     assert!(decided.iter().all(|at| (2400.0..2425.0).contains(at)), "{decided:?}");
@@ -94,8 +89,7 @@ fn nothing_is_removed_for_ten_minutes_after_an_addition() {
     let flags = "scale-down-unneeded-time: 1m";
     let played = autoscale(10, flags, "40m", timeline, &[&web, &big]);
     let added = played.first("ScaledUpGroup");
-    let going = played.events("ScaleDown").into_iter().filter(|event| event.kind == "ConfigMap");
-    let going: Vec<f64> = going.map(|event| seconds(event.at)).collect();
+    let going: Vec<f64> = played.events("ScaleDownEmpty").into_iter().map(|event| seconds(event.at)).collect();
     // One of the first two nodes goes early; after the addition there is quiet.
     assert!(going[0] < added, "{going:?}");
     assert!(going[1..].iter().all(|at| *at >= added + 600.0 && *at < added + 650.0), "{going:?}");

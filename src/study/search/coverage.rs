@@ -191,6 +191,25 @@ fn what_makes_no_difference_is_told_and_no_points_are_played_for_it() {
 }
 
 #[test]
+fn where_no_range_makes_a_difference_the_runs_tell() {
+    // What is listed first is cheaper; runs do not depend on the range.
+    let known = Known {
+        name: "listed",
+        counts: &[2, 33],
+        replications: 30,
+        cost: |place| 100.0 + 40.0 * place[0],
+        effective: 1,
+    };
+    for seed in 0..5 {
+        let (mut results, mut record) = search(&known, seed);
+        record.ranges[0] = None;
+        results.search = Some(record);
+        let tuning = results.tuning_of_search().expect("it was searched");
+        assert!(results.variants[tuning.combination()][0] == "0", "seed {seed}: {tuning:?}");
+    }
+}
+
+#[test]
 fn what_is_cheaper_by_too_little_is_named_and_left_as_it_is() {
     // Six in a thousand from end to end, which four hundred runs tell.
     let cost: Cost = |place| 1000.0 + 6.0 * place[0];

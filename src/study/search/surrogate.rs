@@ -52,6 +52,15 @@ pub(super) struct Prediction {
 }
 
 impl Prediction {
+    /// The mean of runs, by themselves.
+    pub(super) fn of_runs(runs: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = runs.clone().count().max(2) as f64;
+        let mean = runs.clone().sum::<f64>() / count;
+        let squares: f64 = runs.map(|run| (run - mean) * (run - mean)).sum();
+        let deviation = (squares / (count - 1.0) / count).sqrt();
+        Self { mean, deviation, half: student_t_quantile(0.975, count - 1.0) }
+    }
+
     /// The ends of its 95 % interval.
     pub(super) fn ends(self) -> (f64, f64) {
         let half = self.half * self.deviation;

@@ -33,6 +33,8 @@ pub(super) struct Survey {
     /// For each thing that is varied whether it has made no difference to any run.
     inert: Vec<bool>,
     surrogate: Surrogate,
+    /// Where no range makes a difference nothing lies between points: what each costs more than the baseline, by run. Empty otherwise.
+    alone: Vec<(Vec<f64>, Vec<f64>)>,
     /// Where points leave no more undone than the baseline: 1 where they do not, 0 where they do; none if all are alike.
     allowed: Option<Surrogate>,
     /// The deviation of the noise that the mean of a point's runs has, on average of the points.
@@ -85,7 +87,20 @@ impl Survey {
         let seen = Seen { is_category: &is_category, points: &places, means: &means, noise: &covariance };
         let surrogate = Surrogate::fit(seen);
         let allowed = allowed(&surrogate, seen, &told);
-        Self { space, at, inert, surrogate, allowed, noise }
+        let is_all_told = inert.iter().zip(&is_category).all(|(inert, is_category)| *inert || *is_category);
+        let alone = if is_all_told { places.into_iter().zip(columns).collect() } else { Vec::new() };
+        Self { space, at, inert, surrogate, alone, allowed, noise }
+    }
+
+    /// What the runs of a place cost more than the baseline, if they tell all of it.
+    fn told_at(&self, place: &[f64]) -> Option<&[f64]> {
+        self.alone.iter().find(|(known, _)| known == place).map(|(_, column)| column.as_slice())
+    }
+
+    /// What a place is likely to cost more than the baseline.
+    fn predict_at(&self, place: &[f64]) -> Prediction {
+        let told = self.told_at(place).map(|column| Prediction::of_runs(column.iter().copied()));
+        told.unwrap_or_else(|| self.surrogate.predict(place))
     }
 
     /// For each thing that is varied whether it has made no difference to any run.
@@ -100,12 +115,16 @@ impl Survey {
 
     /// What a point is likely to cost more than the baseline.
     pub(super) fn predict(&self, point: &[usize]) -> Prediction {
-        self.surrogate.predict(&self.place(point))
+        self.predict_at(&self.place(point))
     }
 
     /// What one point is likely to cost more than another.
     pub(super) fn between(&self, one: &[usize], other: &[usize]) -> Prediction {
-        self.surrogate.between(&self.place(one), &self.place(other))
+        let (one, other) = (self.place(one), self.place(other));
+        match (self.told_at(&one), self.told_at(&other)) {
+            (Some(ours), Some(theirs)) => Prediction::of_runs(ours.iter().zip(theirs).map(|(a, b)| a - b)),
+            _ => self.surrogate.between(&one, &other),
+        }
     }
 
     /// How far apart places are that have little to do with each other.
@@ -125,7 +144,7 @@ impl Survey {
     /// The point that may be recommended and was played that is likeliest to be the cheapest; none if none may.
     pub(super) fn cheapest(&self) -> Option<&At> {
         let allowed = self.at.iter().filter(|of| of.is_allowed);
-        let mean = |of: &At| self.surrogate.predict(&of.place).mean;
+        let mean = |of: &At| self.predict_at(&of.place).mean;
         allowed.min_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.variant.cmp(&b.variant)))
     }
 
@@ -135,7 +154,7 @@ impl Survey {
         let score = |point: &Point| {
             let place = self.place(point);
             let is_out = self.at.iter().any(|of| !of.is_allowed && of.place == place);
-            (!is_out && self.is_allowed(&place) >= IS_ALLOWED).then(|| -self.surrogate.predict(&place).mean)
+            (!is_out && self.is_allowed(&place) >= IS_ALLOWED).then(|| -self.predict_at(&place).mean)
         };
         let (lowest, _) = self.space.best(&score, &self.points())?;
         let place = self.place(&lowest);

@@ -38,6 +38,15 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
                 .help(format!("give at least {PERIOD_MIN}; the default is 5s")),
         );
     }
+    // It decides nothing here, but the process would not start.
+    const IDLE: &str = "concurrent-horizontal-pod-autoscaler-syncs";
+    let manager = At::root(root).field("spec").field("controlPlane").field("kubeControllerManager");
+    for (flag, value) in spec.control_plane.kube_controller_manager.0.iter().filter(|(flag, _)| *flag == IDLE) {
+        if !value.as_str().parse::<i64>().is_ok_and(|number| number >= 1) {
+            let message = format!("`{value}` is not a value of `{flag}`, expected an integer of at least 1");
+            diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(manager.key(IDLE).location(), ""));
+        }
+    }
     let kubelet = At::root(root).field("spec").field("controlPlane").field("kubelet");
     for (field, expected) in spec.control_plane.kubelet.problems() {
         let rule = format!("be {expected}");

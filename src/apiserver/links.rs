@@ -1,5 +1,6 @@
 //! Owners, once all objects of the input are in the store.
 
+use super::owner_references;
 use crate::arena::Symbol;
 use crate::model::ObjectKind;
 use crate::state::{Owner, Store, Uid, WorkloadId};
@@ -42,6 +43,7 @@ pub fn link_owners(store: &mut Store) {
     for (id, owner) in revisions.into_iter().filter(|(_, owner)| owner.is_some()) {
         store.set_revision_owner(id, owner);
     }
+    owner_references::link_all(store);
 }
 
 /// Puts the unfinished Jobs of CronJobs on their lists of active ones.

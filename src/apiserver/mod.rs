@@ -12,6 +12,7 @@ mod names;
 mod namespaces;
 mod nodes;
 mod opt_in;
+mod owner_references;
 mod pods;
 mod registry;
 mod resource_quota;
@@ -100,7 +101,13 @@ impl ApiServer {
         changed: &mut Vec<Changed>,
     ) -> Served {
         // Budgets and pods only: they keep versions of their own.
-        rest.advance(&mut Session { store, config, streams, now, changed })
+        let first = changed.len();
+        let served = rest.advance(&mut Session { store, config, streams, now, changed });
+        if !store.references.is_empty() {
+            let removed = owner_references::removed(&changed[first..], None);
+            owner_references::settle(store, &removed, changed);
+        }
+        served
     }
 
     /// Takes the first step of a request, for most the only one; what it changed is appended to `changed` in commit order.
@@ -122,7 +129,17 @@ impl ApiServer {
             return Served::Answered(Err(refusal));
         }
         let first = changed.len();
+        let deleted = match &request {
+            Request::DeleteOther { kind, namespace, name } => Some((*kind, *namespace, *name)),
+            _ => None,
+        };
         let served = self.serve_admitted(store, config, streams, now, request, changed);
+        if !store.references.is_empty() {
+            // Somebody may hold it yet.
+            let deleted = deleted.filter(|of| store.uid_of(of.0, of.1, of.2).is_none()).map(|of| of.0);
+            let removed = owner_references::removed(&changed[first..], deleted);
+            owner_references::settle(store, &removed, changed);
+        }
         for change in &changed[first..] {
             if let Changed::WorkloadUpdated(id, _) = change
                 && let Some(meta) = store.workload_meta_mut(*id)
@@ -192,6 +209,9 @@ impl ApiServer {
             Request::SetRevisionNumber { id, revision } => workloads::set_revision_number(s, id, revision),
             Request::DeleteRevision { id } => workloads::delete_revision(s, id),
             Request::SetRevisionOwner { id, owner } => workloads::set_revision_owner(s, id, owner),
+            Request::DropOwners { kind, namespace, name, uids } => {
+                owner_references::drop_owners(s, kind, namespace, name, &uids)
+            }
             Request::UpdateStatus(update) => status::update(s, update),
             Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),

@@ -380,9 +380,12 @@ pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answ
 }
 
 pub(super) fn set_annotations(s: &mut Session<'_>, id: PodId, annotations: Arc<BTreeMap<Symbol, Symbol>>) -> Answer {
-    if s.store.pod(id).is_some_and(|pod| pod.annotations() == *annotations) {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    let old = pod.annotations();
+    if old == *annotations {
         return Ok(Reply::Unchanged);
     }
+    validation::pod_annotations(&pod.name, &annotations, &old)?;
     update_whole(s, id, PodDelta::ANNOTATIONS, |s| {
         s.store.update_pod(id, |pod| pod.annotate(Arc::unwrap_or_clone(annotations)));
     })

@@ -2,6 +2,8 @@
 //!
 //! Requests of controllers for pods, ReplicaSets and Jobs are not asked: what they are made from has been.
 
+use std::collections::BTreeMap;
+
 use super::registry::{Key, Strategy};
 use super::session::Session;
 use crate::arena::Symbol;
@@ -60,6 +62,15 @@ pub(super) fn change(s: &Session<'_>, new: &Object, old: &Object) -> Result<(), 
 /// Labels of an object of which nothing else is changed.
 pub(super) fn labels(kind: ObjectKind, name: &str, labels: &Labels) -> Result<(), ApiError> {
     refuse(kind, Symbol::new(name), &validation::validate_labels(labels))
+}
+
+/// Annotations of a pod of which nothing else is changed.
+pub(super) fn pod_annotations(
+    name: &str,
+    new: &BTreeMap<Symbol, Symbol>,
+    old: &BTreeMap<Symbol, Symbol>,
+) -> Result<(), ApiError> {
+    refuse(ObjectKind::Pod, Symbol::new(name), &validation::validate_pod_annotations(new, old))
 }
 
 fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {

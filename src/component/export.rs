@@ -139,12 +139,13 @@ pub const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 /// Metadata as a manifest would have it.
 #[must_use]
 pub fn export_metadata(meta: &Meta) -> ObjectMeta {
+    let collectors = meta.deleting.and_then(|(_, propagation)| propagation.finalizer());
     ObjectMeta {
         name: meta.name,
         namespace: meta.namespace,
         labels: meta.labels.clone(),
         annotations: BTreeMap::clone(&meta.annotations),
-        finalizers: meta.finalizers.to_vec(),
+        finalizers: meta.finalizers.iter().copied().chain(collectors.map(Symbol::new)).collect(),
         ..ObjectMeta::default()
     }
 }

@@ -398,6 +398,17 @@ pub enum Request {
         /// Owner.
         owner: Option<Owner>,
     },
+    /// PATCH the owner references of an object: those with these UIDs go.
+    DropOwners {
+        /// Kind.
+        kind: crate::model::AnyKind,
+        /// Namespace.
+        namespace: Symbol,
+        /// Name.
+        name: Symbol,
+        /// UIDs of the owners.
+        uids: Vec<crate::state::Uid>,
+    },
     /// PUT status of a workload or budget.
     UpdateStatus(StatusUpdate),
     /// DELETE a workload.

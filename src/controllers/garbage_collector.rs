@@ -5,14 +5,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
     Start, Step, SyncPlan,
 };
-use crate::model::ObjectKind;
+use crate::model::{AnyKind, ObjectKind};
 use crate::state::{
-    Change, Changed, ControllerRevisionId, DeletionCause, ObjectDelta, Owner, PersistentVolumeClaimId, PodDelta, PodId,
-    Propagation, Store, WorkloadId,
+    Change, Changed, ControllerRevisionId, DeletionCause, DependentKey, ObjectDelta, Owner, PersistentVolumeClaimId,
+    PodDelta, PodId, Propagation, Reference, Standing, Store, Uid, WorkloadId,
 };
 
 /// An object that the collector looks at.
@@ -26,6 +27,8 @@ pub enum Item {
     Claim(PersistentVolumeClaimId),
     /// A workload: as a dependent, or as an owner that lingers.
     Workload(WorkloadId),
+    /// Any other object that names owners.
+    Other(DependentKey),
 }
 
 /// The garbage collector.
@@ -34,7 +37,8 @@ pub enum Item {
 /// kube-controller-manager, garbage collector: `attemptToDeleteItem`, `processDeletingDependentsItem`, `orphanDependents`.
 ///
 /// # Differs
-/// Owners of kinds that are not modelled, and owners that the input names but does not hold, count as alive.
+/// Owners of kinds that nobody knows, and owners that the input names but does not hold, count as alive. Only workloads are deleted in
+/// the foreground.
 #[derive(Clone, Debug, Default)]
 pub struct GarbageCollector {
     /// Owners that a live read did not find; their further dependents need no such read.
@@ -69,6 +73,96 @@ fn fate(store: &Store, owner: Option<Owner>) -> Fate {
     }
 }
 
+/// Kind, namespace and name of a pod.
+fn of_pod(store: &Store, id: PodId) -> Option<(AnyKind, Symbol, Symbol)> {
+    if store.references.is_empty() {
+        return None;
+    }
+    let pod = store.pod(id)?;
+    Some((ObjectKind::Pod.into(), pod.namespace, Symbol::new(&pod.name)))
+}
+
+/// Kind, namespace and name of a workload.
+fn of_workload(store: &Store, id: WorkloadId) -> Option<(AnyKind, Symbol, Symbol)> {
+    if store.references.is_empty() {
+        return None;
+    }
+    let meta = store.workload_meta(id)?;
+    Some((store.workload_kind(id).into(), meta.namespace, meta.name))
+}
+
+fn beside(store: &Store, of: Option<(AnyKind, Symbol, Symbol)>) -> &[Reference] {
+    of.map_or(&[], |(kind, namespace, name)| store.owners_beside(kind, namespace, name))
+}
+
+/// An object goes when none of its owners is left, or all that are left wait for it.
+///
+/// # Source
+/// garbage collector, `classifyReferences`, `attemptToDeleteItem`.
+fn fate_of_all(store: &Store, owner: Option<Owner>, namespace: Symbol, beside: &[Reference]) -> Fate {
+    // A controlling owner that is none of ours stands among the others with its UID.
+    let is_among = matches!(owner, Some(Owner::Foreign { .. })) && beside.iter().any(|owner| owner.is_controller);
+    let own = owner.filter(|_| !is_among).map(|owner| fate(store, Some(owner)));
+    let others = beside.iter().map(|owner| match store.standing(namespace, owner) {
+        Standing::Lives => Fate::Stays,
+        Standing::Waits => Fate::IsWaitedFor,
+        Standing::Gone => Fate::Goes,
+    });
+    let mut all = Fate::Goes;
+    let mut has_any = false;
+    for fate in own.into_iter().chain(others) {
+        has_any = true;
+        match fate {
+            Fate::Stays => return Fate::Stays,
+            Fate::IsWaitedFor => all = Fate::IsWaitedFor,
+            Fate::Goes => {}
+        }
+    }
+    if has_any { all } else { Fate::Stays }
+}
+
+fn pod_fate(store: &Store, id: PodId) -> Fate {
+    let Some(pod) = store.pod(id) else { return Fate::Stays };
+    fate_of_all(store, pod.owner, pod.namespace, beside(store, of_pod(store, id)))
+}
+
+fn workload_fate(store: &Store, id: WorkloadId) -> Fate {
+    let Some(meta) = store.workload_meta(id) else { return Fate::Stays };
+    fate_of_all(store, meta.owner, meta.namespace, beside(store, of_workload(store, id)))
+}
+
+/// Owners that are gone, or wait, of an object that others keep.
+fn not_keeping(store: &Store, of: Option<(AnyKind, Symbol, Symbol)>) -> Vec<Uid> {
+    let Some((_, namespace, _)) = of else { return Vec::new() };
+    let owners = beside(store, of).iter();
+    owners.filter(|owner| store.standing(namespace, owner) != Standing::Lives).map(|owner| owner.uid).collect()
+}
+
+/// The item that a dependent is.
+fn item_of(store: &Store, key: &DependentKey, kind: AnyKind) -> Option<Item> {
+    let (_, namespace, name) = *key;
+    Some(match kind {
+        AnyKind::Modelled(ObjectKind::Pod) => {
+            Item::Pod(store.find_pod(namespace, &std::sync::Arc::from(name.as_str()))?)
+        }
+        AnyKind::Modelled(kind) => store.find_workload(kind, namespace, name).map_or(Item::Other(*key), Item::Workload),
+        AnyKind::Stored(_) => Item::Other(*key),
+    })
+}
+
+/// Dependents that name a workload as one of several owners, or without that it controls them.
+fn dependents_beside(store: &Store, owner: WorkloadId) -> Vec<(Item, Uid, bool)> {
+    let Some(meta) = store.workload_meta(owner).filter(|_| !store.references.is_empty()) else { return Vec::new() };
+    let named = store.references.iter().filter_map(|(key, dependent)| {
+        let reference = dependent.owners.iter().find(|reference| reference.uid == meta.uid)?;
+        if store.uid_of(dependent.kind, key.1, key.2) != Some(dependent.uid) {
+            return None;
+        }
+        Some((item_of(store, key, dependent.kind)?, meta.uid, reference.blocks))
+    });
+    named.collect()
+}
+
 fn dependents(store: &Store, owner: WorkloadId) -> Vec<Item> {
     let mut items: Vec<Item> = store.pods_of(owner).iter().map(|&pod| Item::Pod(pod)).collect();
     items.extend(store.revisions_of(owner).iter().map(|&id| Item::Revision(id)));
@@ -98,7 +192,16 @@ impl GarbageCollector {
     fn collect_pod(&mut self, id: PodId, store: &Store) -> SyncPlan<()> {
         let mut plan = SyncPlan::nothing();
         let Some(pod) = store.pod(id) else { return plan };
-        if pod.deletion.is_none() && fate(store, pod.owner) != Fate::Stays {
+        if pod.deletion.is_some() {
+            return plan;
+        }
+        if pod_fate(store, id) == Fate::Stays {
+            let_go_of(store, of_pod(store, id), &mut plan);
+            let is_gone = pod.owner.is_some_and(|owner| fate(store, Some(owner)) != Fate::Stays);
+            if is_gone {
+                plan.then(Request::SetPodOwner { pod: id, owner: None }, ());
+            }
+        } else {
             self.look_first(pod.owner, &mut plan);
             let options = DeleteOptions { grace_s: None, uid: Some(pod.uid) };
             plan.then(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted }, ());
@@ -145,11 +248,16 @@ impl GarbageCollector {
             Some((_, Propagation::Foreground)) => self.wait_for_dependents(id, store, &mut plan),
             Some((_, Propagation::Orphan)) => orphan_dependents(id, store, &mut plan),
             Some((_, Propagation::Background)) | None => {
-                let fate = fate(store, meta.owner);
-                if fate == Fate::Stays {
+                let all = workload_fate(store, id);
+                if all == Fate::Stays {
+                    let_go_of(store, of_workload(store, id), &mut plan);
+                    if meta.owner.is_some_and(|owner| fate(store, Some(owner)) != Fate::Stays) {
+                        plan.then(Request::SetWorkloadOwner { workload: id, owner: None }, ());
+                    }
                     return plan;
                 }
-                let waits = fate == Fate::IsWaitedFor && !dependents(store, id).is_empty();
+                let has_dependents = !dependents(store, id).is_empty() || !dependents_beside(store, id).is_empty();
+                let waits = all == Fate::IsWaitedFor && has_dependents;
                 let propagation = if waits { Propagation::Foreground } else { Propagation::Background };
                 self.look_first(meta.owner, &mut plan);
                 plan.then(Request::DeleteWorkload { workload: id, propagation }, ());
@@ -158,9 +266,26 @@ impl GarbageCollector {
         plan
     }
 
+    fn collect_other(&mut self, key: &DependentKey, store: &Store) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
+        let (_, namespace, name) = *key;
+        let Some(kind) = store.references.get(key).map(|dependent| dependent.kind) else { return plan };
+        let of = Some((kind, namespace, name));
+        if fate_of_all(store, None, namespace, beside(store, of)) == Fate::Stays {
+            let_go_of(store, of, &mut plan);
+        } else {
+            self.look_first(None, &mut plan);
+            plan.then(Request::DeleteOther { kind, namespace, name }, ());
+        }
+        plan
+    }
+
     fn wait_for_dependents(&mut self, id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
+        let beside = dependents_beside(store, id);
+        let blocks = beside.iter().any(|(.., blocks)| *blocks);
         let items = dependents(store, id);
-        if items.is_empty() {
+        self.affected.extend(beside.into_iter().map(|(item, ..)| item));
+        if items.is_empty() && !blocks {
             plan.then(Request::FinalizeWorkload { workload: id }, ());
             return;
         }
@@ -173,21 +298,58 @@ impl GarbageCollector {
     }
 }
 
+/// # Source
+/// garbage collector, `attemptToDeleteItem`: an object that somebody keeps is rid of its owners that are gone or wait.
+fn let_go_of(store: &Store, of: Option<(AnyKind, Symbol, Symbol)>, plan: &mut SyncPlan<()>) {
+    let uids = not_keeping(store, of);
+    if let Some((kind, namespace, name)) = of.filter(|_| !uids.is_empty()) {
+        plan.then(Request::DropOwners { kind, namespace, name, uids }, ());
+    }
+}
+
 fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
+    let beside = dependents_beside(store, id).into_iter().filter_map(|(item, uid, _)| {
+        let (kind, namespace, name) = match item {
+            Item::Pod(pod) => of_pod(store, pod)?,
+            Item::Workload(workload) => of_workload(store, workload)?,
+            Item::Other(key) => (store.references.get(&key)?.kind, key.1, key.2),
+            Item::Revision(_) | Item::Claim(_) => return None,
+        };
+        Some(Request::DropOwners { kind, namespace, name, uids: vec![uid] })
+    });
     let calls: Vec<_> = dependents(store, id)
         .into_iter()
-        .map(|item| match item {
-            Item::Pod(pod) => Request::SetPodOwner { pod, owner: None },
-            Item::Revision(id) => Request::SetRevisionOwner { id, owner: None },
-            Item::Claim(claim) => Request::SetClaimOwner { claim, pod: None },
-            Item::Workload(workload) => Request::SetWorkloadOwner { workload, owner: None },
+        .filter_map(|item| match item {
+            Item::Pod(pod) => Some(Request::SetPodOwner { pod, owner: None }),
+            Item::Revision(id) => Some(Request::SetRevisionOwner { id, owner: None }),
+            Item::Claim(claim) => Some(Request::SetClaimOwner { claim, pod: None }),
+            Item::Workload(workload) => Some(Request::SetWorkloadOwner { workload, owner: None }),
+            Item::Other(_) => None,
         })
+        .chain(beside)
         .map(|request| Planned { request, purpose: () })
         .collect();
     if !calls.is_empty() {
         plan.steps.push(Step::Concurrent(calls));
     }
     plan.then(Request::FinalizeWorkload { workload: id }, ());
+}
+
+/// Everything that the references say is to be looked at.
+fn look_around(store: &Store, queue: &mut Enqueue<Item>) {
+    for (key, dependent) in store.references.iter() {
+        let of = Some((dependent.kind, key.1, key.2));
+        if let Some(item) = item_of(store, key, dependent.kind)
+            && !not_keeping(store, of).is_empty()
+        {
+            queue.now(item);
+        }
+    }
+    for id in store.workload_ids() {
+        if store.workload_meta(id).is_some_and(|meta| matches!(meta.deleting, Some((_, Propagation::Foreground)))) {
+            queue.now(Item::Workload(id));
+        }
+    }
 }
 
 impl Reconcile for GarbageCollector {
@@ -215,14 +377,15 @@ impl Reconcile for GarbageCollector {
                 | Changed::WorkloadAdded(_)
                 | Changed::WorkloadUpdated(..)
                 | Changed::WorkloadRemoved(_)
+                | Changed::ReferencesChanged
         )
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Item>) {
         let store = ctx.store;
         // Once per start: the graph of owners is built from everything there is.
-        for (id, pod) in store.pods() {
-            if fate(store, pod.owner) != Fate::Stays {
+        for (id, _) in store.pods() {
+            if pod_fate(store, id) != Fate::Stays {
                 queue.now(Item::Pod(id));
             }
         }
@@ -239,21 +402,21 @@ impl Reconcile for GarbageCollector {
             .chain(store.cron_jobs.ids().map(WorkloadId::CronJob));
         for id in sets.chain(jobs).chain(others) {
             let Some(meta) = store.workload_meta(id) else { continue };
-            if meta.deleting.is_some() || fate(store, meta.owner) != Fate::Stays {
+            if meta.deleting.is_some() || workload_fate(store, id) != Fate::Stays {
                 queue.now(Item::Workload(id));
             }
         }
+        look_around(store, queue);
     }
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Item>) {
         let store = ctx.store;
         match &change.what {
-            Changed::PodAdded(id) if store.pod(*id).is_some_and(|pod| fate(store, pod.owner) != Fate::Stays) => {
+            Changed::PodAdded(id) if pod_fate(store, *id) != Fate::Stays => {
                 queue.now(Item::Pod(*id));
             }
             Changed::PodUpdated { pod, delta, .. }
-                if delta.touches(PodDelta::OWNER)
-                    && store.pod(*pod).is_some_and(|p| fate(store, p.owner) != Fate::Stays) =>
+                if delta.touches(PodDelta::OWNER) && pod_fate(store, *pod) != Fate::Stays =>
             {
                 queue.now(Item::Pod(*pod));
             }
@@ -280,14 +443,12 @@ impl Reconcile for GarbageCollector {
                     }
                 }
             }
-            Changed::WorkloadAdded(id)
-                if store.workload_meta(*id).is_some_and(|meta| fate(store, meta.owner) != Fate::Stays) =>
-            {
+            Changed::WorkloadAdded(id) if workload_fate(store, *id) != Fate::Stays => {
                 queue.now(Item::Workload(*id));
             }
             Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::DELETION | ObjectDelta::METADATA) => {
                 let Some(meta) = store.workload_meta(*id) else { return };
-                if meta.deleting.is_some() || fate(store, meta.owner) != Fate::Stays {
+                if meta.deleting.is_some() || workload_fate(store, *id) != Fate::Stays {
                     queue.now(Item::Workload(*id));
                 }
             }
@@ -299,6 +460,7 @@ impl Reconcile for GarbageCollector {
                     queue.now(item);
                 }
             }
+            Changed::ReferencesChanged => look_around(store, queue),
             _ => {}
         }
     }
@@ -312,6 +474,7 @@ impl Reconcile for GarbageCollector {
             Item::Revision(id) => self.collect_revision(id, ctx.store),
             Item::Claim(id) => self.collect_claim(id, ctx.store),
             Item::Workload(id) => self.collect_workload(id, ctx.store),
+            Item::Other(key) => self.collect_other(&key, ctx.store),
         }
     }
 

@@ -7,6 +7,7 @@ use super::command_line::{
     check_kustomize, check_subresource, field_validation,
 };
 use super::failure::Failure;
+use super::label::is_outdated;
 use super::printing::DryRun;
 use super::resource::{Found, Kind, find_one};
 use super::verb::{Scene, Verb};
@@ -147,6 +148,12 @@ pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan:
     if !written.is_taken(if is_new { "creating" } else { "patching" }, args.validation, plan) {
         return;
     }
+    let version = metadata.resource_version.map(Symbol::as_str).filter(|version| !version.is_empty());
+    if is_new && version.is_some() {
+        // The storage says so, and gives no reason.
+        const SET: &str = "resourceVersion should not be set on objects to be created";
+        return plan.fail(Failure::line(format!("Error from server: error when creating \"{file}\": {SET}")));
+    }
     if is_new {
         let request = match verb {
             ApplyVerb::Create => Request::Create(Box::new(object.clone())),
@@ -158,6 +165,9 @@ pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan:
     }
     let Some(found) = &exists else { return };
     if verb == ApplyVerb::Apply {
+        if let Some(failure) = is_outdated(version, found, store, Some(("patching", file))) {
+            return plan.fail(failure);
+        }
         apply_one(object, found, &name, store, plan);
         if args.force {
             or_replace(object, found, store, plan);

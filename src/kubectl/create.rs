@@ -395,11 +395,16 @@ fn service_type(kind: &str) -> &'static str {
 fn service(arguments: &Arguments, name: &str, kind: &str) -> Result<Value, Stop> {
     let kind = kind.strip_prefix("service ").unwrap_or(kind);
     let mut ports = Vec::new();
+    let of_nodes = arguments.number::<i64>("node-port")?.filter(|number| *number != 0);
     for port in arguments.list("tcp") {
         let (own, target) = port.split_once(':').unwrap_or((&port, &port));
         let number: i32 = own.parse().map_err(|_| Stop::error(format!("invalid port: {own}")))?;
         let target = target.parse::<i32>().map_or_else(|_| json!(target), |target| json!(target));
-        ports.push(json!({"name": port.replace(':', "-"), "port": number, "protocol": "TCP", "targetPort": target}));
+        let mut port = json!({"name": port.replace(':', "-"), "port": number, "protocol": "TCP", "targetPort": target});
+        if let Some(number) = of_nodes {
+            port["nodePort"] = json!(number);
+        }
+        ports.push(port);
     }
     if ports.is_empty() && kind != "externalname" && arguments.text("clusterip") != Some("None") {
         return Err(Stop::error("at least one tcp port specifier must be provided"));

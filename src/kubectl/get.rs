@@ -61,6 +61,8 @@ pub struct GetArgs {
     pub label_columns: Vec<String>,
     /// `--show-labels`.
     pub show_labels: bool,
+    /// `--show-kind`.
+    pub show_kind: bool,
     /// `--watch`, `--watch-only`.
     pub watch: bool,
 }
@@ -100,6 +102,7 @@ impl Verb for GetArgs {
             .map_err(|problem: String| Stop::error(problem))?;
         let label_columns = arguments.list("label-columns");
         let show_labels = arguments.switch("show-labels", false)?;
+        let show_kind = arguments.switch("show-kind", false)?;
         let watch = arguments.switch("watch", false)? || arguments.switch("watch-only", false)?;
         let no_headers = arguments.switch("no-headers", false)?;
         let ignore_not_found = arguments.switch("ignore-not-found", false)?;
@@ -114,7 +117,17 @@ impl Verb for GetArgs {
             ]));
         }
         let selection = arguments.selection(WithoutNames::All)?;
-        Ok(Self { selection, columns, no_headers, ignore_not_found, sort_by, label_columns, show_labels, watch })
+        Ok(Self {
+            selection,
+            columns,
+            no_headers,
+            ignore_not_found,
+            sort_by,
+            label_columns,
+            show_labels,
+            show_kind,
+            watch,
+        })
     }
 
     works_on_selection!(of_words_or_files);
@@ -134,12 +147,12 @@ impl Verb for GetArgs {
                 Err(problem) => return plan.fail(Failure::own(problem)),
             }
         }
-        let has_failed = !failures.is_empty() && !self.ignore_not_found;
+        let is_silent = !failures.is_empty() || self.ignore_not_found;
         match &self.columns {
-            Columns::Objects(format) => objects(self, format, &found, has_failed, store, clock, plan),
+            Columns::Objects(format) => objects(self, format, &found, !failures.is_empty(), store, clock, plan),
             // As it is: `-o name` has been heeded.
             Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
-            Columns::Usual | Columns::Wide => tables(self, &found, has_failed, store, (now, clock), plan),
+            Columns::Usual | Columns::Wide => tables(self, &found, is_silent, store, (now, clock), plan),
         }
         let made = self
             .selection
@@ -246,7 +259,7 @@ fn objects(
 fn tables(
     args: &GetArgs,
     found: &[Found],
-    has_failed: bool,
+    is_silent: bool,
     store: &Store,
     (now, clock): (SimTime, Clock),
     plan: &mut CommandPlan,
@@ -257,7 +270,7 @@ fn tables(
             kinds.push(object.kind());
         }
     }
-    if found.is_empty() && !has_failed {
+    if found.is_empty() && !is_silent {
         let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().any(|kind| kind.is_namespaced());
         let place = if is_placed { format!(" in {} namespace", args.selection.namespace) } else { String::new() };
         plan.warnings.push(format!("No resources found{place}{}", if is_placed { "." } else { "" }));
@@ -268,7 +281,8 @@ fn tables(
             plan.items.push(Item::Print(vec![String::new()]));
         }
         let headings = headings(*kind, args);
-        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, (now, clock)));
+        let rows =
+            objects.iter().map(|object| row(object, args, args.show_kind || kinds.len() > 1, store, (now, clock)));
         let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
         plan.items.push(Item::Print(table_lines(&rows)));
     }

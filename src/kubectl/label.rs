@@ -186,7 +186,7 @@ fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mu
         (false, true) => "unlabeled",
         (false, false) => return plan.say(format!("{name} not labeled")),
     };
-    if let Some(failure) = is_outdated(args, object, store) {
+    if let Some(failure) = is_outdated(args.resource_version.as_deref(), object, store, None) {
         return plan.fail(failure);
     }
     if let Some(request) = set_labels(object, new, store) {
@@ -212,26 +212,31 @@ fn list(args: &LabelArgs, object: &Found, what: &str, pairs: Vec<String>, store:
     plan.items.push(Item::Print(std::iter::once(heading).chain(pairs).collect()));
 }
 
-/// What the server says if the object is not of the `--resource-version` that is given.
+/// What the server says if the object is not of the version that is given, on the command line or in a file.
 ///
 /// # Source
 /// apimachinery, `NewConflict`; kube-apiserver, `OptimisticLockErrorMsg`.
 ///
 /// # Differs
 /// Of nodes and of kinds that decide nothing no version is kept: whichever is given is taken.
-fn is_outdated(args: &LabelArgs, object: &Found, store: &Store) -> Option<Failure> {
+pub(super) fn is_outdated(
+    wanted: Option<&str>,
+    object: &Found,
+    store: &Store,
+    source: Option<(&str, &str)>,
+) -> Option<Failure> {
     let version = match object {
         Found::Pod(id) => store.pod(*id)?.resource_version.to_string(),
         Found::Workload(_, id) => store.workload_meta(*id)?.version.to_string(),
         Found::Node(_) | Found::Other(..) => return None,
     };
-    args.resource_version.as_ref().filter(|wanted| **wanted != version)?;
+    wanted.filter(|wanted| !wanted.is_empty() && *wanted != version)?;
     let (resource, name) = (object.kind().resource(), object.name(store));
     let text = format!(
         "Operation cannot be fulfilled on {resource} \"{name}\": the object has been modified; please apply your changes to \
          the latest version and try again"
     );
-    Some(Failure::refusal(&ApiError::new(ErrorReason::Conflict, text), None))
+    Some(Failure::refusal(&ApiError::new(ErrorReason::Conflict, text), source))
 }
 
 /// Why a revision came: it can always be written anew.
@@ -290,7 +295,7 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
         let pairs = new.iter().map(|(key, value)| format!("{key}={value}")).collect();
         return list(args, object, "annotations", pairs, store, plan);
     }
-    if let Some(failure) = is_outdated(args, object, store) {
+    if let Some(failure) = is_outdated(args.resource_version.as_deref(), object, store, None) {
         return plan.fail(failure);
     }
     let annotations = Arc::new(new);

@@ -7,9 +7,11 @@ use super::command_line::{
     check_subresource, field_validation,
 };
 use super::failure::Failure;
+use super::label::is_outdated;
 use super::resource::{Kind, find_one, not_found, of_another_namespace};
 use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, delete};
+use crate::arena::Symbol;
 use crate::component::Request;
 use crate::state::Store;
 
@@ -87,12 +89,17 @@ impl Verb for ReplaceArgs {
                 plan.fail(failure);
                 continue;
             }
-            if find_one(kind, metadata.namespace, metadata.name.as_str(), store).is_none() {
+            let Some(found) = find_one(kind, metadata.namespace, metadata.name.as_str(), store) else {
                 let error = not_found(kind, metadata.name.as_str());
                 plan.fail(Failure::refusal(&error, Some(("replacing", file))));
                 continue;
-            }
+            };
             if !written.is_taken("replacing", self.validation, plan) {
+                continue;
+            }
+            let version = metadata.resource_version.map(Symbol::as_str);
+            if let Some(failure) = is_outdated(version, &found, store, Some(("replacing", file))) {
+                plan.fail(failure);
                 continue;
             }
             let line = format!("{}/{} replaced", kind.printed(), metadata.name);

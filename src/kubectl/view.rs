@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::resource::{Found, Kind};
 use super::three_way;
-use crate::model::Object;
+use crate::arena::Symbol;
+use crate::model::{AnyKind, Object};
 use crate::state::{
     ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind, NotScheduled, Owner,
     Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
@@ -58,7 +59,11 @@ pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         }
         Found::Other(kind, namespace, name) => other(*kind, *namespace, *name, store, clock)?,
     };
+    if matches!(found, Found::Other(Kind::Service, ..)) {
+        fill_service(&mut value["spec"]);
+    }
     merge(&mut value["metadata"], metadata);
+    add_owners(&mut value["metadata"], found.kind().any(), store);
     if let (false, Some(fields)) = (has_generation(found.kind()), value["metadata"].as_object_mut()) {
         fields.remove("generation");
     }
@@ -69,6 +74,31 @@ pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         }
     }
     Some(value)
+}
+
+/// # Source
+/// kube-apiserver, `SetDefaults_Service`; addresses are not given out.
+fn fill_service(spec: &mut Value) {
+    let kind = spec["type"].as_str().unwrap_or("ClusterIP").to_owned();
+    let is_external = matches!(kind.as_str(), "NodePort" | "LoadBalancer");
+    for (field, word, is_there) in [
+        ("type", "ClusterIP", true),
+        ("sessionAffinity", "None", true),
+        ("internalTrafficPolicy", "Cluster", kind != "ExternalName"),
+        ("externalTrafficPolicy", "Cluster", is_external),
+    ] {
+        if is_there && spec[field].is_null() {
+            spec[field] = word.into();
+        }
+    }
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        if port["protocol"].is_null() {
+            port["protocol"] = "TCP".into();
+        }
+        if port["targetPort"].is_null() {
+            port["targetPort"] = port["port"].clone();
+        }
+    }
 }
 
 /// Whether objects of a kind count how often their wishes changed.
@@ -172,6 +202,27 @@ fn owner(owner: &Owner, store: &Store) -> Option<Value> {
 
 fn owners(of: Option<&Owner>, store: &Store) -> Value {
     of.and_then(|of| owner(of, store)).map_or(Value::Null, |owner| json!([owner]))
+}
+
+/// Adds the owners that are none of [`owners`].
+fn add_owners(metadata: &mut Value, kind: AnyKind, store: &Store) {
+    let text = |field: &str| Symbol::new(metadata[field].as_str().unwrap_or_default());
+    let beside = store.owners_beside(kind, text("namespace"), text("name"));
+    if beside.is_empty() {
+        return;
+    }
+    let beside_controls = beside.iter().any(|owner| owner.is_controller);
+    let own = metadata["ownerReferences"].as_array().filter(|_| !beside_controls);
+    let mut all: Vec<Value> = own.cloned().unwrap_or_default();
+    all.extend(beside.iter().map(|owner| {
+        let flag = |is_so: bool| is_so.then_some(true);
+        pruned(json!({
+            "apiVersion": Some(owner.api_version).filter(|version| !version.is_empty()),
+            "kind": owner.kind, "name": owner.name, "uid": owner.uid.to_string(),
+            "controller": flag(owner.is_controller), "blockOwnerDeletion": flag(owner.blocks),
+        }))
+    }));
+    metadata["ownerReferences"] = all.into();
 }
 
 fn metadata_of(meta: &Meta, store: &Store, clock: Clock) -> Value {

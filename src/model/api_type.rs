@@ -235,21 +235,28 @@ macro_rules! api_fields {
 
 /// Writes how the opaque parts of one struct are found.
 macro_rules! api_opaque_parts {
-    ($name:ident { $($field:ident)* }) => {
+    ($name:ident { $([$field:ident $api_name:expr])* }) => {
         impl crate::model::api_type::ApiValue for $name {
             fn opaque_parts(
                 &self,
                 path: &mut crate::model::field_path::FieldPath,
                 visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
             ) {
-                $(path.push(crate::model::field_path::Step::Field(stringify!($field)));
+                $(path.push(crate::model::field_path::Step::Field($api_name));
                 crate::model::api_type::ApiValue::opaque_parts(&self.$field, path, visit);
                 path.pop();)*
             }
         }
     };
-    ($name:ident { $($done:ident)* } $(#[$meta:meta])* pub $field:ident : $type:ty $(= $reader:literal)?, $($rest:tt)*) => {
-        crate::model::api_type::api_opaque_parts! { $name { $($done)* $field } $($rest)* }
+    // A field whose name in the API does not follow from its own.
+    (
+        $name:ident { $($done:tt)* } $(#[doc = $doc:literal])* #[serde(rename = $api_name:literal)]
+        pub $field:ident : $type:ty $(= $reader:literal)?, $($rest:tt)*
+    ) => {
+        crate::model::api_type::api_opaque_parts! { $name { $($done)* [$field $api_name] } $($rest)* }
+    };
+    ($name:ident { $($done:tt)* } $(#[$meta:meta])* pub $field:ident : $type:ty $(= $reader:literal)?, $($rest:tt)*) => {
+        crate::model::api_type::api_opaque_parts! { $name { $($done)* [$field stringify!($field)] } $($rest)* }
     };
 }
 

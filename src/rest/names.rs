@@ -111,6 +111,7 @@ impl Names {
             }
             Changed::HeartbeatChanged(_)
             | Changed::EndpointsChanged(_)
+            | Changed::ReferencesChanged
             | Changed::StorageChanged
             | Changed::AttachmentChanged { .. } => None,
         }

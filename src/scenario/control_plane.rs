@@ -38,18 +38,7 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
                 .help(format!("give at least {PERIOD_MIN}; the default is 5s")),
         );
     }
-    let kcm = At::root(root).field("spec").field("controlPlane").field("kubeControllerManager");
-    if flags.leader_elect && flags.leader_elect_lease_duration <= flags.leader_elect_renew_deadline {
-        let (lease, renewal) = (flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline);
-        let message = format!("a lease of {lease} has to last longer than its holder tries to renew it, {renewal}");
-        let is_said = kcm.key("leader-elect-renew-deadline").node().is_some();
-        let flag = if is_said { "leader-elect-renew-deadline" } else { "leader-elect-lease-duration" };
-        diagnostics.push(
-            Diagnostic::error("scenario::bad_value", message)
-                .at(kcm.key(flag).location(), "kube-controller-manager does not start with this")
-                .help("set `leader-elect-lease-duration` above `leader-elect-renew-deadline`"),
-        );
-    }
+    check_controller_manager(root, spec, flags, diagnostics);
     let kubelet = At::root(root).field("spec").field("controlPlane").field("kubelet");
     for (field, expected) in spec.control_plane.kubelet.problems() {
         let rule = format!("be {expected}");
@@ -64,6 +53,30 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
             let message = format!("a `{field}` of {period} leaves no time for anything else");
             let help = format!("give at least {PERIOD_MIN}");
             diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(place, "").help(help));
+        }
+    }
+}
+
+/// Flags with which kube-controller-manager would not start.
+fn check_controller_manager(root: &Node, spec: &Spec, flags: &KubeControllerManager, diagnostics: &mut Diagnostics) {
+    /// It decides nothing here, but the process would not start.
+    const IDLE: &str = "concurrent-horizontal-pod-autoscaler-syncs";
+    let manager = At::root(root).field("spec").field("controlPlane").field("kubeControllerManager");
+    if flags.leader_elect && flags.leader_elect_lease_duration <= flags.leader_elect_renew_deadline {
+        let (lease, renewal) = (flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline);
+        let message = format!("a lease of {lease} has to last longer than its holder tries to renew it, {renewal}");
+        let is_said = manager.key("leader-elect-renew-deadline").node().is_some();
+        let flag = if is_said { "leader-elect-renew-deadline" } else { "leader-elect-lease-duration" };
+        diagnostics.push(
+            Diagnostic::error("scenario::bad_value", message)
+                .at(manager.key(flag).location(), "kube-controller-manager does not start with this")
+                .help("set `leader-elect-lease-duration` above `leader-elect-renew-deadline`"),
+        );
+    }
+    for (flag, value) in spec.control_plane.kube_controller_manager.0.iter().filter(|(flag, _)| *flag == IDLE) {
+        if !value.as_str().parse::<i64>().is_ok_and(|number| number >= 1) {
+            let message = format!("`{value}` is not a value of `{flag}`, expected an integer of at least 1");
+            diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(manager.key(IDLE).location(), ""));
         }
     }
 }

@@ -551,6 +551,7 @@ impl Component for Scheduler {
             | Changed::NamespaceRemoved(_)
             | Changed::VolumeRemoved(_)
             | Changed::ClaimRemoved(_)
+            | Changed::ReferencesChanged
             | Changed::AttachmentChanged { .. } => {}
         }
     }

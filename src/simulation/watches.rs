@@ -103,10 +103,11 @@ pub(super) enum Resource {
     VolumeAttachments,
     HorizontalPodAutoscalers,
     Quotas,
+    OwnerReferences,
 }
 
 impl Resource {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Pods,
         Self::Nodes,
         Self::Leases,
@@ -126,6 +127,7 @@ impl Resource {
         Self::VolumeAttachments,
         Self::HorizontalPodAutoscalers,
         Self::Quotas,
+        Self::OwnerReferences,
     ];
 
     fn of(changed: &Changed) -> Self {
@@ -144,6 +146,7 @@ impl Resource {
             Changed::BudgetAdded(_) | Changed::BudgetUpdated(..) | Changed::BudgetRemoved(_) => {
                 Self::PodDisruptionBudgets
             }
+            Changed::ReferencesChanged => Self::OwnerReferences,
             Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => Self::Services,
             Changed::EndpointsChanged(_) => Self::EndpointSlices,
             Changed::NamespaceChanged(_) | Changed::NamespaceRemoved(_) => Self::Namespaces,
@@ -178,6 +181,7 @@ impl Resource {
             Self::VolumeAttachments => "volumeattachments",
             Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
             Self::Quotas => "resourcequotas",
+            Self::OwnerReferences => "ownerreferences",
         }
     }
 }
@@ -389,6 +393,7 @@ fn node_of(changed: &Changed, store: &Store) -> Option<NodeId> {
         | Changed::VolumeRemoved(_)
         | Changed::ClaimChanged(_)
         | Changed::ClaimRemoved(_)
+        | Changed::ReferencesChanged
         | Changed::StorageChanged => None,
     }
 }

@@ -200,6 +200,9 @@ pub enum Changed {
     ClaimRemoved(Arc<PersistentVolumeClaim>),
     /// A StorageClass, CSIDriver or CSINode appeared or changed.
     StorageChanged,
+    /// An object came that has owners beside a controlling one that acts, or an object went that is an owner or a dependent of that
+    /// sort.
+    ReferencesChanged,
     /// A volume was attached or detached, or a kubelet says that it uses it, or no longer.
     AttachmentChanged {
         /// Volume.

@@ -84,6 +84,18 @@ pub enum Propagation {
     Orphan,
 }
 
+impl Propagation {
+    /// The finalizer that the garbage collector takes off once it has dealt with the dependents.
+    #[must_use]
+    pub const fn finalizer(self) -> Option<&'static str> {
+        match self {
+            Self::Background => None,
+            Self::Foreground => Some("foregroundDeletion"),
+            Self::Orphan => Some("orphan"),
+        }
+    }
+}
+
 /// Metadata of a namespaced object other than a pod.
 #[derive(Clone, Debug)]
 pub struct Meta {

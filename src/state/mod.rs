@@ -15,6 +15,7 @@ mod meta;
 mod nodes;
 mod pods;
 mod quota;
+mod references;
 mod requested;
 mod store;
 mod stored;
@@ -39,6 +40,7 @@ pub use pods::{
     PodId, PodPhase,
 };
 pub use quota::{Quota, QuotaKey};
+pub use references::{Dependent, DependentKey, Reference, References, Standing, printed};
 pub use requested::Requested;
 pub use store::{Store, Tally};
 pub use stored::Stored;

@@ -19,6 +19,7 @@ use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{CrashLoop, Pod, PodId};
 use super::quota::{Quota, QuotaKey};
+use super::references::References;
 use super::requested::Requested;
 use super::stored::Stored;
 use super::volumes::Volumes;
@@ -61,6 +62,8 @@ pub struct Store {
     pub services: Table<Service>,
     /// Objects of kinds that decide nothing, by printed kind, namespace and name; forks of a run share them.
     pub stored: Arc<BTreeMap<(Symbol, Symbol, Symbol), Stored>>,
+    /// Owners of objects beside those that `owner` says.
+    pub references: References,
     /// HorizontalPodAutoscalers, by namespace and name.
     pub autoscalers: BTreeMap<AutoscalerKey, Autoscaler>,
     /// LimitRanges, with all defaults, by namespace and name.

@@ -151,6 +151,7 @@ impl Mirror {
             | Changed::VolumeRemoved(_)
             | Changed::ClaimChanged(_)
             | Changed::ClaimRemoved(_)
+            | Changed::ReferencesChanged
             | Changed::StorageChanged
             | Changed::AttachmentChanged { .. } => {}
         }

@@ -36,6 +36,7 @@ pub(super) use quota::update_status as update_quota_status;
 pub(super) use service::put_endpoint_slice;
 pub(super) use strategy::{Key, Strategy};
 
+use super::owner_references::{self, From};
 use super::server::ApiServer;
 use super::session::{Session, already_exists, not_found};
 use crate::arena::Symbol;
@@ -53,14 +54,25 @@ enum Existing {
 impl ApiServer {
     /// POST: 409 if the object exists.
     pub(super) fn create(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
-        let key = Key::of(&object);
-        with_object!(object, object => self.put(s, &key, *object, Existing::Refuse))
+        self.put_with_owners(s, object, Existing::Refuse)
     }
 
     /// PUT or POST: an object that exists gets the new spec, labels and annotations and keeps its status.
     pub(super) fn apply(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
+        self.put_with_owners(s, object, Existing::Replace)
+    }
+
+    /// # Differs
+    /// An object keeps the owners that it was made with: later writes of `metadata.ownerReferences` are not taken over.
+    fn put_with_owners(&mut self, s: &mut Session<'_>, object: Object, existing: Existing) -> Answer {
         let key = Key::of(&object);
-        with_object!(object, object => self.put(s, &key, *object, Existing::Replace))
+        let owners = owner_references::written(&object).filter(|_| !exists(&object, s.store));
+        let answer = with_object!(object, object => self.put(s, &key, *object, existing))?;
+        if let Some((key, dependent)) = owners {
+            let from = if self.is_restoring { From::Input } else { From::Request };
+            owner_references::keep(s, key, dependent, from);
+        }
+        Ok(answer)
     }
 
     fn put<T: Strategy>(&mut self, s: &mut Session<'_>, key: &Key, object: T, existing: Existing) -> Answer {

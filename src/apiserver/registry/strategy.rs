@@ -83,7 +83,10 @@ impl ApiServer {
             annotations: Arc::new(metadata.annotations.clone()),
             created_at: self.instant(metadata.creation_timestamp, s.now),
             generation: metadata.generation.max(1),
-            version: 1,
+            // A cluster that is restored goes on where it was.
+            version: (metadata.resource_version.filter(|_| self.is_restoring))
+                .and_then(|version| version.as_str().parse().ok())
+                .unwrap_or(1),
             deleting: metadata.deletion_timestamp.filter(|_| !metadata.finalizers.is_empty()).map(|_| {
                 let since = self.instant(metadata.deletion_timestamp, s.now);
                 (since, finalizers::propagation(&metadata.finalizers))
@@ -112,6 +115,13 @@ pub(super) fn replace<T: PartialEq>(meta: &mut Meta, metadata: &ObjectMeta, old:
     let finalizers = finalizers::foreign(&metadata.finalizers);
     if meta.finalizers != finalizers {
         meta.finalizers = finalizers;
+        delta = delta | ObjectDelta::METADATA;
+    }
+    // Somebody takes off what the garbage collector would.
+    if let Some((since, propagation)) = meta.deleting
+        && propagation.finalizer().is_some_and(|held| !metadata.finalizers.iter().any(|finalizer| *finalizer == held))
+    {
+        meta.deleting = Some((since, crate::state::Propagation::Background));
         delta = delta | ObjectDelta::METADATA;
     }
     if **old != new {

@@ -283,7 +283,7 @@ impl Reconcile for CronJobs {
     }
 
     fn workers(config: &Config) -> usize {
-        config.kube_controller_manager.concurrent_cron_job_syncs.max(1) as usize
+        config.kube_controller_manager.concurrent_cron_job_syncs.count()
     }
 
     fn watches(changed: &Changed) -> bool {

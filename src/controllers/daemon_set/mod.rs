@@ -270,7 +270,7 @@ impl Reconcile for DaemonSets {
     }
 
     fn workers(config: &Config) -> usize {
-        config.kube_controller_manager.concurrent_daemonset_syncs.max(1) as usize
+        config.kube_controller_manager.concurrent_daemonset_syncs.count()
     }
 
     fn watches(changed: &Changed) -> bool {

@@ -456,7 +456,7 @@ impl Reconcile for Jobs {
     }
 
     fn workers(config: &Config) -> usize {
-        config.kube_controller_manager.concurrent_job_syncs.max(1) as usize
+        config.kube_controller_manager.concurrent_job_syncs.count()
     }
 
     fn retry() -> (SimDuration, SimDuration, bool) {

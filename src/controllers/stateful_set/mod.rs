@@ -253,7 +253,7 @@ impl Reconcile for StatefulSets {
     }
 
     fn workers(config: &Config) -> usize {
-        config.kube_controller_manager.concurrent_statefulset_syncs.max(1) as usize
+        config.kube_controller_manager.concurrent_statefulset_syncs.count()
     }
 
     fn watches(changed: &Changed) -> bool {

@@ -219,7 +219,7 @@ fn tables_show_what_is_there() {
     check("get pods -A -o name", 0, &["pod/p"], &[]);
     check("get pods -n shop", 0, &[], &["No resources found in shop namespace."]);
     check("get pod no", 1, &[], &["Error from server (NotFound): pods \"no\" not found"]);
-    check("get pod no --ignore-not-found", 0, &[], &["No resources found in default namespace."]);
+    check("get pod no --ignore-not-found", 0, &[], &[]);
     check("describe pod p", 0, &[], &["kubesquall: the output of `kubectl describe` is not simulated"]);
     check("exec -it p -- sh -c 'echo hello'", 0, &[], &["kubesquall: the output of `kubectl exec` is not simulated"]);
     let text = "kubesquall: the output of `kubectl get -o go-template` is not simulated";

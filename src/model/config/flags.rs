@@ -161,6 +161,74 @@ impl FlagValue for i64 {
     }
 }
 
+/// How many things a controller works on at a time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Workers(i64);
+
+impl Workers {
+    /// Their number, at least one.
+    #[must_use]
+    pub fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(1)
+    }
+}
+
+impl FlagValue for Workers {
+    const EXPECTED: &'static str = "an integer of at least 1";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|value| *value >= 1).map(Self)
+    }
+
+    fn flag_text(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Ports of nodes that Services may have.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    first: u16,
+    last: u16,
+}
+
+impl PortRange {
+    /// Whether a port is one of them.
+    #[must_use]
+    pub fn contains(self, port: i64) -> bool {
+        (i64::from(self.first)..=i64::from(self.last)).contains(&port)
+    }
+}
+
+impl fmt::Display for PortRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.first, self.last)
+    }
+}
+
+/// # Source
+/// apimachinery, `PortRange.Set`: first and last, a first and how many follow, or a single port.
+impl FlagValue for PortRange {
+    const EXPECTED: &'static str = "ports such as `30000-32767` or `30000+99`";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        let port = |text: &str| text.trim().parse::<u16>().ok();
+        let (first, last) = if let Some((first, more)) = text.split_once('+') {
+            let first = port(first)?;
+            (first, first.checked_add(port(more)?)?)
+        } else if let Some((first, last)) = text.split_once('-') {
+            (port(first)?, port(last)?)
+        } else {
+            (port(text)?, port(text)?)
+        };
+        (first <= last && first > 0).then_some(Self { first, last })
+    }
+
+    fn flag_text(&self) -> String {
+        self.to_string()
+    }
+}
+
 impl FlagValue for f64 {
     const EXPECTED: &'static str = "a number of at least 0";
 

@@ -1,7 +1,7 @@
 //! Flags of kube-apiserver.
 
 use super::admission::{self, AdmissionPlugins};
-use super::flags::component_flags;
+use super::flags::{PortRange, component_flags};
 use super::without_effect;
 
 component_flags! {
@@ -13,6 +13,8 @@ component_flags! {
         default_unreachable_toleration_seconds: i64 = "default-unreachable-toleration-seconds", |_version| "300";
         /// Admission plugins to run beside the usual ones; those that are not played are in `not-modelled.csv`.
         enable_admission_plugins: AdmissionPlugins = "enable-admission-plugins", |_version| "";
+        /// Ports of nodes that Services may have.
+        service_node_port_range: PortRange = "service-node-port-range", |_version| "30000-32767";
         /// Usual admission plugins that do not run.
         disable_admission_plugins: AdmissionPlugins = "disable-admission-plugins", |_version| "";
     }

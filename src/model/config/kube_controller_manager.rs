@@ -2,7 +2,7 @@
 
 use super::controllers::Controllers;
 use super::feature_gates::FeatureGates;
-use super::flags::component_flags;
+use super::flags::{Workers, component_flags};
 use super::without_effect;
 use crate::units::SimDuration;
 
@@ -47,13 +47,13 @@ component_flags! {
         /// Replica sets synced at a time.
         concurrent_replicaset_syncs: i64 = "concurrent-replicaset-syncs", |_version| "5";
         /// Stateful sets synced at a time.
-        concurrent_statefulset_syncs: i64 = "concurrent-statefulset-syncs", |_version| "5";
+        concurrent_statefulset_syncs: Workers = "concurrent-statefulset-syncs", |_version| "5";
         /// Daemon sets synced at a time.
-        concurrent_daemonset_syncs: i64 = "concurrent-daemonset-syncs", |_version| "2";
+        concurrent_daemonset_syncs: Workers = "concurrent-daemonset-syncs", |_version| "2";
         /// Jobs synced at a time.
-        concurrent_job_syncs: i64 = "concurrent-job-syncs", |_version| "5";
+        concurrent_job_syncs: Workers = "concurrent-job-syncs", |_version| "5";
         /// Cron jobs synced at a time.
-        concurrent_cron_job_syncs: i64 = "concurrent-cron-job-syncs", |_version| "5";
+        concurrent_cron_job_syncs: Workers = "concurrent-cron-job-syncs", |_version| "5";
         /// Objects that the garbage collector looks at, at a time.
         concurrent_gc_syncs: i64 = "concurrent-gc-syncs", |_version| "20";
         /// Namespaces emptied at a time.
@@ -109,6 +109,16 @@ mod tests {
         assert_eq!(resolved.node_startup_grace_period, "60s".parse::<SimDuration>().unwrap());
         let (again, errors) = KubeControllerManager::resolve(&resolved.to_flags(), KubernetesVersion::OLDEST);
         assert_eq!((again, errors), (resolved, vec![]));
+    }
+
+    #[test]
+    fn controllers_that_insist_have_a_worker() {
+        let (_, errors) =
+            resolve(r#"{"concurrent-daemonset-syncs":0,"concurrent-job-syncs":1,"concurrent-gc-syncs":0}"#);
+        assert_eq!(
+            errors,
+            ["`0` is not a value of `concurrent-daemonset-syncs`, expected an integer of at least 1; -"]
+        );
     }
 
     #[test]

@@ -138,6 +138,11 @@ impl KubeletConfiguration {
                 groups.iter().any(|group| group.shutdown_grace_period_seconds < 0),
                 "of at least 0 seconds each",
             ),
+            (
+                "shutdownGracePeriodByPodPriority",
+                !groups.is_empty() && [total, critical].iter().flatten().any(|period| !period.is_zero()),
+                "left out where `shutdownGracePeriod` or `shutdownGracePeriodCriticalPods` is given",
+            ),
             ("evictionHard", !are_thresholds(&self.eviction_hard), AMOUNTS),
             ("evictionSoft", !are_thresholds(&self.eviction_soft), AMOUNTS),
             ("evictionMinimumReclaim", !are_thresholds(&self.eviction_minimum_reclaim), AMOUNTS),
@@ -275,6 +280,23 @@ mod tests {
 
     fn resolve(json: &str) -> Kubelet {
         serde_json::from_str::<KubeletConfiguration>(json).unwrap().resolve(KubernetesVersion::NEWEST)
+    }
+
+    #[test]
+    fn shutdown_is_by_priority_or_by_two_periods() {
+        let check = |fields: &str, expected: usize| {
+            let json = format!(
+                r#"{{"shutdownGracePeriodByPodPriority":[{{"priority":0,"shutdownGracePeriodSeconds":5}}]{fields}}}"#
+            );
+            assert_eq!(
+                serde_json::from_str::<KubeletConfiguration>(&json).unwrap().problems().len(),
+                expected,
+                "{json}"
+            );
+        };
+        check("", 0);
+        check(r#","shutdownGracePeriod":"0s""#, 0);
+        check(r#","shutdownGracePeriod":"10s""#, 1);
     }
 
     #[test]

@@ -284,7 +284,6 @@ pub(super) const KUBE_APISERVER: &[&str] = &[
     "service-account-signing-endpoint",
     "service-account-signing-key-file",
     "service-cluster-ip-range",
-    "service-node-port-range",
     "show-hidden-metrics-for-version",
     "shutdown-delay-duration",
     "shutdown-send-retry-after",

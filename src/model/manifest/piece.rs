@@ -174,18 +174,10 @@ impl TextPiece<'_> {
     pub(super) fn excerpt(&self, place: Place) -> String {
         let (line_index, column_index) = place.value;
         let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
-        let rest: Vec<char> = line.chars().skip(column_index).collect();
-        // What closes more than it opened belongs to the maps and lists around the value.
-        let mut depth = 0_i32;
-        let is_inside = |character: &&char| {
-            depth += match character {
-                '{' | '[' => 1,
-                '}' | ']' => -1,
-                _ => 0,
-            };
-            depth >= 0
-        };
-        let text: String = rest.iter().take_while(is_inside).collect();
+        let before: String = line.chars().take(column_index).collect();
+        let is_in_flow = self.syntax == Syntax::Json || flow_end(&before, true).1 > 0;
+        let rest: String = line.chars().skip(column_index).collect();
+        let text = &rest[..flow_end(&rest, !is_in_flow).0];
         let text = text.trim_end().trim_end_matches(',');
         if text.chars().count() > EXCERPT_LENGTH_MAX {
             text.chars().take(EXCERPT_LENGTH_MAX).chain(['…']).collect()
@@ -695,4 +687,29 @@ pub(super) fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
             | serde_saphyr::Error::UnexpectedValueForUnit { .. }
     );
     ReadError { message: message.to_owned(), place, is_repeated_key, is_syntax, help: None }
+}
+
+/// Where a value ends that begins a text, and how many maps and lists are open at its end. What closes more than it opened belongs to
+/// what is around the value, and so does a comma, unless `keeps_commas`: outside of maps and lists in braces and brackets a comma is text.
+fn flow_end(text: &str, keeps_commas: bool) -> (usize, i32) {
+    let (mut depth, mut quote, mut is_escaped, mut last) = (0_i32, None, false, ' ');
+    for (at, character) in text.char_indices() {
+        match (quote, character) {
+            _ if is_escaped => is_escaped = false,
+            (Some('"'), '\\') => is_escaped = true,
+            (Some(open), _) if character == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if " {[,:".contains(last) => quote = Some(character),
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') if depth == 0 && !keeps_commas => return (at, depth),
+            (None, '}' | ']') => depth -= 1,
+            (None, ',') if depth == 0 && !keeps_commas => return (at, depth),
+            (None, _) => {}
+        }
+        if depth < 0 {
+            return (at, depth);
+        }
+        last = character;
+    }
+    (text.len(), depth)
 }

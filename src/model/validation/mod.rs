@@ -35,8 +35,11 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use super::config::KubernetesVersion;
 use super::{Labels, Object, PodSpec};
+use crate::arena::Symbol;
 use error::Errors;
 use path::Path;
 use resources::Asker;
@@ -197,6 +200,15 @@ pub fn validate_labels(labels: &Labels) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let metadata = Path::ROOT.child("metadata");
     metadata::labels(labels, &metadata.child("labels"), &mut errors);
+    errors.0
+}
+
+/// What is wrong with new annotations of a pod of which nothing else is changed.
+#[must_use]
+pub fn validate_pod_annotations(new: &BTreeMap<Symbol, Symbol>, old: &BTreeMap<Symbol, Symbol>) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let metadata = Path::ROOT.child("metadata");
+    pod::mirror_kept(new, old, &metadata.child("annotations"), &mut errors);
     errors.0
 }
 

@@ -69,6 +69,9 @@ pub(super) fn template(template: &PodTemplateSpec, claims: Vec<&str>, path: &Pat
     }
 }
 
+/// The annotation of a pod that the API only shows.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// # Source
 ///
 /// kube-apiserver, `ValidatePodSpecificAnnotations`. Templates are not asked for the node of a mirror.
@@ -76,7 +79,6 @@ fn pod_annotations(annotations: &BTreeMap<Symbol, Symbol>, pod: Option<&PodSpec>
     if annotations.is_empty() {
         return;
     }
-    const MIRROR: &str = "kubernetes.io/config.mirror";
     const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
     if let Some(value) = annotations.get(&Symbol::new(MIRROR))
         && pod.is_some_and(|spec| spec.node_name.is_none())
@@ -315,9 +317,30 @@ pub(super) const TOLERATION_KEPT: &str = "existing toleration can not be modifie
 
 /// # Source
 ///
+/// kube-apiserver, `ValidatePodSpecificAnnotationUpdates`; AppArmor is not modelled.
+pub(super) fn mirror_kept(
+    new: &BTreeMap<Symbol, Symbol>,
+    old: &BTreeMap<Symbol, Symbol>,
+    path: &Path<'_>,
+    e: &mut Errors,
+) {
+    let key = Symbol::new(MIRROR);
+    match (new.get(&key), old.get(&key)) {
+        (now, Some(before)) if now != Some(before) => {
+            e.forbidden(&path.key(MIRROR), "may not remove or update mirror pod annotation");
+        }
+        (Some(_), None) => e.forbidden(&path.key(MIRROR), "may not add mirror pod annotation"),
+        _ => {}
+    }
+}
+
+/// # Source
+///
 /// kube-apiserver, `ValidatePodUpdate`.
 pub(super) fn validate_update(new: &Pod, old: &Pod, e: &mut Errors) {
     validate_kept(new, e);
+    let metadata = &Path::ROOT.child("metadata");
+    mirror_kept(&new.metadata.annotations, &old.metadata.annotations, &metadata.child("annotations"), e);
     let path = &Path::ROOT.child("spec");
     let (after, before) = (&new.spec, &old.spec);
     for (field, new, old) in [

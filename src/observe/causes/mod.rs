@@ -146,6 +146,7 @@ impl Named {
             | Changed::QuotaChanged(_)
             | Changed::ClaimChanged(_)
             | Changed::ClaimRemoved(_)
+            | Changed::ReferencesChanged
             | Changed::StorageChanged
             | Changed::AttachmentChanged { .. } => return None,
         })

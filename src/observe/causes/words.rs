@@ -68,6 +68,7 @@ pub(super) fn describe(what: &Changed, store: &Store) -> Option<Said> {
         | Changed::ServiceRemoved(_)
         | Changed::NamespaceRemoved(_)
         | Changed::VolumeRemoved(_)
+        | Changed::ReferencesChanged
         | Changed::HeartbeatChanged(_)
         | Changed::StorageChanged => None,
     }

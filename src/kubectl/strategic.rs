@@ -25,7 +25,7 @@ pub(crate) fn merge(target: &mut Value, patch: &Value) {
 ///
 /// # Source
 /// apimachinery, `strategicpatch`: merge keys and strategies are those of the API types; `$patch`, `$retainKeys` and
-/// `$deleteFromPrimitiveList` act, `$setElementOrder` does not.
+/// `$deleteFromPrimitiveList` act, and so does `$setElementOrder` of lists with a key.
 pub(crate) fn merge_strategically(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -46,6 +46,14 @@ pub(crate) fn merge_strategically(target: &mut Value, patch: &Value) {
     if let Some(Value::Array(kept)) = patch.get("$retainKeys") {
         fields.retain(|key, _| kept.iter().any(|kept| kept == key));
     }
+    let orders: Vec<(&str, &[Value], Vec<Value>)> = patch
+        .iter()
+        .filter_map(|(key, order)| {
+            let list = key.strip_prefix("$setElementOrder/")?;
+            let held = fields.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
+            Some((list, order.as_array()?.as_slice(), held))
+        })
+        .collect();
     for (key, value) in patch {
         if let Some(list) = key.strip_prefix("$deleteFromPrimitiveList/") {
             let gone = value.as_array().map_or(&[][..], Vec::as_slice);
@@ -60,6 +68,35 @@ pub(crate) fn merge_strategically(target: &mut Value, patch: &Value) {
             merge_field(fields, key, value);
         }
     }
+    for (list, order, held) in orders {
+        if let Some(Value::Array(items)) = fields.get_mut(list)
+            && let Some(key) = merge_key(list, items.iter().chain(order))
+        {
+            put_in_order(items, order, &held, key);
+        }
+    }
+}
+
+/// Puts the items that `order` names in its order. The others stay before the first of those that they stood before among the items that
+/// were `held`.
+///
+/// # Source
+/// apimachinery, `normalizeElementOrder` and `mergeSortedSlice`.
+pub(super) fn put_in_order(items: &mut Vec<Value>, order: &[Value], held: &[Value], key: &str) {
+    let place = |list: &[Value], item: &Value| list.iter().position(|other| other.get(key) == item.get(key));
+    let (mut named, others): (Vec<Value>, Vec<Value>) =
+        std::mem::take(items).into_iter().partition(|item| place(order, item).is_some());
+    named.sort_by_key(|item| place(order, item));
+    let mut others = others.into_iter().peekable();
+    for item in named {
+        let at = place(held, &item);
+        while let Some(other) = others.next_if(|other| at.is_some() && place(held, other).is_some_and(|o| Some(o) < at))
+        {
+            items.push(other);
+        }
+        items.push(item);
+    }
+    items.extend(others);
 }
 
 fn merge_field(fields: &mut Map<String, Value>, key: &str, value: &Value) {

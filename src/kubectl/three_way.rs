@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::resource::{Found, Kind};
-use super::strategic::merge_key;
+use super::strategic::{merge_key, put_in_order};
 use crate::arena::Symbol;
 use crate::component::{export_claim, export_metadata, export_node, export_pod, export_volume, export_workload};
 use crate::model::{self, Object};
@@ -133,6 +133,7 @@ fn merge(there: &mut Value, before: Option<&Value>, file: &Value, lists: Lists) 
 fn merge_items(there: &mut Vec<Value>, before: Option<&Value>, said: &[Value], key: &str, are_unions: bool) {
     let before: &[Value] = before.and_then(Value::as_array).map_or(&[], Vec::as_slice);
     let find = |items: &'_ [Value], item: &Value| items.iter().position(|other| other[key] == item[key]);
+    let held = there.clone();
     there.retain(|item| find(said, item).is_some() || find(before, item).is_none());
     for item in said {
         let before = find(before, item).map(|at| &before[at]);
@@ -142,6 +143,7 @@ fn merge_items(there: &mut Vec<Value>, before: Option<&Value>, said: &[Value], k
             Some(at) => merge(&mut there[at], before, item, Lists::Merged),
         }
     }
+    put_in_order(there, said, &held, key);
 }
 
 /// Of fields that exclude each other only those remain that the file names, once it changes one.
@@ -232,6 +234,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lists_are_in_the_order_of_the_file() {
+        let list = |names: &str| json!(names.chars().map(|name| json!({"name": name.to_string()})).collect::<Vec<_>>());
+        let check = |there: &str, said: &str, expected: &str| {
+            let mut after = json!({"env": list(there)});
+            merge(&mut after, None, &json!({"env": list(said)}), Lists::Merged);
+            assert_eq!(after["env"], list(expected), "{said} over {there}");
+        };
+        check("ab", "ba", "ba");
+        check("ab", "ab", "ab");
+        // Others stay where they stood, as far as that goes.
+        check("axb", "ba", "xba");
+        check("xab", "ba", "xba");
+        check("abx", "bca", "bcax");
+    }
+
+    #[test]
     fn what_the_file_says_holds_and_what_it_no_longer_says_goes() {
         let check = |there: Value, before: Value, file: Value, expected: Value| {
             let mut found = there;
@@ -248,7 +266,7 @@ mod tests {
             of(json!([{"name": "a", "image": "1", "x": 1}, {"name": "injected"}, {"name": "old"}])),
             of(json!([{"name": "a", "image": "1"}, {"name": "old"}])),
             of(json!([{"name": "a", "image": "2"}, {"name": "new"}])),
-            of(json!([{"name": "a", "image": "2", "x": 1}, {"name": "injected"}, {"name": "new"}])),
+            of(json!([{"name": "a", "image": "2", "x": 1}, {"name": "new"}, {"name": "injected"}])),
         );
         let tolerations = |seconds: i64| json!({"tolerations": [{"key": "k", "tolerationSeconds": seconds}]});
         check(tolerations(1), Value::Null, tolerations(2), tolerations(2));

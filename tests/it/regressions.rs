@@ -696,3 +696,23 @@ fn what_decides_nothing_is_listed_by_its_name_and_with_its_value_alone() {
         assert!(rows.iter().any(|row| row == expected), "{rows:#?}");
     }
 }
+
+#[test]
+fn applied_lists_are_in_the_order_of_the_file() {
+    let web = |variables: &str| deployment("web").replace("image: i}", &format!("image: i, env: [{variables}]}}"));
+    let (a, b) = ("{name: A, value: '1'}", "{name: B, value: '2'}");
+    let apply = |at: u32, object: &str| format!("{{at: {at}s, kubectl: \"apply -f - <<'E'\\n{object}\\nE\"}}");
+    let lines = [
+        apply(60, &web(&format!("{a}, {b}"))),
+        apply(70, &web(&format!("{a}, {b}"))),
+        apply(80, &web(&format!("{b}, {a}"))),
+        "{at: 120s, kubectl: get rs -o name}".to_owned(),
+    ];
+    let lines = printed(&play(&lines.join(", "), &deployment("elsewhere")));
+    let own: Vec<&String> = lines.iter().filter(|line| line.contains("/web")).collect();
+    assert_eq!(
+        own[..3],
+        ["deployment.apps/web created", "deployment.apps/web unchanged", "deployment.apps/web configured"]
+    );
+    assert_eq!(own.len(), 5, "{lines:#?}");
+}

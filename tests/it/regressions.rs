@@ -500,7 +500,7 @@ fn a_cron_job_of_a_settled_cluster_has_missed_nothing() {
     };
     assert_eq!(jobs("", ""), (0, true));
     // Who says when it was made says that it has never run.
-    assert_eq!(jobs("", ", creationTimestamp: '2026-01-01T00:00:00Z'").1, false);
+    assert!(!jobs("", ", creationTimestamp: '2026-01-01T00:00:00Z'").1);
     assert_eq!(jobs(", suspend: true", ""), (0, false));
 }
 
@@ -580,9 +580,9 @@ fn dependents_go_with_the_last_of_their_owners() {
     let others = strange("others", r#"{"apiVersion":"v1","kind":"ConfigMap","name":"of-a","uid":"9"}"#);
     let list = "\"get pods,svc,cm -o name\"";
     let lines = [
-        format!("{{at: 1m, kubectl: \"get pod both -o jsonpath='{{.metadata.ownerReferences[*].name}}'\"}}"),
+        "{at: 1m, kubectl: \"get pod both -o jsonpath='{.metadata.ownerReferences[*].name}'\"}".to_owned(),
         "{at: 70s, kubectl: delete deploy a --cascade=foreground}".to_owned(),
-        format!("{{at: 80s, kubectl: \"get pod both -o jsonpath='{{.metadata.ownerReferences[*].name}}'\"}}"),
+        "{at: 80s, kubectl: \"get pod both -o jsonpath='{.metadata.ownerReferences[*].name}'\"}".to_owned(),
         format!("{{at: 120s, kubectl: {list}}}"),
         "{at: 130s, kubectl: delete deploy b}".to_owned(),
         format!("{{at: 200s, kubectl: {list}}}"),

@@ -6,9 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::session::Session;
 use crate::arena::Symbol;
+use crate::model::SAFE_LETTERS as LETTERS;
 use crate::state::Uid;
-
-const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// A generated name is at most this long without its suffix.
 const BASE_MAX: usize = 58;

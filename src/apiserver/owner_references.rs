@@ -75,7 +75,7 @@ fn link(store: &mut Store, key: &DependentKey, from: From) {
         }
         match acting(store, namespace, owner) {
             Some(acting) => {
-                tie(store, kind, key, acting);
+                set_owner(store, kind, key, Some(acting));
                 false
             }
             // A name that counts as alive is told by `owner` alone.
@@ -88,26 +88,13 @@ fn link(store: &mut Store, key: &DependentKey, from: From) {
 /// Kinds whose `owner` decides.
 fn has_owner(kind: AnyKind) -> bool {
     let AnyKind::Modelled(kind) = kind else { return false };
-    is_workload(kind) || matches!(kind, ObjectKind::Pod | ObjectKind::ControllerRevision)
-}
-
-fn is_workload(kind: ObjectKind) -> bool {
-    matches!(
-        kind,
-        ObjectKind::Deployment
-            | ObjectKind::ReplicaSet
-            | ObjectKind::ReplicationController
-            | ObjectKind::StatefulSet
-            | ObjectKind::DaemonSet
-            | ObjectKind::Job
-            | ObjectKind::CronJob
-    )
+    kind.is_workload() || matches!(kind, ObjectKind::Pod | ObjectKind::ControllerRevision)
 }
 
 /// Whether an owner would be an object's `owner` if it were there, or is of a kind that nobody knows.
 fn may_act(owner: &Reference) -> bool {
     match owner.owner_kind() {
-        AnyKind::Modelled(kind) => is_workload(kind) || kind == ObjectKind::Node,
+        AnyKind::Modelled(kind) => kind.is_workload() || kind == ObjectKind::Node,
         AnyKind::Stored(kind) => !kind.is_built_in(),
     }
 }
@@ -121,20 +108,21 @@ fn acting(store: &Store, namespace: Symbol, owner: &Reference) -> Option<Owner> 
     store.node(node).filter(|found| found.uid == owner.uid).map(|_| Owner::Node(node))
 }
 
-fn tie(store: &mut Store, kind: AnyKind, key: &DependentKey, owner: Owner) {
+/// Writes who owns an object whose `owner` decides.
+fn set_owner(store: &mut Store, kind: AnyKind, key: &DependentKey, owner: Option<Owner>) {
     let (_, namespace, name) = *key;
     match kind {
         AnyKind::Modelled(ObjectKind::Pod) => {
             let pod = store.find_pod(namespace, &std::sync::Arc::from(name.as_str()));
             // Mirror pods are tied to their Node as they come.
-            if let Some(pod) = pod.filter(|pod| store.pod(*pod).is_some_and(|pod| pod.owner != Some(owner))) {
-                store.set_pod_owner(pod, Some(owner));
+            if let Some(pod) = pod.filter(|pod| store.pod(*pod).is_some_and(|pod| pod.owner != owner)) {
+                store.set_pod_owner(pod, owner);
             }
         }
-        AnyKind::Modelled(kind) if is_workload(kind) => {
+        AnyKind::Modelled(kind) if kind.is_workload() => {
             let id: Option<WorkloadId> = store.find_workload(kind, namespace, name);
-            if let Some(id) = id.filter(|id| store.workload_meta(*id).is_some_and(|meta| meta.owner != Some(owner))) {
-                store.set_workload_owner(id, Some(owner));
+            if let Some(id) = id.filter(|id| store.workload_meta(*id).is_some_and(|meta| meta.owner != owner)) {
+                store.set_workload_owner(id, owner);
             }
         }
         // Revisions of the input are linked with all others.
@@ -154,29 +142,12 @@ pub(super) fn drop_owners(s: &mut Session<'_>, kind: AnyKind, namespace: Symbol,
     let uid = s.store.uid_of(kind, namespace, name).unwrap_or_default();
     let key = (printed(kind), namespace, name);
     s.store.references.set(key, Some(Dependent { kind, uid, owners: left }));
+    // The name of a controlling owner that is gone goes with its reference.
     if loses_controller && has_owner(kind) {
-        untie(s.store, kind, &key);
+        set_owner(s.store, kind, &key, None);
     }
     s.changed.push(Changed::ReferencesChanged);
     Ok(Reply::Done)
-}
-
-/// The name of a controlling owner that is gone goes with its reference.
-fn untie(store: &mut Store, kind: AnyKind, key: &DependentKey) {
-    let (_, namespace, name) = *key;
-    match kind {
-        AnyKind::Modelled(ObjectKind::Pod) => {
-            if let Some(pod) = store.find_pod(namespace, &std::sync::Arc::from(name.as_str())) {
-                store.set_pod_owner(pod, None);
-            }
-        }
-        AnyKind::Modelled(kind) if is_workload(kind) => {
-            if let Some(id) = store.find_workload(kind, namespace, name) {
-                store.set_workload_owner(id, None);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// The kinds of objects that a request has taken away.

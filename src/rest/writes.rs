@@ -10,7 +10,7 @@ use crate::arena::{Symbol, stable_hash};
 use crate::component::{DeleteOptions, Reply, Request};
 use crate::kubectl::objects::{Found, all, has_namespace};
 use crate::kubectl::{FieldSelector, Kind};
-use crate::model::{LabelSelector, Object, api_fields};
+use crate::model::{LabelSelector, Object, SAFE_LETTERS as LETTERS, api_fields};
 use crate::state::{DeletionCause, Propagation, Uid};
 
 type Refused = Box<Status>;
@@ -110,7 +110,6 @@ pub(super) fn refused(error: &crate::component::ApiError, target: &Target) -> Re
 /// # Source
 /// apiserver, `names.SimpleNameGenerator`.
 fn generated(prefix: &str, cluster: &dyn Cluster) -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let seed = format!("{prefix}/{}/{}", cluster.now().as_nanos(), cluster.kept().requests());
     let mut hash = stable_hash(seed.as_bytes());
     let mut name = prefix.to_owned();

@@ -53,4 +53,10 @@ impl Assumption {
         }
         self
     }
+
+    /// The same about these objects; none if there are none.
+    #[must_use]
+    pub fn about_any(self, objects: impl IntoIterator<Item = String>) -> Option<Self> {
+        Some(self.about(objects)).filter(|assumption| assumption.count > 0)
+    }
 }

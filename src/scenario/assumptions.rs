@@ -93,7 +93,7 @@ fn pod_requests(objects: &[ManifestObject]) -> Option<Assumption> {
         "the scheduler puts any number of them on a node, so that room for them is never short",
         "resources.requests of their containers",
     );
-    Some(assumption.about(silent.map(|(object, _)| object.label()))).filter(|assumption| assumption.count > 0)
+    assumption.about_any(silent.map(|(object, _)| object.label()))
 }
 
 fn node_capacity(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -104,8 +104,7 @@ fn node_capacity(objects: &[ManifestObject]) -> Option<Assumption> {
         "no pod fits on them",
         "status.allocatable of the Node",
     );
-    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(bare.map(|node| format!("Node {}", node.metadata.name)))
 }
 
 fn nodes(objects: &[ManifestObject]) -> impl Iterator<Item = &crate::model::Node> {
@@ -123,8 +122,7 @@ fn zones(objects: &[ManifestObject]) -> Option<Assumption> {
         "the loss of a zone, the rate of evictions in a zone, and spreading over zones",
         "the label topology.kubernetes.io/zone of the Node, or zones of the node pool",
     );
-    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(bare.map(|node| format!("Node {}", node.metadata.name)))
 }
 
 fn cron_jobs(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
@@ -138,9 +136,8 @@ fn cron_jobs(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
         "which Jobs begin at t=0, as their CronJob has missed a time",
         "status.lastScheduleTime of the CronJob; metadata.creationTimestamp of one that never ran",
     );
-    let assumption = assumption.about(silent.map(|object| object.object.label()));
     let is_settled = spec.cluster.bootstrap == Bootstrap::Settled;
-    Some(assumption).filter(|assumption| is_settled && assumption.count > 0)
+    assumption.about_any(silent.filter(|_| is_settled).map(|object| object.object.label()))
 }
 
 fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -153,8 +150,7 @@ fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
         "what is lost from the start",
         "status.conditions of the Node",
     );
-    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(bare.map(|node| format!("Node {}", node.metadata.name)))
 }
 
 fn node_ages(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -167,8 +163,7 @@ fn node_ages(objects: &[ManifestObject]) -> Option<Assumption> {
         "the age that kubectl shows, and how far apart nodes are in which second they renew their leases",
         "metadata.creationTimestamp of the Node",
     );
-    let assumption = assumption.about(undated.map(|node| format!("Node {}", node.metadata.name)));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(undated.map(|node| format!("Node {}", node.metadata.name)))
 }
 
 /// What makes pods that are to end, and does not say when: objects of the input, and of the lines of the timeline.
@@ -202,8 +197,7 @@ fn job_lengths(spec: &Spec, objects: &[ManifestObject], runbook: &Runbook) -> Op
         "Jobs do not complete, and hold their room",
         "latency.jobRun for all Jobs, or the annotation kubesquall.sim/run-for of the pod template",
     );
-    let assumption = assumption.about(endless);
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(endless)
 }
 
 fn claims(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -221,8 +215,7 @@ fn claims(objects: &[ManifestObject]) -> Option<Assumption> {
         "no pod waits for its volume, neither for its zone nor for its detachment",
         "StorageClasses, PersistentVolumes and PersistentVolumeClaims among the manifests",
     );
-    let assumption = assumption.about(users.map(|(object, _)| object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(users.map(|(object, _)| object.label()))
 }
 
 fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -234,8 +227,7 @@ fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
         "how soon pods are Ready after their start",
         "the annotation kubesquall.sim/ready of the pod template",
     );
-    let assumption = assumption.about(probed.map(|(object, _)| object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(probed.map(|(object, _)| object.label()))
 }
 
 /// The annotations with which a workload's pods are made, or which a pod has.
@@ -256,8 +248,7 @@ fn gates(objects: &[ManifestObject]) -> Option<Assumption> {
         "how soon pods are Ready after their start; pods behind a cloud's load balancer wait for it",
         "the annotation kubesquall.sim/gate-CONDITION of the pod template",
     );
-    let assumption = assumption.about(gated.map(|(object, _)| object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(gated.map(|(object, _)| object.label()))
 }
 
 /// Workloads to whose pods `latency.podReady` says nothing, as their readiness probes decide; and how many others there are.
@@ -280,8 +271,7 @@ fn ready_times(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
         "the annotation kubesquall.sim/ready of the pod template",
     );
     let (timed, _) = timed_by_probes(objects);
-    let assumption = assumption.about(timed.into_iter().map(Object::label));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(timed.into_iter().map(Object::label))
 }
 
 /// Autoscalers of which a metric is told by nobody: neither a load nor an annotation of the pods says what these use.
@@ -324,8 +314,7 @@ fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
         "how many replicas follow the load",
         "horizontalPodAutoscalers with the load, or the annotation kubesquall.sim/usage on the pods",
     );
-    let assumption = assumption.about(blind.map(|object| object.object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(blind.map(|object| object.object.label()))
 }
 
 /// Workloads that are to be scaled by a part of what their pods request, and whose pods do not request it.
@@ -387,8 +376,7 @@ fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assump
         "that no load changes how many replicas there are",
         "resources.requests of the containers of their pods",
     );
-    let assumption = assumption.about(found);
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(found)
 }
 
 fn runtime_classes(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -406,8 +394,7 @@ fn runtime_classes(objects: &[ManifestObject]) -> Option<Assumption> {
         "how much room such pods take, and on which nodes they can run",
         "the RuntimeClasses among the manifests",
     );
-    let assumption = assumption.about(open.map(|(object, _)| object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(open.map(|(object, _)| object.label()))
 }
 
 /// Owners that pods name and that nobody plays: kinds that are not modelled, Indexed Jobs that the input lacks, and those of
@@ -442,7 +429,7 @@ fn foreign_owners(objects: &[ManifestObject]) -> Option<Assumption> {
         "pods that they lose are lost for good",
         "owners among the manifests, of a kind that is modelled",
     );
-    Some(assumption.about(owners)).filter(|assumption| assumption.count > 0)
+    assumption.about_any(owners)
 }
 
 fn start_times(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -456,8 +443,7 @@ fn start_times(objects: &[ManifestObject]) -> Option<Assumption> {
         "which of several pods preemption and scaling down take first",
         "status.startTime of the Pod",
     );
-    let assumption = assumption.about(undated.map(|object| object.object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(undated.map(|object| object.object.label()))
 }
 
 fn latencies(spec: &Spec, latencies: &Latencies) -> Option<Assumption> {

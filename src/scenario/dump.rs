@@ -176,9 +176,7 @@ fn deleted_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         "how many pods there are at the start",
         "a dump of an earlier moment",
     );
-    let assumption =
-        assumption.about(deleted.map(|pod| format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(deleted.map(|pod| format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)))
 }
 
 fn failed_jobs(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -192,8 +190,7 @@ fn failed_jobs(objects: &[ManifestObject]) -> Option<Assumption> {
         "nothing that happens in the run",
         "the Job without its status, which then runs once more",
     );
-    let assumption = assumption.about(failed.map(|object| object.object.label()));
-    Some(assumption).filter(|assumption| assumption.count > 0)
+    assumption.about_any(failed.map(|object| object.object.label()))
 }
 
 /// Nodes on which programs of the control plane run: by their pods, or else by the nodes' role.
@@ -211,7 +208,7 @@ fn control_plane(objects: &[ManifestObject]) -> Option<Assumption> {
         "whether anything reacts to the loss of these nodes",
         "a ControlPlaneOutage fault beside the fault of the nodes",
     );
-    Some(assumption.about(bearers)).filter(|assumption| assumption.count > 0)
+    assumption.about_any(bearers)
 }
 
 /// `1.20` of `v1.20.0+k3s1`.

@@ -34,7 +34,7 @@ pub(super) fn complete(objects: &mut [ManifestObject]) -> Option<Assumption> {
         "spreading over zones, and what selects nodes by topology.kubernetes.io/zone, kubernetes.io/os and their like",
         "these labels of the Node",
     );
-    Some(assumption.about(changed)).filter(|assumption| assumption.count > 0)
+    assumption.about_any(changed)
 }
 
 /// Whether a kubelet has told of the node: what nobody runs gets no labels from anybody.

@@ -85,19 +85,16 @@ impl Prepared {
     pub fn taint_by_condition(&mut self) -> Vec<(NodeId, Symbol)> {
         let cordoned = Symbol::new("node.kubernetes.io/unschedulable");
         let Self { api, store, config, .. } = self;
-        let streams = Streams::new(BOOTSTRAP_SEED);
+        let mut patches = condition_taints(store.nodes().map(|(id, node)| (id, &**node)), SimTime::ZERO);
         let mut given = Vec::new();
-        for patch in condition_taints(store.nodes().map(|(id, node)| (id, &**node)), SimTime::ZERO) {
-            let Request::PatchNodeTaints { node, mut add, .. } = patch else { continue };
+        patches.retain_mut(|patch| {
+            let Request::PatchNodeTaints { node, add, remove } = patch else { return false };
             add.retain(|taint| taint.key != cordoned);
-            if add.is_empty() {
-                continue;
-            }
-            given.extend(add.iter().map(|taint| (node, taint.key)));
-            let patch = Request::PatchNodeTaints { node, add, remove: SmallVec::new() };
-            let answer = api.handle(store, config, &streams, SimTime::ZERO, patch, &mut Vec::new());
-            debug_assert!(answer.is_ok(), "a node of the input takes its taints");
-        }
+            remove.clear();
+            given.extend(add.iter().map(|taint| (*node, taint.key)));
+            !add.is_empty()
+        });
+        patch_taints(patches, api, store, config, &Streams::new(BOOTSTRAP_SEED), SimTime::ZERO);
         given
     }
 
@@ -544,7 +541,19 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
 
 /// Nodes whose conditions have long been known have the taints that follow from them.
 fn taint_by_condition(api: &mut ApiServer, store: &mut Store, config: &Config, streams: &Streams, now: SimTime) {
-    for patch in condition_taints(store.nodes().map(|(id, node)| (id, &**node)), now) {
+    let patches = condition_taints(store.nodes().map(|(id, node)| (id, &**node)), now);
+    patch_taints(patches, api, store, config, streams, now);
+}
+
+fn patch_taints(
+    patches: Vec<Request>,
+    api: &mut ApiServer,
+    store: &mut Store,
+    config: &Config,
+    streams: &Streams,
+    now: SimTime,
+) {
+    for patch in patches {
         let answer = api.handle(store, config, streams, now, patch, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its taints");
     }

@@ -156,13 +156,7 @@ impl Store {
             ObjectKind::ControllerRevision => {
                 self.controller_revisions.iter().find(|(_, revision)| is_it(&revision.meta))?.1.meta.uid
             }
-            ObjectKind::Deployment
-            | ObjectKind::ReplicaSet
-            | ObjectKind::ReplicationController
-            | ObjectKind::StatefulSet
-            | ObjectKind::DaemonSet
-            | ObjectKind::Job
-            | ObjectKind::CronJob => self.workload_meta(self.find_workload(kind, namespace, name)?)?.uid,
+            kind if kind.is_workload() => self.workload_meta(self.find_workload(kind, namespace, name)?)?.uid,
             _ => {
                 let kind = StoredKind::parse(&kind.as_str().to_ascii_lowercase())?;
                 self.stored.get(&(kind.printed(), namespace, name))?.meta.uid

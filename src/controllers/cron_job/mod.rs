@@ -73,33 +73,24 @@ fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<
              https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
         );
         ctx.event(EventDraft::warning("UnsupportedSchedule", about.clone(), message));
-        zone = None;
     }
-    let Some(schedule) = Schedule::parse(text) else {
+    let schedule = Schedule::parse_in(text, zone);
+    if schedule.is_none() {
         let message = format!("unparseable schedule: {text:?}");
         ctx.event(EventDraft::warning("UnparseableSchedule", about.clone(), message));
-        return None;
-    };
-    Some(match zone {
-        Some(zone) => schedule.in_zone(zone),
-        None => schedule,
-    })
+    }
+    schedule
 }
 
 /// When a CronJob was last due before t=0; none if it is suspended or has no schedule that can be read.
 pub(crate) fn last_due_before_start(spec: &CronJobSpec, config: &Config) -> Option<SimTime> {
     /// As far back as times are looked for.
     const LOOKED_BACK_S: i64 = 5 * 366 * 86_400;
-    let text = spec.schedule.as_str();
     let zone = match spec.time_zone {
         Some(name) => Some(TimeZone::named(name.as_str())?),
         None => None,
     };
-    let schedule = Schedule::parse(text).filter(|_| spec.suspend != Some(true))?;
-    let schedule = match zone.filter(|_| !text.contains("TZ")) {
-        Some(zone) => schedule.in_zone(zone),
-        None => schedule,
-    };
+    let schedule = Schedule::parse_in(spec.schedule.as_str(), zone).filter(|_| spec.suspend != Some(true))?;
     let start_s = config.epoch_unix_s;
     let (due_s, _) = schedule.latest(start_s - LOOKED_BACK_S, start_s - 1)?;
     Some(SimTime::from_secs(due_s - start_s))

@@ -48,6 +48,15 @@ impl Schedule {
         Some(Self { times: Times::parse(rest.trim())?, zone: Some(TimeZone::named(zone)?) })
     }
 
+    /// Reads a schedule by the clock of a zone, which one that names its own has no use for.
+    pub(super) fn parse_in(text: &str, zone: Option<TimeZone>) -> Option<Self> {
+        let schedule = Self::parse(text)?;
+        Some(match zone.filter(|_| !text.contains("TZ")) {
+            Some(zone) => schedule.in_zone(zone),
+            None => schedule,
+        })
+    }
+
     /// The same by the clock of a zone.
     pub(super) fn in_zone(self, zone: TimeZone) -> Self {
         Self { zone: Some(zone), ..self }

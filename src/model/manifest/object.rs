@@ -52,6 +52,21 @@ macro_rules! objects {
                 match self { $(Self::$kind => $api_version,)+ Self::Stored => "" }
             }
 
+            /// Whether objects of the kind make pods, themselves or by others.
+            #[must_use]
+            pub const fn is_workload(self) -> bool {
+                matches!(
+                    self,
+                    Self::Deployment
+                        | Self::ReplicaSet
+                        | Self::ReplicationController
+                        | Self::StatefulSet
+                        | Self::DaemonSet
+                        | Self::Job
+                        | Self::CronJob
+                )
+            }
+
             /// Whether objects of the kind live in a namespace.
             #[must_use]
             pub const fn scope(self) -> Scope {

@@ -11,6 +11,7 @@ use super::subject::Subject;
 use super::{limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{
     self, Labels, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
     TolerationOperator,
@@ -120,21 +121,24 @@ fn admit(
     labels: &Labels,
     subject: &Subject<'_>,
 ) -> Result<AdmittedSpec, ApiError> {
-    let runs = |plugin: &str| s.config.kube_apiserver.admits_with(plugin);
+    let runs = |plugin: AdmissionPlugin| s.config.kube_apiserver.admits_with(plugin);
     spec.node_name = None;
     spec.apply_defaults();
     spec.apply_pod_defaults();
     if subject.is_new {
         limit_ranger::set_defaults(s, subject.namespace, &mut spec, &mut annotations);
     }
-    let priority =
-        if runs("Priority") { resolve_priority(s.store, &mut spec, subject)? } else { spec.priority.unwrap_or(0) };
-    if runs("DefaultTolerationSeconds") {
+    let priority = if runs(AdmissionPlugin::Priority) {
+        resolve_priority(s.store, &mut spec, subject)?
+    } else {
+        spec.priority.unwrap_or(0)
+    };
+    if runs(AdmissionPlugin::DefaultTolerationSeconds) {
         default_toleration_seconds(s.config, &mut spec);
     }
     if subject.is_new {
         opt_in::admit(s, &mut spec, subject)?;
-        if runs("RuntimeClass") {
+        if runs(AdmissionPlugin::RuntimeClass) {
             runtime_class(s.store, &mut spec, subject)?;
         }
     }

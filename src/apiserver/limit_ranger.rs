@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
+use crate::model::config::AdmissionPlugin;
 use crate::model::validation::{self, FieldError};
 use crate::model::{
     self, Container, LimitRangeItem, LimitRangeSpec, ObjectKind, PersistentVolumeClaim, PodSpec, ResourceList,
@@ -22,7 +23,7 @@ const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// The ranges of a namespace, in the order of their names; none if the plugin does not run.
 fn ranges<'a>(s: &'a Session<'_>, namespace: Symbol) -> impl Iterator<Item = &'a LimitRangeSpec> {
-    let runs = !s.store.limit_ranges.is_empty() && s.config.kube_apiserver.admits_with("LimitRanger");
+    let runs = !s.store.limit_ranges.is_empty() && s.config.kube_apiserver.admits_with(AdmissionPlugin::LimitRanger);
     let of_namespace = move |store: &'a Store| {
         let from = store.limit_ranges.range((namespace, Symbol::empty())..);
         from.take_while(move |((of, _), _)| *of == namespace).map(|(_, range)| &**range)

@@ -31,6 +31,7 @@ pub use server::ApiServer;
 use crate::component::{Answer, ApiError, Config, Reply, Request};
 use crate::engine::Streams;
 use crate::model::Object;
+use crate::model::config::AdmissionPlugin;
 use crate::state::{Changed, Store};
 use crate::units::SimTime;
 use resource_quota::Charge;
@@ -123,7 +124,7 @@ impl ApiServer {
         if let Request::DryRun(request) = request {
             return Served::Answered(self.pretend(store, config, streams, now, *request));
         }
-        if config.kube_apiserver.admits_with("NamespaceLifecycle")
+        if config.kube_apiserver.admits_with(AdmissionPlugin::NamespaceLifecycle)
             && let Err(refusal) = namespaces::admit(&request, store)
         {
             return Served::Answered(Err(refusal));

@@ -9,6 +9,7 @@ use super::session::{Session, already_exists, not_found};
 use super::validation;
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{Labels, ObjectKind, TaintEffect};
 use crate::state::{Changed, Node, NodeCondition, NodeDelta, NodeId, TaintOnNode};
 
@@ -19,7 +20,7 @@ impl ApiServer {
         }
         let mut taints = new.taints;
         let not_ready = not_ready_taint(s);
-        let is_added = s.config.kube_apiserver.admits_with("TaintNodesByCondition");
+        let is_added = s.config.kube_apiserver.admits_with(AdmissionPlugin::TaintNodesByCondition);
         if is_added && !taints.iter().any(|t| t.key == not_ready.key && t.effect == not_ready.effect) {
             taints.push(not_ready);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::arena::{Symbol, sym};
 use crate::component::{ApiError, ErrorReason};
+use crate::model::config::AdmissionPlugin;
 use crate::model::validation::is_extended_resource;
 use crate::model::{self, PodSpec, PullPolicy, QosClass, TaintEffect, Toleration, TolerationOperator};
 use crate::state::Store;
@@ -16,21 +17,21 @@ use super::subject::Subject;
 /// # Errors
 /// What they refuse.
 pub(super) fn admit(s: &Session<'_>, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<(), ApiError> {
-    let runs = |plugin: &str| s.config.kube_apiserver.admits_with(plugin);
-    if runs("LimitPodHardAntiAffinityTopology") {
+    let runs = |plugin: AdmissionPlugin| s.config.kube_apiserver.admits_with(plugin);
+    if runs(AdmissionPlugin::LimitPodHardAntiAffinityTopology) {
         limit_anti_affinity(spec, subject)?;
     }
-    if runs("AlwaysPullImages") {
+    if runs(AdmissionPlugin::AlwaysPullImages) {
         let containers = spec.containers.iter_mut().chain(&mut spec.init_containers);
         containers.for_each(|container| container.image_pull_policy = Some(PullPolicy::Always));
     }
-    if runs("PodNodeSelector") {
+    if runs(AdmissionPlugin::PodNodeSelector) {
         select_nodes(s.store, spec, subject)?;
     }
-    if runs("PodTolerationRestriction") {
+    if runs(AdmissionPlugin::PodTolerationRestriction) {
         restrict_tolerations(s.store, spec, subject)?;
     }
-    if runs("ExtendedResourceToleration") {
+    if runs(AdmissionPlugin::ExtendedResourceToleration) {
         tolerate_extended_resources(spec);
     }
     Ok(())

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::session::Session;
 use crate::arena::Symbol;
 use crate::component::{ApiError, Counted, ErrorReason, add_quota_usage};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{PodSpec, ResourceList};
 use crate::state::{AdmittedSpec, Quota, QuotaKey, Store};
 use crate::units::Quantity;
@@ -33,7 +34,7 @@ impl Charge {
 }
 
 fn runs(s: &Session<'_>) -> bool {
-    !s.store.quotas.is_empty() && s.config.kube_apiserver.admits_with("ResourceQuota")
+    !s.store.quotas.is_empty() && s.config.kube_apiserver.admits_with(AdmissionPlugin::ResourceQuota)
 }
 
 fn of_namespace(store: &Store, namespace: Symbol) -> impl Iterator<Item = (QuotaKey, &Quota)> {

@@ -61,7 +61,7 @@ pub(super) fn change(s: &Session<'_>, new: &Object, old: &Object) -> Result<(), 
 
 /// Labels of an object of which nothing else is changed.
 pub(super) fn labels(kind: ObjectKind, name: &str, labels: &Labels) -> Result<(), ApiError> {
-    refuse(kind, Symbol::new(name), &validation::validate_labels(labels))
+    refuse(kind, name, &validation::validate_labels(labels))
 }
 
 /// Annotations of a pod of which nothing else is changed.
@@ -70,11 +70,11 @@ pub(super) fn pod_annotations(
     new: &BTreeMap<Symbol, Symbol>,
     old: &BTreeMap<Symbol, Symbol>,
 ) -> Result<(), ApiError> {
-    refuse(ObjectKind::Pod, Symbol::new(name), &validation::validate_pod_annotations(new, old))
+    refuse(ObjectKind::Pod, name, &validation::validate_pod_annotations(new, old))
 }
 
-fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {
-    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(kind, name.as_str(), errors)) }
+fn refuse(kind: ObjectKind, name: &str, errors: &[FieldError]) -> Result<(), ApiError> {
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(kind, name, errors)) }
 }
 
 fn refuse_object(object: &Object, errors: &[FieldError]) -> Result<(), ApiError> {

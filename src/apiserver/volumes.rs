@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::session::{Session, not_found};
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
+use crate::model::config::AdmissionPlugin;
 use crate::state::{
     Attachment, AttachmentPhase, Changed, Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Propagation,
 };
@@ -58,7 +59,7 @@ pub(super) fn delete_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId) -> 
 /// # Source
 /// Admission plugin StorageObjectInUseProtection, which gives claims and volumes their finalizers.
 pub(super) fn is_protected(s: &Session<'_>) -> bool {
-    s.config.kube_apiserver.admits_with("StorageObjectInUseProtection")
+    s.config.kube_apiserver.admits_with(AdmissionPlugin::StorageObjectInUseProtection)
 }
 
 /// Whether a volume is bound to a claim that is there.

@@ -72,9 +72,9 @@ impl Symbol {
     }
 }
 
-/// The symbol of a literal, interned once: for texts that hot paths compare with.
+/// The symbol of a constant text, interned once: for texts that hot paths compare with.
 macro_rules! sym {
-    ($text:literal) => {{
+    ($text:expr) => {{
         static SYMBOL: std::sync::LazyLock<$crate::arena::Symbol> =
             std::sync::LazyLock::new(|| $crate::arena::Symbol::new($text));
         *SYMBOL
@@ -102,6 +102,7 @@ impl Default for StableHasher {
 }
 
 impl StableHasher {
+    #[inline]
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -1,5 +1,6 @@
 //! Claiming: which objects a controller adopts, keeps and releases.
 
+use crate::arena::{Symbol, sym};
 use crate::model::{LabelSelector, Labels};
 use crate::state::{Owner, Store, WorkloadId};
 
@@ -47,16 +48,14 @@ pub fn judge_claim(
 
 /// Kind and name of an owner, as `pods.csv` shows them; empty strings if there is none.
 #[must_use]
-pub fn controller_name(store: &Store, owner: Option<Owner>) -> (&'static str, &'static str) {
+pub fn controller_name(store: &Store, owner: Option<Owner>) -> (Symbol, Symbol) {
+    let none = (Symbol::empty(), Symbol::empty());
     match owner {
-        None => ("", ""),
-        Some(Owner::Node(id)) => ("Node", store.node_name(id).as_str()),
-        Some(Owner::Foreign { kind, name, .. }) => (kind.as_str(), name.as_str()),
-        Some(owner) => match WorkloadId::from_owner(owner) {
-            Some(id) => {
-                store.workload_meta(id).map_or(("", ""), |meta| (store.workload_kind(id).as_str(), meta.name.as_str()))
-            }
-            None => ("", ""),
-        },
+        None => none,
+        Some(Owner::Node(id)) => (sym!("Node"), store.node_name(id)),
+        Some(Owner::Foreign { kind, name, .. }) => (kind, name),
+        Some(owner) => WorkloadId::from_owner(owner)
+            .and_then(|id| Some((store.workload_kind(id).symbol(), store.workload_meta(id)?.name)))
+            .unwrap_or(none),
     }
 }

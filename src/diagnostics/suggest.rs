@@ -15,7 +15,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let edits = strsim::damerau_levenshtein(&lower, &candidate_lower);
         // A word that goes on where the other stops is a likely slip, however long the rest: `tolerationSecs`.
         let is_prefix = lower.len() >= 3 && candidate_lower.starts_with(&lower);
-        if (edits <= distance_max || is_prefix) && best.is_none_or(|(least, _)| edits < least) {
+        // So is one that has a word before it: `NodeCrash`.
+        let is_ending = candidate_lower.len() >= 4 && lower.ends_with(&candidate_lower);
+        if (edits <= distance_max || is_prefix || is_ending) && best.is_none_or(|(least, _)| edits < least) {
             best = Some((edits, candidate));
         }
     }
@@ -70,6 +72,8 @@ mod tests {
         check("kye", Some("key"));
         check("nam", Some("name"));
         check("ke", Some("key"));
+        check("nodeKey", None);
+        check("podNamespace", Some("namespace"));
         check("selector", None);
         check("x", None);
         check("", None);

@@ -125,9 +125,8 @@ impl<E> EventQueue<E> {
 
     /// Takes the next event out.
     pub fn pop(&mut self) -> Option<Occurrence<E>> {
-        let (slot, key) = self.next()?;
-        // A slot holds one event.
-        if self.certain.peek().is_some_and(|Reverse(certain)| certain.slot == slot) {
+        let (slot, key, is_certain) = self.next()?;
+        if is_certain {
             self.certain.pop();
         } else {
             self.order.pop();
@@ -138,20 +137,23 @@ impl<E> EventQueue<E> {
     /// When the next event is due.
     #[must_use]
     pub fn peek_time(&self) -> Option<SimTime> {
-        self.next().map(|(_, key)| time_of(key))
+        self.next().map(|(_, key, _)| time_of(key))
     }
 
-    /// The slot of the next event, and its key.
-    fn next(&self) -> Option<(u32, u128)> {
-        let certain = self.certain.peek().map(|Reverse(next)| (next.slot, next.key()));
-        let other = self.order.peek().map(|(slot, Reverse(key))| (*slot, *key));
-        certain.into_iter().chain(other).min_by_key(|(_, key)| *key)
+    /// The slot of the next event, its key, and whether it is one that comes whatever happens.
+    fn next(&self) -> Option<(u32, u128, bool)> {
+        let certain = self.certain.peek().map(|Reverse(next)| (next.slot, next.key(), true));
+        let other = self.order.peek().map(|(slot, Reverse(key))| (*slot, *key, false));
+        match (certain, other) {
+            (Some(certain), Some(other)) => Some(if certain.1 < other.1 { certain } else { other }),
+            (certain, other) => certain.or(other),
+        }
     }
 
     /// The next event, and when it is due.
     #[cfg(test)]
     pub(crate) fn peek(&self) -> Option<(SimTime, &E)> {
-        let (slot, key) = self.next()?;
+        let (slot, key, _) = self.next()?;
         Some((time_of(key), self.slots[slot as usize].event.as_ref()?))
     }
 

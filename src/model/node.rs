@@ -150,8 +150,8 @@ pub fn region_of(labels: &Labels) -> Option<Symbol> {
 /// kubeadm and k3s, which give this label, before 1.20 under its former name.
 #[must_use]
 pub fn has_control_plane_role(labels: &Labels) -> bool {
-    let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-    roles.into_iter().any(|role| labels.contains(Symbol::new(role)))
+    let roles = [sym!("node-role.kubernetes.io/control-plane"), sym!("node-role.kubernetes.io/master")];
+    roles.into_iter().any(|role| labels.contains(role))
 }
 
 /// The value of a label by which machines fail together; either label of zones means the zone.

@@ -9,7 +9,7 @@ use super::place::{Place, Places};
 use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use super::workload::WorkloadKey;
-use crate::arena::{self, Symbol};
+use crate::arena::{self, Symbol, sym};
 use crate::component::{Record, controller_name};
 use crate::model::QosClass;
 use crate::state::{
@@ -275,7 +275,7 @@ impl PodRow {
     /// The scheduler that it waits for until it is bound.
     #[must_use]
     pub fn scheduler(&self) -> Symbol {
-        self.scheduler.filter(|name| !name.is_empty()).unwrap_or_else(|| Symbol::new("default-scheduler"))
+        self.scheduler.filter(|name| !name.is_empty()).unwrap_or_else(|| sym!("default-scheduler"))
     }
 
     /// What took it away, if anything did: what ended it first, if that was neither its owner's wish nor an operator's, and it had
@@ -347,8 +347,8 @@ fn row(pod: &Pod, place: Place, store: &Store, at: SimTime, initial: bool) -> Po
         had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,
         name: Arc::clone(&pod.name),
-        owner_kind: Symbol::new(owner_kind),
-        owner_name: Symbol::new(owner_name),
+        owner_kind,
+        owner_name,
         initial,
         priority: pod.spec.priority,
         qos: pod.spec.qos,
@@ -444,8 +444,7 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         row.mounts = Mounts::of(pod, at, store);
     }
     if delta.touches(PodDelta::OWNER) {
-        let (kind, name) = controller_name(store, pod.owner);
-        (row.owner_kind, row.owner_name) = (Symbol::new(kind), Symbol::new(name));
+        (row.owner_kind, row.owner_name) = controller_name(store, pod.owner);
         row.count_for(at, WorkloadKey::of_pod(pod, store));
         // What ends while it has a controller is that one's to make anew.
         row.is_loose = is_loose(pod) && (row.is_loose || (row.deletion_at.is_none() && row.finished_at.is_none()));

@@ -18,7 +18,7 @@ impl WorkloadKey {
     /// The name of a workload that exists.
     pub(super) fn of(id: WorkloadId, store: &Store) -> Option<Self> {
         let meta = store.workload_meta(id)?;
-        Some(Self { namespace: meta.namespace, kind: Symbol::new(store.workload_kind(id).as_str()), name: meta.name })
+        Some(Self { namespace: meta.namespace, kind: store.workload_kind(id).symbol(), name: meta.name })
     }
 
     /// The workload that a user would name: a pod's owner, or that owner's Deployment; the pod itself if it has none.

@@ -9,8 +9,8 @@ use crate::arena::Symbol;
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::config::{
-    AdmissionPlugins, ClusterAutoscaler, Controllers, FeatureGates, KubeApiserver, KubeControllerManager,
-    KubeletConfiguration,
+    AdmissionPlugin, AdmissionPlugins, ClusterAutoscaler, Controllers, FeatureGates, KubeApiserver,
+    KubeControllerManager, KubeletConfiguration,
 };
 use crate::model::field_path::FieldPath;
 use crate::model::{ManifestObject, NotModelled, Object};
@@ -130,7 +130,7 @@ pub(super) fn idle_plugins(root: &Node) -> Vec<(FieldPath, String)> {
 /// kube-apiserver, admission PodSecurity: the label `enforce` alone refuses pods; `privileged` refuses none.
 pub(super) fn enforced_pod_security(objects: &[ManifestObject], config: &Config) -> Vec<NotModelled> {
     const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
-    if !config.kube_apiserver.admits_with("PodSecurity") {
+    if !config.kube_apiserver.admits_with(AdmissionPlugin::PodSecurity) {
         return Vec::new();
     }
     let rows = objects.iter().filter_map(|object| {

@@ -428,7 +428,9 @@ impl Resolver<'_> {
                         let location = pool_at.field("name").location();
                         let template = pool_at.key("template");
                         let misplaced = ["allocatable", "capacity"].into_iter().find(|field| {
-                            [template, template.key("spec")].iter().any(|outer| outer.key(field).node().is_some())
+                            [pool_at, template, template.key("spec")]
+                                .iter()
+                                .any(|outer| outer.key(field).node().is_some())
                         });
                         let help = match misplaced {
                             Some(field) => {

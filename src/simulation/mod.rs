@@ -229,9 +229,13 @@ impl Simulation {
     /// When the next event is due.
     #[must_use]
     pub fn next_at(&self) -> Option<SimTime> {
+        let next = self.kernel.queue.peek_time();
+        if self.requests.is_empty() && self.own_controllers.is_none() {
+            return next;
+        }
         let request = self.requests.front().map(|(at, _)| *at);
         let own = self.own_controllers.as_ref().and_then(|own| own.next_at());
-        self.kernel.queue.peek_time().into_iter().chain(request).chain(own).min()
+        next.into_iter().chain(request).chain(own).min()
     }
 
     /// Plays everything that happens up to and including `end`.

@@ -8,6 +8,7 @@ use crate::apiserver::session::Session;
 use crate::apiserver::{finalizers, limit_ranger, resource_quota, validation, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{self, Object, ObjectKind, PersistentVolumeClaimPhase};
 use crate::state::{Changed, PersistentVolumeClaim, PersistentVolumeClaimId, Store};
 
@@ -31,7 +32,7 @@ impl Strategy for model::PersistentVolumeClaim {
         let annotation = |key: &str| self.metadata.annotations.get(&Symbol::new(key)).copied();
         if self.spec.storage_class_name.is_none() {
             let by_name = |class: &&Arc<model::StorageClass>| class.metadata.name.as_str();
-            let has_default = s.config.kube_apiserver.admits_with("DefaultStorageClass");
+            let has_default = s.config.kube_apiserver.admits_with(AdmissionPlugin::DefaultStorageClass);
             let classes = s.store.volumes.classes.iter().filter(|class| has_default && class.is_default());
             let default = classes.min_by_key(by_name);
             self.spec.storage_class_name = annotation("volume.beta.kubernetes.io/storage-class")
@@ -120,7 +121,7 @@ fn check_resize(
     let size = |claim: &model::PersistentVolumeClaim| {
         claim.spec.resources.requests.get(Symbol::new("storage")).copied().unwrap_or_default()
     };
-    if !s.config.kube_apiserver.admits_with("PersistentVolumeClaimResize") || size(new) <= size(old) {
+    if !s.config.kube_apiserver.admits_with(AdmissionPlugin::PersistentVolumeClaimResize) || size(new) <= size(old) {
         return Ok(());
     }
     let class = |claim: &model::PersistentVolumeClaim| claim.spec.storage_class_name.filter(|name| !name.is_empty());

@@ -13,6 +13,7 @@ use crate::apiserver::subject::Subject;
 use crate::apiserver::{finalizers, pods, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, DeleteOptions, Reply, export_pod};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta, PodConditionType, PodSpec};
 use crate::state::{
     Changed, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, EndReason,
@@ -246,11 +247,11 @@ fn drop_token_volume(spec: &mut PodSpec) {
 /// kube-apiserver, the admission plugins DefaultTolerationSeconds and Priority.
 fn admit_again(s: &Session<'_>, new: &mut PodSpec, old: &PodSpec) {
     drop_token_volume(new);
-    if s.config.kube_apiserver.admits_with("Priority") {
+    if s.config.kube_apiserver.admits_with(AdmissionPlugin::Priority) {
         new.priority = new.priority.or(old.priority);
         new.preemption_policy = new.preemption_policy.or(old.preemption_policy);
     }
-    if !s.config.kube_apiserver.admits_with("DefaultTolerationSeconds") {
+    if !s.config.kube_apiserver.admits_with(AdmissionPlugin::DefaultTolerationSeconds) {
         return;
     }
     let defaults = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];

@@ -5,6 +5,7 @@ use crate::apiserver::admission;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::session::Session;
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
+use crate::model::config::AdmissionPlugin;
 use crate::model::{self, Object, PreemptionPolicy, SYSTEM_PRIORITY_CLASSES};
 use crate::state::{PriorityClass, PriorityClassId, Store};
 
@@ -76,7 +77,7 @@ impl Strategy for model::PriorityClass {
 /// # Source
 /// Admission plugin Priority: one class at most is the default of all. Of several that the input has none is refused.
 fn refuse_second_default(new: &model::PriorityClass, api: &ApiServer, s: &Session<'_>) -> Result<(), ApiError> {
-    if !new.global_default || api.is_restoring || !s.config.kube_apiserver.admits_with("Priority") {
+    if !new.global_default || api.is_restoring || !s.config.kube_apiserver.admits_with(AdmissionPlugin::Priority) {
         return Ok(());
     }
     let name = new.metadata.name;

@@ -1,6 +1,6 @@
 //! Flags of kube-apiserver.
 
-use super::admission::{self, AdmissionPlugins};
+use super::admission::{self, AdmissionPlugin, AdmissionPlugins};
 use super::flags::{PortRange, component_flags};
 use super::without_effect;
 
@@ -23,7 +23,7 @@ component_flags! {
 impl KubeApiserver {
     /// Whether an admission plugin runs.
     #[must_use]
-    pub fn admits_with(&self, plugin: &str) -> bool {
+    pub fn admits_with(&self, plugin: AdmissionPlugin) -> bool {
         admission::runs(plugin, &self.enable_admission_plugins, &self.disable_admission_plugins)
     }
 }

@@ -16,7 +16,7 @@ mod kubelet;
 mod version;
 mod without_effect;
 
-pub use admission::AdmissionPlugins;
+pub use admission::{AdmissionPlugin, AdmissionPlugins};
 pub use cluster_autoscaler::ClusterAutoscaler;
 pub use controllers::Controllers;
 pub use eviction::{EvictionAmount, EvictionSignal, EvictionThreshold};

@@ -1,6 +1,6 @@
 //! The kinds of objects that are modelled.
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::model::api_type::{ApiValue, whole};
 use crate::model::field_path::FieldPath;
 use crate::model::{
@@ -44,6 +44,12 @@ macro_rules! objects {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)+ Self::Stored => "Stored" }
+            }
+
+            /// [`as_str`](Self::as_str), interned.
+            #[must_use]
+            pub fn symbol(self) -> Symbol {
+                match self { $(Self::$kind => sym!(stringify!($kind)),)+ Self::Stored => sym!("Stored") }
             }
 
             /// The `apiVersion` under which the kind is written today.

@@ -13,7 +13,7 @@ use crate::arena::Symbol;
 use crate::component::{ApiError, Config};
 use crate::model::config::AdmissionPlugin;
 use crate::model::{
-    self, Labels, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
+    self, Labels, ObjectKind, PodAnnotations, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
     TolerationOperator,
 };
 use crate::state::{AdmittedSpec, PriorityClass, Store, TaintOnNode};
@@ -145,6 +145,12 @@ fn admit(
     spec.merge_affinity_label_keys(labels);
     if s.config.version.at_least(34) {
         spec.merge_spread_label_keys(labels);
+    }
+    if subject.is_new && subject.is_asked {
+        let errors = model::validation::validate_merged_label_keys(&spec);
+        if !errors.is_empty() {
+            return Err(ApiError::invalid(ObjectKind::Pod, subject.name, &errors));
+        }
     }
     Ok(AdmittedSpec {
         requests: model::requests(&spec),

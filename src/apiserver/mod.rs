@@ -91,6 +91,26 @@ impl ApiServer {
         answer
     }
 
+    /// Creates an object of the input as if somebody applied it now. What a dump holds of a pod that admission had worked out is let pass.
+    ///
+    /// # Errors
+    ///
+    /// What the server refuses.
+    pub fn apply_input(
+        &mut self,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        object: Object,
+        changed: &mut Vec<Changed>,
+    ) -> Answer {
+        self.is_applying_input = true;
+        let answer = self.handle(store, config, streams, now, Request::Create(Box::new(object)), changed);
+        self.is_applying_input = false;
+        answer
+    }
+
     /// Takes the next step of a request that continues.
     pub fn resume(
         &mut self,

@@ -16,6 +16,8 @@ pub struct ApiServer {
     pub(super) has_loaded: bool,
     /// An object of the input is being taken as it is.
     pub(super) is_restoring: bool,
+    /// An object of the input is being created, as manifests are applied.
+    pub(super) is_applying_input: bool,
 }
 
 impl ApiServer {

@@ -27,12 +27,20 @@ pub(super) fn update(s: &mut Session<'_>, update: StatusUpdate) -> Answer {
             valid_job_status(job, &new)?;
             Ok(write_status(job, *new))
         }),
-        StatusUpdate::CronJob(id, gone) => set_status(s, id, None, |cron_job: &mut CronJob| {
-            let before = cron_job.status.active.len();
-            cron_job.status.active.retain(|(job, _)| !gone.contains(job));
-            let is_same = cron_job.status.active.len() == before;
-            Ok(if is_same { ObjectDelta::NONE } else { ObjectDelta::STATUS })
-        }),
+        StatusUpdate::CronJob(id, update) => {
+            let taken_up = update.taken_up.and_then(|(job, at)| Some((job, s.store.jobs.get(job)?.meta.name, at)));
+            set_status(s, id, None, |cron_job: &mut CronJob| {
+                let before = cron_job.status.clone();
+                let status = &mut cron_job.status;
+                status.active.retain(|(job, _)| !update.gone.contains(job));
+                status.last_succeeded_at = update.succeeded_at.or(status.last_succeeded_at);
+                if let Some((job, name, at)) = taken_up {
+                    status.active.push((job, name));
+                    status.last_scheduled_at = Some(at);
+                }
+                Ok(if *status == before { ObjectDelta::NONE } else { ObjectDelta::STATUS })
+            })
+        }
         StatusUpdate::Autoscaler(key, new) => registry::update_autoscaler_status(s, key, *new),
         StatusUpdate::Quota(key, base, new) => registry::update_quota_status(s, key, base, *new),
         StatusUpdate::Budget(id, base, new) => registry::update_budget_status(s, id, base, *new),

@@ -78,10 +78,12 @@ pub(super) fn devices(store: &Store, id: PodId) -> Option<&'static str> {
     )
 }
 
-/// Nodes by plugins, the best first.
+/// Nodes by plugins, the best first, and among equals the one that was chosen.
 fn scores(store: &Store, decision: &Decision) -> Table {
     let mut rows: Vec<_> = decision.feasible.iter().zip(&decision.scores).collect();
-    rows.sort_by_key(|(node, score)| (std::cmp::Reverse(score.total), store.node_name(**node)));
+    rows.sort_by_key(|(node, score)| {
+        (std::cmp::Reverse(score.total), decision.node != Some(**node), store.node_name(**node))
+    });
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     let plugins = decision.scores.first().into_iter().flat_map(|score| &score.by_plugin);

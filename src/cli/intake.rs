@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::paint::Paint;
 use crate::diagnostics::Style;
+use crate::facade::Outcome;
 use crate::scenario::{Assumption, Input, ResolvedScenario};
-use crate::simulation::Storm;
 
 /// Assumptions that a summary lists; the others are in `summary.json`.
 const LISTED_MAX: usize = 4;
@@ -45,10 +45,17 @@ fn unread_parts(input: &Input) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Workloads that made pods without end before t=0, which stand above the verdict, too.
-pub(super) fn unsettled(storms: &[Storm], style: Style) -> String {
-    let line = |storm: &Storm| Paint { style }.bad(&format!("Not settled: {storm}")) + "\n";
-    storms.iter().map(line).collect()
+/// What the cluster at t=0 lacks, which stands above the verdict, too: workloads that made pods without end before, and objects that could
+/// not be applied.
+pub(super) fn unsettled(outcome: &Outcome, style: Style) -> String {
+    let line = |text: String| Paint { style }.bad(&text) + "\n";
+    let storms = outcome.storms.iter().map(|storm| line(format!("Not settled: {storm}")));
+    let refused = &outcome.refused_at_start;
+    let listed = refused.iter().take(LISTED_MAX).map(|object| line(format!("Refused at t=0: {object}")));
+    let more = refused.len().checked_sub(LISTED_MAX).filter(|more| *more > 0);
+    let more =
+        more.map(|more| line(format!("Refused at t=0: {more} more objects, `refused_at_start` of summary.json")));
+    storms.chain(listed).chain(more).collect()
 }
 
 /// The most important assumptions, a line each.

@@ -183,7 +183,7 @@ fn show(arguments: &RunArgs, outcome: &Outcome, written: &Report, ui: &Ui) -> Re
         None => {
             let unread = intake::unread(&scenario.input, ui.stdout);
             let text = summary::text(scenario, observed, &outcome.expectations, written.dir(), ui.stdout);
-            let unsettled = intake::unsettled(&outcome.storms, ui.stdout);
+            let unsettled = intake::unsettled(outcome, ui.stdout);
             let agreement = outcome.agreement_in_full().map(|found| agreement_text::text(found, ui.stdout));
             let agreement = agreement.unwrap_or_default();
             ui.out(&format!("{unread}{unsettled}{text}{agreement}{}", intake::assumed(scenario, ui.stdout)))?;

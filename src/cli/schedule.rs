@@ -61,6 +61,9 @@ fn after_help() -> String {
     format!("For example:\n{dump}\nkubesquall schedule -f cluster.yaml --pod shop/web-1")
 }
 
+/// Where a configuration of the scheduler stands in a scenario.
+const SCHEDULER_PATH: &str = "spec.controlPlane.kubeScheduler.";
+
 pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Failure> {
     let mut options = ClusterOptions::new().allow_partial(arguments.allow_partial).of_command_line();
     options = options.kubernetes_version(&arguments.kubernetes_version);
@@ -72,6 +75,12 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     if ui.is_verbose {
         ui.note(intake::assumed_in_full(&scenario.assumed).trim_end());
+    }
+    for row in scenario.not_modelled.iter().filter(|row| row.path.starts_with(SCHEDULER_PATH)) {
+        ui.note(format_args!(
+            "`{}` of the scheduler's configuration decides nothing here",
+            &row.path[SCHEDULER_PATH.len()..]
+        ));
     }
     let decisions =
         if arguments.pod.is_empty() { cluster.decisions() } else { cluster.decisions_of(&arguments.pod)? };

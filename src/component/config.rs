@@ -29,7 +29,7 @@ pub struct Config {
     pub latency: Latencies,
     /// An API call's way there and back without what makes the answer late.
     pub round_trip: SimDuration,
-    /// The Unix time of t=0 in seconds, for what goes by the calendar; 0 if the input has no time stamps.
+    /// The Unix time of t=0 in seconds, for what goes by the calendar.
     pub epoch_unix_s: i64,
 }
 

@@ -54,8 +54,9 @@ pub use record::{
     SCENARIO, Stops, Timer, TimerPhase, Transcript, typed,
 };
 pub use request::{
-    Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,
-    NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
+    Answer, ApiError, BaseVersion, CronJobStatusUpdate, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet,
+    NewRevision, NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request,
+    StatusUpdate,
 };
 pub use revision::{
     PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,

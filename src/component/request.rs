@@ -179,6 +179,17 @@ pub struct NewRevision {
 /// A Job's status, boxed for its size.
 pub type JobStatusUpdate = Box<JobStatus>;
 
+/// What changes in the status of a CronJob.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CronJobStatusUpdate {
+    /// Jobs to strike off the list of active ones.
+    pub gone: Vec<JobId>,
+    /// `lastSuccessfulTime`.
+    pub succeeded_at: Option<SimTime>,
+    /// A Job to list, and the slot that it is for.
+    pub taken_up: Option<(JobId, SimTime)>,
+}
+
 /// `metadata.resourceVersion` of a PUT: the version of the object that the writer has read; 409 if it was written since.
 /// None = whatever it is.
 pub type BaseVersion = Option<u64>;
@@ -196,8 +207,8 @@ pub enum StatusUpdate {
     StatefulSet(StatefulSetId, BaseVersion, StatefulSetStatus),
     /// Job.
     Job(JobId, BaseVersion, JobStatusUpdate),
-    /// CronJob: Jobs to strike off the list of active ones.
-    CronJob(CronJobId, Vec<JobId>),
+    /// CronJob: what changes.
+    CronJob(CronJobId, CronJobStatusUpdate),
     /// PodDisruptionBudget, with the resource version that the writer has read: 409 if it is no longer that.
     Budget(PodDisruptionBudgetId, u64, Box<PodDisruptionBudgetStatus>),
     /// HorizontalPodAutoscaler.

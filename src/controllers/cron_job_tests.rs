@@ -15,18 +15,26 @@ struct Calendar {
     cluster: Cluster<CronJobs>,
 }
 
+fn cron_job(spec: &str) -> model::CronJob {
+    let job = "jobTemplate: {spec: {template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, \
+               image: i}]}}}}";
+    serde_saphyr::from_str(&text("report", &format!("{spec}, {job}"))).expect("a cron job")
+}
+
 impl Calendar {
     /// A CronJob that was made at midnight.
     fn new(spec: &str) -> Self {
         let mut cluster = cluster::<CronJobs>();
         cluster.set_now(MIDNIGHT);
-        let job = "jobTemplate: {spec: {template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, \
-                   image: i}]}}}}";
-        let cron_job: model::CronJob =
-            serde_saphyr::from_str(&text("report", &format!("{spec}, {job}"))).expect("a cron job");
-        let made = cluster.create(Object::CronJob(Box::new(cron_job)));
+        let made = cluster.create(Object::CronJob(Box::new(cron_job(spec))));
         assert!(matches!(made, Reply::Workload(WorkloadId::CronJob(_))), "{made:?}");
         Self { cluster }
+    }
+
+    /// Writes its spec anew.
+    fn write(&mut self, spec: &str) {
+        let request = Request::Apply(Box::new(Object::CronJob(Box::new(cron_job(spec)))));
+        self.cluster.ask(request).expect("a write");
     }
 
     fn run_until(&mut self, minutes: f64) {
@@ -57,7 +65,8 @@ impl Calendar {
         let ids: Vec<_> = self.cluster.store().jobs.ids().collect();
         for id in ids {
             let condition = JobCondition { kind: condition.into(), reason: "".into(), since: self.cluster.now() };
-            let status = JobStatus { conditions: vec![condition], ..JobStatus::default() };
+            let completed_at = (condition.kind == "Complete".into()).then_some(self.cluster.now());
+            let status = JobStatus { conditions: vec![condition], completed_at, ..JobStatus::default() };
             self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, None, Box::new(status)))).expect("a status");
         }
     }
@@ -219,4 +228,66 @@ fn a_job_that_is_taken_away_is_missed_once() {
     assert!(calendar.active().is_empty());
     calendar.run_until(20.5);
     assert_eq!((calendar.slots(), calendar.cluster.reasons("JobAlreadyActive")), (vec![20], 0));
+}
+
+/// The slot of the new schedule that has just passed, at the eighty-eighth minute, is not made up for.
+#[test]
+fn a_new_schedule_waits_for_its_next_slot() {
+    let mut calendar = Calendar::new("schedule: '0 * * * *'");
+    calendar.cluster.start();
+    calendar.run_until(90.0);
+    assert_eq!(calendar.slots(), [60]);
+    calendar.write("schedule: '*/7 * * * *'");
+    calendar.run_until(94.9);
+    assert_eq!(calendar.slots(), [60]);
+    calendar.run_until(95.1);
+    assert_eq!(calendar.slots(), [60, 95]);
+    calendar.write("schedule: '0 0 31 2 *'");
+    calendar.run_until(101.0);
+    assert_eq!(calendar.slots(), [60, 95]);
+    let never = "invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second";
+    assert_eq!(calendar.messages("InvalidSchedule"), [never]);
+}
+
+#[test]
+fn who_is_resumed_keeps_the_phase_of_a_fixed_pause() {
+    let mut calendar = Calendar::new("schedule: '@every 20m', suspend: true");
+    calendar.cluster.start();
+    calendar.run_until(90.0);
+    calendar.write("schedule: '@every 20m'");
+    calendar.run_until(121.0);
+    assert_eq!(calendar.slots(), [80, 100, 120]);
+}
+
+/// Slots of one minute share a name: the second finds the Job of the first, which has ended, and lists it again.
+#[test]
+fn a_job_that_is_there_is_taken_up_again() {
+    let mut calendar = Calendar::new("schedule: '@every 20s'");
+    calendar.cluster.start();
+    calendar.run_until(0.5);
+    assert_eq!((calendar.slots(), calendar.active()), (vec![0], vec!["report-1440"]));
+    calendar.finish_all("Complete");
+    calendar.run_until(0.9);
+    assert_eq!(calendar.messages("SawCompletedJob").len(), 2);
+    assert_eq!(calendar.cluster.reasons("SuccessfulCreate"), 1);
+    calendar.run_until(1.1);
+    assert_eq!(calendar.slots(), [0, 1]);
+}
+
+#[test]
+fn the_last_success_is_kept() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
+    calendar.cluster.start();
+    calendar.run_until(11.0);
+    let succeeded = |calendar: &Calendar| {
+        let (_, cron_job) = calendar.cluster.store().cron_jobs.iter().next().expect("the cron job");
+        cron_job.status.last_succeeded_at
+    };
+    calendar.finish_all("Failed");
+    calendar.run_until(21.0);
+    assert_eq!(succeeded(&calendar), None);
+    calendar.finish_all("Complete");
+    let at = calendar.cluster.now();
+    calendar.run_until(22.0);
+    assert_eq!(succeeded(&calendar), Some(at));
 }

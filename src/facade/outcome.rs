@@ -8,7 +8,7 @@ use super::scenario::Scenario;
 use crate::inspect::Agreement;
 use crate::observe::Observed;
 use crate::scenario::ExpectationOutcome;
-use crate::simulation::Storm;
+use crate::simulation::{RefusedObject, Storm};
 use crate::units::SimDuration;
 
 /// A run that is over.
@@ -20,6 +20,8 @@ pub struct Outcome {
     pub(super) keeps_rows: bool,
     /// Workloads that did not settle before t=0.
     pub(crate) storms: Vec<Storm>,
+    /// Objects of the input that the API server refused when a cold start applied them.
+    pub(crate) refused_at_start: Vec<RefusedObject>,
     pub(crate) observed: Observed,
     pub(crate) expectations: Vec<ExpectationOutcome>,
     pub(super) digest: u64,

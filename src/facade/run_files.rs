@@ -19,7 +19,7 @@ use crate::model::config::KubernetesVersion;
 use crate::observe::{Row, Sentence, Summary};
 use crate::report::{AgreementRow, OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, lock_file};
-use crate::simulation::Storm;
+use crate::simulation::{RefusedObject, Storm};
 use crate::units::{SimDuration, exact_rfc3339_from_unix_nanos};
 
 impl Scenario {
@@ -144,11 +144,14 @@ struct SummaryFile<'a> {
     input: &'a Input,
     assumed: &'a [Assumption],
     unsettled: &'a [Storm],
+    /// Objects of the input that a cold start could not apply. Absent if there are none.
+    #[serde(skip_serializing_if = "<[RefusedObject]>::is_empty")]
+    refused_at_start: &'a [RefusedObject],
 }
 
 /// The text of `summary.json`.
 fn summary_json(outcome: &Outcome) -> String {
-    let Outcome { observed, sample, expectations, storms, agreement, .. } = outcome;
+    let Outcome { observed, sample, expectations, storms, refused_at_start, agreement, .. } = outcome;
     let (scenario, summary) = (outcome.scenario.resolved(), &observed.summary);
     let mut rows = observed.row_counts();
     rows.insert(NotModelled::TABLE.file, scenario.not_modelled.len());
@@ -172,6 +175,7 @@ fn summary_json(outcome: &Outcome) -> String {
         input: &scenario.input,
         assumed: &scenario.assumed,
         unsettled: storms,
+        refused_at_start,
     };
     let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
     text.push('\n');

@@ -380,6 +380,7 @@ impl Simulation {
             sample: self.sample,
             keeps_rows: self.keeps_rows,
             storms: self.storms,
+            refused_at_start: finished.refused_at_start,
             observed,
             expectations,
             digest: finished.digest,

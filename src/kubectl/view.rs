@@ -468,6 +468,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
             let active = cron_job.status.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
             json!({
                 "lastScheduleTime": cron_job.status.last_scheduled_at.map(|at| clock.stamp(at)),
+                "lastSuccessfulTime": cron_job.status.last_succeeded_at.map(|at| clock.stamp(at)),
                 "active": Some(active.collect::<Vec<_>>()).filter(|active| !active.is_empty()),
             })
         }

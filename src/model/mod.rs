@@ -24,6 +24,7 @@ pub mod volume;
 
 pub(crate) mod cluster_text;
 pub mod controller_revision;
+pub mod cron;
 pub mod cron_job;
 pub mod daemon_set;
 pub mod deployment;

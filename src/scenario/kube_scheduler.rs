@@ -27,6 +27,7 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
         refuse(configuration_at(root), "kubeScheduler", &problem.path, &problem.rule, LABEL, diagnostics);
     }
     check_weights(root, configuration, diagnostics);
+    check_extenders(root, diagnostics);
     check_arguments(root, configuration, version, diagnostics);
 }
 
@@ -104,6 +105,36 @@ fn check_weights(root: &Node, configuration: &KubeSchedulerConfiguration, diagno
                 );
             }
         }
+    }
+}
+
+/// Extenders are not played, but what is wrong with them keeps kube-scheduler from starting.
+///
+/// # Source
+/// kube-scheduler, `validateExtenders`.
+fn check_extenders(root: &Node, diagnostics: &mut Diagnostics) {
+    let extenders_at = configuration_at(root).field("extenders");
+    let extenders = extenders_at.node().into_iter().flat_map(Node::items).enumerate();
+    let has =
+        |extender: &Node, verb: &str| extender.get(verb).and_then(Node::text).is_some_and(|verb| !verb.is_empty());
+    let mut binders = Vec::new();
+    for (index, extender) in extenders {
+        let at = extenders_at.index(index);
+        if has(extender, "bindVerb") {
+            binders.push(at.field("bindVerb").location());
+        }
+        let weight = extender.get("weight").and_then(Node::text).and_then(|weight| weight.parse::<i64>().ok());
+        if has(extender, "prioritizeVerb") && weight.unwrap_or(0) <= 0 {
+            let message = format!("an extender with a `prioritizeVerb` has a weight of {}", weight.unwrap_or(0));
+            let location = if weight.is_some() { at.field("weight") } else { at.field("prioritizeVerb") }.location();
+            let diagnostic = Diagnostic::error("scenario::bad_value", message).at(location, LABEL);
+            diagnostics.push(diagnostic.help("write a positive `weight`"));
+        }
+    }
+    if let [_, second, ..] = binders.as_slice() {
+        let message = format!("{} extenders have a `bindVerb`", binders.len());
+        let diagnostic = Diagnostic::error("scenario::bad_value", message).at(second.clone(), LABEL);
+        diagnostics.push(diagnostic.help("only one extender can bind"));
     }
 }
 

@@ -330,8 +330,8 @@ impl Resolver<'_> {
             ..ChaosPlan::default()
         };
         let epoch_unix_nanos = epoch(&objects);
-        config.epoch_unix_s = epoch_unix_nanos.unwrap_or(0).div_euclid(1_000_000_000);
         let epoch_shown = epoch_unix_nanos.unwrap_or(UNSTAMPED_EPOCH_NANOS);
+        config.epoch_unix_s = epoch_shown.div_euclid(1_000_000_000);
         let mut runbook = Runbook { epoch_unix_nanos: epoch_shown, ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut requests = Vec::new();

@@ -82,6 +82,8 @@ pub enum Timer {
     ErrorBackoff,
     /// The volumes of this pod should have been bound.
     BindTimeout(PodId),
+    /// It is time to see whether the claims of this pod are bound.
+    LookAtClaims(PodId),
 }
 
 /// What a call was for.
@@ -434,6 +436,7 @@ impl Component for Scheduler {
             Timer::Schedule => "the next pod of its queue".to_owned(),
             Timer::Flush => "pods that have long been unschedulable are tried again".to_owned(),
             Timer::ErrorBackoff => "pods are tried again after an error".to_owned(),
+            Timer::LookAtClaims(pod) => format!("the volumes of {} are looked at", pod_name(store, pod)),
             Timer::BindTimeout(pod) => format!("the wait for the volumes of {} is over", pod_name(store, pod)),
         }
     }
@@ -568,6 +571,7 @@ impl Component for Scheduler {
                 self.arm_flush(ctx);
             }
             Timer::BindTimeout(pod) => self.bind_timed_out(pod, ctx),
+            Timer::LookAtClaims(pod) => self.look_at_claims(pod, ctx),
             Timer::ErrorBackoff => {
                 self.queue.flush_backoff(ctx.now);
                 self.wake(ctx);

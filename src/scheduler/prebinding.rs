@@ -11,14 +11,22 @@ use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, PodStatusPatch, Request};
 use crate::engine::Ticket;
 use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
+use crate::units::SimDuration;
 
 /// A pod that is on a node as far as the scheduler goes, and waits for its volumes.
 #[derive(Clone, Debug)]
 struct Waiting {
     node: NodeId,
+    /// Writes whose answers have not come.
+    unanswered: usize,
     /// Whose time is running, and until when.
     timeouts: SmallVec<[(&'static str, Ticket); 1]>,
+    /// The next look whether its claims are bound.
+    look: Option<Ticket>,
 }
+
+/// How often the scheduler looks whether the claims of a pod are bound, and for how long it does not look at first.
+const LOOK_PERIOD: SimDuration = SimDuration::from_secs(1);
 
 /// Pods that are not bound yet, though their nodes are chosen.
 #[derive(Clone, Debug, Default)]
@@ -43,25 +51,56 @@ impl Scheduler {
         }
         nominate(id, node, ctx);
         let mut timeouts = SmallVec::new();
+        let mut unanswered = 0;
         for PreBind { plugin, requests, timeout } in pre_binds {
             timeouts.push((plugin, ctx.arm_in(timeout, Timer::BindTimeout(id))));
+            unanswered += requests.len();
             for request in requests {
                 ctx.call(request, Tag::BindVolume(id));
             }
         }
-        self.prebindings.0.insert(id, Waiting { node, timeouts });
+        self.prebindings.0.insert(id, Waiting { node, unanswered, timeouts, look: None });
     }
 
     /// A claim got its volume or node, or could not.
     pub(super) fn volume_bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         if let Err(error) = answer {
-            self.give_up(id, &error.message, ctx);
+            self.give_up(id, &format!("binding volumes: {}", error.message), ctx);
+        } else if let Some(waiting) = self.prebindings.0.get_mut(&id) {
+            waiting.unanswered -= 1;
+            if waiting.unanswered == 0 {
+                waiting.look = Some(ctx.arm_in(LOOK_PERIOD, Timer::LookAtClaims(id)));
+            }
+        }
+    }
+
+    /// The pod is bound if all its claims are; else it is looked at again.
+    ///
+    /// # Source
+    /// kube-scheduler, `volumeBinder.BindPodVolumes`: it polls once a second from the last of its writes on, and not at once.
+    pub(super) fn look_at_claims(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) {
+        let (Some(waiting), Some(pod)) = (self.prebindings.0.get_mut(&id), ctx.store.pod(id)) else { return };
+        if ctx.store.node(waiting.node).is_none() {
+            let name = ctx.store.node_name(waiting.node);
+            let why = format!("binding volumes: failed to get node \"{name}\": node \"{name}\" not found");
+            self.give_up(id, &why, ctx);
+        } else if are_bound(pod, ctx.store) {
+            if let Some(node) = self.forget_prebinding(id, ctx) {
+                ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
+            }
+        } else {
+            waiting.look = Some(ctx.arm_in(LOOK_PERIOD, Timer::LookAtClaims(id)));
         }
     }
 
     /// Its volumes were not bound in time.
     pub(super) fn bind_timed_out(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) {
-        self.give_up(id, "context deadline exceeded", ctx);
+        self.give_up(id, "binding volumes: context deadline exceeded", ctx);
+    }
+
+    /// It waits no longer, as somebody takes its place.
+    pub(super) fn cancel_prebinding(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
+        self.give_up(id, why, ctx);
     }
 
     fn give_up(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
@@ -70,37 +109,26 @@ impl Scheduler {
         if self.forget_prebinding(id, ctx).is_some()
             && let Some((pod, plugin)) = ctx.store.pod(id).zip(plugin)
         {
-            let message = format!("running PreBind plugin \"{plugin}\": binding volumes: {why}");
+            let message = format!("running PreBind plugin \"{plugin}\": {why}");
             self.binding_failed(id, pod, &message, ctx);
         }
     }
 
     /// The pod is gone, or its claims are done with.
     pub(super) fn forget_prebinding(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) -> Option<NodeId> {
-        let Waiting { node, timeouts } = self.prebindings.0.remove(&id)?;
-        for (_, ticket) in timeouts {
+        let Waiting { node, timeouts, look, .. } = self.prebindings.0.remove(&id)?;
+        for ticket in timeouts.into_iter().map(|(_, ticket)| ticket).chain(look) {
             ctx.cancel(ticket);
         }
         self.algorithm.cache.volumes.release(id);
         Some(node)
     }
 
-    /// A claim has changed: pods that wait for it are bound if all their claims are.
+    /// A claim has changed.
     pub(super) fn claim_changed(&mut self, claim: PersistentVolumeClaimId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.volumes.claim(claim) else { return };
-        let key = (object.meta.namespace, object.meta.name);
-        if object.volume.is_some() && !self.prebindings.0.is_empty() {
-            let mut users: Vec<PodId> = ctx.store.volumes.pods_using(key.0, key.1).iter().copied().collect();
-            users.retain(|pod| self.prebindings.has(*pod));
-            users.sort_unstable();
-            for id in users {
-                let is_done = ctx.store.pod(id).is_some_and(|pod| are_bound(pod, ctx.store));
-                if is_done && let Some(node) = self.forget_prebinding(id, ctx) {
-                    ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
-                }
-            }
-        }
-        self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace: key.0, name: key.1 }), ctx);
+        let (namespace, name) = (object.meta.namespace, object.meta.name);
+        self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace, name }), ctx);
     }
 }
 

@@ -5,12 +5,16 @@ use rustc_hash::FxHashMap;
 use super::{Scheduler, Tag};
 use crate::component::{Answer, Ctx, DeleteOptions, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::config::KubernetesVersion;
-use crate::state::{DeletionCause, DisruptionReason, NodeId, PodId, Store};
+use crate::state::{DeletionCause, DisruptionReason, NodeId, PodId, Store, Uid};
 
 /// A preemption under way.
 #[derive(Clone, Debug)]
 struct Ongoing {
     node: NodeId,
+    /// The pod for which room is made.
+    by: Uid,
+    /// All whom a call is made for: those without grace are gone when that is answered.
+    about: Vec<(PodId, ObjectRef)>,
     /// Victims whose calls are not done.
     in_flight: usize,
     /// The victim that comes when the others are done; it stands here until then.
@@ -47,12 +51,15 @@ impl Scheduler {
         let is_leaving = |pod: &PodId| ctx.store.pod(*pod).is_none_or(|pod| pod.deletion.is_some());
         let mut staying: Vec<PodId> = victims.iter().copied().filter(|pod| !is_leaving(pod)).collect();
         // Those already terminating need no call.
-        let Some(last) = staying.pop() else { return };
+        let refs = staying.iter().filter_map(|&pod| Some((pod, ObjectRef::pod(ctx.store.pod(pod)?))));
+        let about = refs.collect();
+        let (Some(last), Some(by)) = (staying.pop(), ctx.store.pod(preemptor)) else { return };
         self.withdraw_nominations(preemptor, node, ctx);
-        let ongoing = Ongoing { node, in_flight: staying.len(), last: Some(last), awaited: None, has_failed: false };
+        let (by, in_flight) = (by.uid, staying.len());
+        let ongoing = Ongoing { node, by, about, in_flight, last: Some(last), awaited: None, has_failed: false };
         self.preemptions.0.insert(preemptor, ongoing);
         for victim in staying {
-            mark(preemptor, victim, ctx);
+            self.evict(preemptor, victim, ctx);
         }
         self.preempt_last(preemptor, ctx);
     }
@@ -77,7 +84,7 @@ impl Scheduler {
             Some(last) => {
                 ongoing.awaited = Some(last);
                 ongoing.in_flight = 1;
-                mark(preemptor, last, ctx);
+                self.evict(preemptor, last, ctx);
             }
             None => {
                 let has_failed = ongoing.has_failed;
@@ -88,6 +95,20 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// A victim goes: one that waits for its volumes goes back to the queue, any other is deleted.
+    ///
+    /// # Source
+    /// kube-scheduler, `Executor.PreemptPod`; since 1.36 pods at PreBind are let off.
+    fn evict(&mut self, preemptor: PodId, victim: PodId, ctx: &mut Ctx<'_, Self>) {
+        if !(self.prebindings.has(victim) && ctx.config.version.at_least(36)) {
+            mark(preemptor, victim, ctx);
+            return;
+        }
+        self.tell_victim(preemptor, victim, " (in kube-scheduler memory).", ctx);
+        self.victim_done(preemptor, false, ctx);
+        self.cancel_prebinding(victim, "preempted by DefaultPreemption", ctx);
     }
 
     /// A victim carries the condition: it is deleted, with its own grace.
@@ -108,14 +129,18 @@ impl Scheduler {
     /// A victim is being deleted, or could not be.
     pub(super) fn victim_deleted(&mut self, preemptor: PodId, victim: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let has_failed = answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound);
-        let node = self.preemptions.0.get(&preemptor).map(|ongoing| ongoing.node);
-        if answer.is_ok()
-            && let (Some(node), Some(pod), Some(by)) = (node, ctx.store.pod(victim), ctx.store.pod(preemptor))
-        {
-            let message = format!("Preempted by pod {} on node {}", by.uid, ctx.store.node_name(node));
-            ctx.event(EventDraft::normal("Preempted", ObjectRef::pod(pod), message).on(node));
+        if answer.is_ok() {
+            self.tell_victim(preemptor, victim, "", ctx);
         }
         self.victim_done(preemptor, has_failed, ctx);
+    }
+
+    fn tell_victim(&self, preemptor: PodId, victim: PodId, how: &str, ctx: &mut Ctx<'_, Self>) {
+        let Some(Ongoing { node, by, about, .. }) = self.preemptions.0.get(&preemptor) else { return };
+        if let Some((_, about)) = about.iter().find(|(pod, _)| *pod == victim) {
+            let message = format!("Preempted by pod {by} on node {}{how}", ctx.store.node_name(*node));
+            ctx.event(EventDraft::normal("Preempted", about.clone(), message).on(*node));
+        }
     }
 
     fn victim_done(&mut self, preemptor: PodId, has_failed: bool, ctx: &mut Ctx<'_, Self>) {
@@ -127,7 +152,7 @@ impl Scheduler {
     }
 }
 
-/// Says on a victim why it will go.
+/// Says on a victim why it will go; when that is written it is deleted.
 fn mark(preemptor: PodId, victim: PodId, ctx: &mut Ctx<'_, Scheduler>) {
     let disruption = Some((DisruptionReason::PreemptionByScheduler, true));
     let patch = PodStatusPatch { disruption, ..PodStatusPatch::default() };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::calls::Calls;
 use super::components::{Components, Which};
 use super::kernel::Kernel;
+use super::refusals::RefusedObject;
 use super::{Inputs, Script, Simulation, Storm, past};
 use smallvec::SmallVec;
 
@@ -246,18 +247,19 @@ impl Prepared {
         let mut run = Simulation::new(kernel, components, inputs, |_| true);
         run.begin(Start::Initial);
         for object in &self.created_at_start {
-            let request = Request::Create(Box::new(object.clone()));
             let kernel = &mut run.kernel;
-            let answer = kernel.api.handle(
+            let answer = kernel.api.apply_input(
                 &mut kernel.store,
                 &kernel.config,
                 &kernel.streams,
                 kernel.now,
-                request,
+                object.clone(),
                 &mut kernel.changed,
             );
-            debug_assert!(answer.is_ok(), "a validated object was refused");
-            kernel.publish();
+            if let Err(error) = answer {
+                run.refused_at_start.push(RefusedObject::new(object, error));
+            }
+            run.kernel.publish();
         }
         run
     }

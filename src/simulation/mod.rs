@@ -36,7 +36,7 @@ pub use bootstrap::Prepared;
 pub use clients::Heard;
 pub use inputs::Inputs;
 pub use own_controllers::ControllerTally;
-pub use refusals::Refusal;
+pub use refusals::{Refusal, RefusedObject};
 pub use settling::Storm;
 
 use crate::arena::Symbol;
@@ -89,6 +89,8 @@ pub struct Simulation {
     /// As whom the API server knows the client of the request under way.
     client: &'static str,
     own_controllers: Option<Box<OwnControllers>>,
+    /// Objects of the input that a cold start could not apply.
+    refused_at_start: Vec<RefusedObject>,
     events: u64,
     digest: u64,
 }
@@ -106,6 +108,8 @@ pub struct Finished {
     pub digest: u64,
     /// What each controller of whoever plays the run has asked for.
     pub controllers: Vec<ControllerTally>,
+    /// Objects of the input that the API server refused when a cold start applied them.
+    pub refused_at_start: Vec<RefusedObject>,
 }
 
 impl Simulation {
@@ -123,6 +127,7 @@ impl Simulation {
             kept: Kept::default(),
             client: clients::CLIENT,
             own_controllers: None,
+            refused_at_start: Vec::new(),
             events: 0,
             digest: 0xcbf2_9ce4_8422_2325,
         }
@@ -489,6 +494,7 @@ impl Simulation {
             store: self.kernel.store,
             events: self.events,
             digest: self.digest,
+            refused_at_start: self.refused_at_start,
             controllers: self.own_controllers.map_or_else(Vec::new, |own| own.tallies().to_vec()),
         }
     }

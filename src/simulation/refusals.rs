@@ -1,12 +1,45 @@
 //! What the API server refuses to make in a workload's name: a quota, a limit or another admission plugin stands against it.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
 
 use super::components::Which;
+use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::Object;
 use crate::state::{StatefulSetId, Store, WorkloadId};
 use crate::units::SimTime;
+
+/// An object of the input that the API server refuses when a cold start applies it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RefusedObject {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its namespace; empty if it has none.
+    pub namespace: Symbol,
+    /// Its name.
+    pub name: Symbol,
+    /// What the server says.
+    pub message: String,
+}
+
+impl RefusedObject {
+    pub(super) fn new(object: &Object, error: ApiError) -> Self {
+        let metadata = object.metadata();
+        let message = error.message.to_string();
+        Self { kind: object.kind().as_str(), namespace: metadata.namespace, name: metadata.name, message }
+    }
+}
+
+impl fmt::Display for RefusedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, namespace, name, message } = self;
+        let separator = if namespace.is_empty() { "" } else { "/" };
+        write!(f, "{kind} {namespace}{separator}{name}: {message}")
+    }
+}
 
 /// What a workload's controller asked for, and was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -253,6 +253,8 @@ pub struct Job {
 pub struct CronJobStatus {
     /// When it last started a Job.
     pub last_scheduled_at: Option<SimTime>,
+    /// When a Job of it last succeeded.
+    pub last_succeeded_at: Option<SimTime>,
     /// Its active Jobs, with their names: they may have gone.
     pub active: Vec<(JobId, Symbol)>,
 }

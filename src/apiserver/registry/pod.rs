@@ -52,8 +52,8 @@ impl Strategy for model::Pod {
         drop_token_volume(&mut spec);
         let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
         let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
-        let subject =
-            Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !api.is_restoring };
+        let is_asked = !api.is_restoring && !api.is_applying_input;
+        let subject = Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked };
         let admitted = api.admission.admit_own(s, spec, metadata, &subject)?;
         let own_annotations = api.admission.own_annotations(metadata, &admitted);
         let charge =

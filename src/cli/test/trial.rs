@@ -143,7 +143,7 @@ impl Played {
             .zip(&outcome.expectations)
             .map(|(expectation, outcome)| Judged { outcome: outcome.clone(), location: expectation.location.clone() });
         // A fault that did not happen proves nothing, and neither does a cluster of which a part is missing.
-        let unread = intake::unread(&scenario.input, Style::Plain) + &intake::unsettled(&outcome.storms, Style::Plain);
+        let unread = intake::unread(&scenario.input, Style::Plain) + &intake::unsettled(outcome, Style::Plain);
         let missed = outcome.observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody);
         let remarks = unread.lines().map(str::to_owned).chain(missed.map(|sentence| sentence.text.clone()));
         Self {

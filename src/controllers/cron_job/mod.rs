@@ -1,26 +1,24 @@
 //! The CronJob controller: Jobs by the calendar.
 
-mod schedule;
+mod due;
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Reply, Request,
-    Start, StatusUpdate, SyncPlan, reason, workload_name,
+    Answer, Config, Controller, CronJobStatusUpdate, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned,
+    Reconcile, Reply, Request, Start, StatusUpdate, SyncPlan, reason, workload_name,
 };
+use crate::model::cron::Schedule;
 use crate::model::{ConcurrencyPolicy, CronJobSpec, ObjectKind, TimeZone};
 use crate::state::{
     Change, Changed, CronJob, CronJobId, Job, JobConditionType, JobId, Owner, Propagation, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
-use schedule::Schedule;
+use due::{Due, Missed};
 
 /// The controller wakes this long after a slot.
 const AFTER_SLOT: SimDuration = SimDuration::from_millis(100);
-
-/// Above this many missed slots the user is warned.
-const MISSED_MAX: u32 = 100;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
@@ -39,10 +37,12 @@ pub enum Purpose {
 /// kube-controller-manager, cronjob-controller.
 ///
 /// # Differs
-/// t=0 is the instant of the input's latest time stamp; without any, midnight (UTC) of 1970-01-01, a Thursday.
+/// t=0 is the instant of the input's latest time stamp; without any, midnight (UTC) of 2026-01-01, a Thursday.
 #[derive(Clone, Debug, Default)]
 pub struct CronJobs {
     owners: FxHashMap<JobId, CronJobId>,
+    /// Schedules and zones as they were last heard of.
+    written: FxHashMap<CronJobId, (Symbol, Option<Symbol>)>,
 }
 
 fn unix_s(at: SimTime, config: &Config) -> i64 {
@@ -74,15 +74,31 @@ fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<
         );
         ctx.event(EventDraft::warning("UnsupportedSchedule", about.clone(), message));
     }
-    let schedule = Schedule::parse_in(text, zone);
-    if schedule.is_none() {
-        let message = format!("unparseable schedule: {text:?}");
-        ctx.event(EventDraft::warning("UnparseableSchedule", about.clone(), message));
+    match Schedule::parse_in(text, zone) {
+        Ok(schedule) => Some(schedule),
+        Err(problem) => {
+            let message = format!("unparseable schedule: {text:?} : {problem}");
+            ctx.event(EventDraft::warning("UnparseableSchedule", about.clone(), message));
+            None
+        }
     }
-    schedule
 }
 
-/// When a CronJob was last due before t=0; none if it is suspended or has no schedule that can be read.
+/// How long it is until a slot, and what the controller waits beyond it.
+fn until(slot_s: i64, ctx: &Ctx<'_, Controller<CronJobs>>) -> SimDuration {
+    SimTime::from_secs(slot_s - ctx.config.epoch_unix_s).saturating_since(ctx.now) + AFTER_SLOT
+}
+
+/// Since when slots count, in Unix seconds.
+fn since_s(cron_job: &CronJob, config: &Config) -> i64 {
+    unix_s(cron_job.status.last_scheduled_at.unwrap_or(cron_job.meta.created_at), config)
+}
+
+fn as_written(cron_job: &CronJob) -> (Symbol, Option<Symbol>) {
+    (cron_job.spec.schedule, cron_job.spec.time_zone)
+}
+
+/// When a CronJob was last due before t=0, one with a fixed pause at t=0 itself; none if it is suspended or has no schedule that can be read.
 pub(crate) fn last_due_before_start(spec: &CronJobSpec, config: &Config) -> Option<SimTime> {
     /// As far back as times are looked for.
     const LOOKED_BACK_S: i64 = 5 * 366 * 86_400;
@@ -90,9 +106,12 @@ pub(crate) fn last_due_before_start(spec: &CronJobSpec, config: &Config) -> Opti
         Some(name) => Some(TimeZone::named(name.as_str())?),
         None => None,
     };
-    let schedule = Schedule::parse_in(spec.schedule.as_str(), zone).filter(|_| spec.suspend != Some(true))?;
+    let schedule = Schedule::parse_in(spec.schedule.as_str(), zone).ok().filter(|_| spec.suspend != Some(true))?;
+    if schedule.every_s().is_some() {
+        return Some(SimTime::ZERO);
+    }
     let start_s = config.epoch_unix_s;
-    let (due_s, _) = schedule.latest(start_s - LOOKED_BACK_S, start_s - 1)?;
+    let due_s = schedule.latest(start_s - LOOKED_BACK_S, start_s - 1)?;
     Some(SimTime::from_secs(due_s - start_s))
 }
 
@@ -112,7 +131,8 @@ fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut SyncPlan<P
         let mut ended: Vec<(JobId, &Job)> = jobs
             .filter(|(_, job)| job.meta.deleting.is_none() && finished(job).is_some_and(|(found, _)| found == kind))
             .collect();
-        ended.sort_by_key(|(_, job)| (job.status.started_at, job.meta.name));
+        // Those that never began come last.
+        ended.sort_by_key(|(_, job)| (job.status.started_at.is_none(), job.status.started_at, job.meta.name));
         let surplus = ended.len().saturating_sub(limit.max(0).unsigned_abs() as usize);
         for (job, object) in ended.into_iter().take(surplus) {
             delete(job, object, plan);
@@ -128,6 +148,8 @@ struct Active {
     running: Vec<(JobId, Symbol)>,
     /// Those to strike off.
     gone: Vec<JobId>,
+    /// When a Job last succeeded, if that is news.
+    succeeded_at: Option<SimTime>,
 }
 
 /// Holds the status against the Jobs there are, and posts events about them. Of Jobs that are `pruned` in the same
@@ -144,9 +166,13 @@ fn review(
 ) -> Active {
     let store = ctx.store;
     let mut gone: Vec<JobId> = pruned.to_vec();
+    let mut succeeded_at = cron_job.status.last_succeeded_at;
     let mut events = Vec::new();
     for &job in store.jobs_of(id) {
         let Some(object) = store.jobs.get(job) else { continue };
+        if object.status.condition(JobConditionType::Complete).is_some() {
+            succeeded_at = succeeded_at.max(object.status.completed_at);
+        }
         let is_listed = cron_job.status.active.iter().any(|(active, _)| *active == job) && !pruned.contains(&job);
         let name = object.meta.name;
         match finished(object) {
@@ -179,7 +205,8 @@ fn review(
         }
     }
     let running = cron_job.status.active.iter().copied().filter(|(job, _)| !gone.contains(job)).collect();
-    Active { running, gone }
+    let succeeded_at = succeeded_at.filter(|_| succeeded_at != cron_job.status.last_succeeded_at);
+    Active { running, gone, succeeded_at }
 }
 
 fn delete(id: JobId, job: &Job, plan: &mut SyncPlan<Purpose>) {
@@ -197,69 +224,110 @@ impl CronJobs {
         let mut plan = SyncPlan::nothing();
         let pruned = prune(ctx.store, id, cron_job, &mut plan);
         let mut active = review(id, cron_job, &pruned, ctx, &mut plan);
-        self.start_job(id, cron_job, &mut active, ctx, &mut plan);
+        let taken_up = start_job(id, cron_job, &mut active, ctx, &mut plan);
         active.gone.retain(|gone| cron_job.status.active.iter().any(|(job, _)| job == gone));
-        if !active.gone.is_empty() {
-            let request = Request::UpdateStatus(StatusUpdate::CronJob(id, active.gone));
+        let update = CronJobStatusUpdate { gone: active.gone, succeeded_at: active.succeeded_at, taken_up };
+        if update != CronJobStatusUpdate::default() {
+            let request = Request::UpdateStatus(StatusUpdate::CronJob(id, update));
             plan.finally.push(Planned { request, purpose: Purpose::Other });
         }
         plan
     }
 
-    /// Starts the Job of the latest slot that has none.
-    fn start_job(
-        &self,
-        id: CronJobId,
-        cron_job: &CronJob,
-        active: &mut Active,
-        ctx: &mut Ctx<'_, Controller<Self>>,
-        plan: &mut SyncPlan<Purpose>,
-    ) {
+    /// A CronJob was written: one whose schedule changed is looked at when the next slot of that comes, and not before.
+    ///
+    /// # Source
+    /// cronjob-controller, `updateCronJob`.
+    fn written(&mut self, id: CronJobId, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<CronJobId>) {
         let store = ctx.store;
-        if cron_job.meta.deleting.is_some() {
+        let Some(cron_job) = store.cron_jobs.get(id) else { return };
+        let new = as_written(cron_job);
+        if self.written.insert(id, new).is_none_or(|old| old == new) {
+            queue.now(id);
             return;
         }
-        let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
-        let Some(schedule) = schedule(cron_job, &about, ctx) else { return };
-        let now_s = unix_s(ctx.now, ctx.config);
-        let mut since_s = unix_s(cron_job.status.last_scheduled_at.unwrap_or(cron_job.meta.created_at), ctx.config);
-        let deadline_s = cron_job.spec.starting_deadline_seconds;
-        if let Some(deadline_s) = deadline_s {
-            since_s = since_s.max(now_s - deadline_s);
-        }
-        if let Some(next_s) = schedule.next(now_s) {
-            let until_slot = SimTime::from_secs(next_s - ctx.config.epoch_unix_s).saturating_since(ctx.now);
-            plan.requeue_after = Some(until_slot + AFTER_SLOT);
-        }
-        let Some((slot_s, missed)) = schedule.latest(since_s, now_s) else { return };
-        if missed > MISSED_MAX {
-            let message =
-                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
-            ctx.event(EventDraft::warning("TooManyMissedTimes", about.clone(), message));
-        }
-        let name = Symbol::new(&format!("{}-{}", cron_job.meta.name, slot_s.div_euclid(60)));
-        if store.find_workload(ObjectKind::Job, cron_job.meta.namespace, name).is_some() {
-            return;
-        }
-        match cron_job.spec.concurrency_policy {
-            ConcurrencyPolicy::Forbid if !active.running.is_empty() => {
-                let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
-                ctx.event(EventDraft::normal("JobAlreadyActive", about, message));
-                return;
+        let zone = new.1.and_then(|name| TimeZone::named(name.as_str()));
+        match Schedule::parse_in(new.0.as_str(), zone) {
+            Ok(schedule) => {
+                let next = due::next(since_s(cron_job, ctx.config), unix_s(ctx.now, ctx.config), &schedule);
+                queue.after(id, next.map_or(SimDuration::ZERO, |slot_s| until(slot_s, ctx)));
             }
-            ConcurrencyPolicy::Replace => {
-                for (job, _) in active.running.drain(..) {
-                    let Some(object) = store.jobs.get(job) else { continue };
-                    plan.then(Request::Get, Purpose::Other);
-                    delete(job, object, plan);
-                    active.gone.push(job);
-                }
+            Err(_) => {
+                let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
+                let message = format!("unparseable schedule for cronjob: {}", new.0);
+                ctx.event(EventDraft::warning("UnParseableCronJobSchedule", about, message));
             }
-            ConcurrencyPolicy::Forbid | ConcurrencyPolicy::Allow => {}
         }
-        let scheduled_at = SimTime::from_secs(slot_s - ctx.config.epoch_unix_s);
-        plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Purpose::Create);
     }
+}
+
+/// Starts the Job of the latest slot that has none. Gives one that is there already and that the status has lost.
+fn start_job(
+    id: CronJobId,
+    cron_job: &CronJob,
+    active: &mut Active,
+    ctx: &mut Ctx<'_, Controller<CronJobs>>,
+    plan: &mut SyncPlan<Purpose>,
+) -> Option<(JobId, SimTime)> {
+    let store = ctx.store;
+    if cron_job.meta.deleting.is_some() {
+        return None;
+    }
+    let about = ObjectRef::workload(store, WorkloadId::CronJob(id))?;
+    let schedule = schedule(cron_job, &about, ctx)?;
+    let (since_s, now_s) = (since_s(cron_job, ctx.config), unix_s(ctx.now, ctx.config));
+    let deadline_s = cron_job.spec.starting_deadline_seconds.map(|deadline_s| now_s.saturating_sub(deadline_s));
+    let due = match due::since(deadline_s.map_or(since_s, |deadline_s| since_s.max(deadline_s)), now_s, &schedule) {
+        Ok(due) => due,
+        Err(problem) => {
+            let message = format!("invalid schedule: {} : {problem}", cron_job.spec.schedule);
+            ctx.event(EventDraft::warning("InvalidSchedule", about, message));
+            return None;
+        }
+    };
+    let requeue_after = |since_s: i64, ctx: &Ctx<'_, Controller<CronJobs>>| {
+        due::next(since_s, now_s, &schedule).map(|slot_s| until(slot_s, ctx))
+    };
+    plan.requeue_after = requeue_after(since_s, ctx);
+    let Due { slot_s: Some(slot_s), missed } = due else { return None };
+    if missed == Missed::Many {
+        let message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+        ctx.event(EventDraft::warning("TooManyMissedTimes", about.clone(), message));
+    }
+    let scheduled_at = SimTime::from_secs(slot_s - ctx.config.epoch_unix_s);
+    let name = Symbol::new(&format!("{}-{}", cron_job.meta.name, slot_s.div_euclid(60)));
+    let is_listed = active.running.iter().any(|(_, running)| *running == name);
+    if is_listed || cron_job.status.last_scheduled_at == Some(scheduled_at) {
+        return None;
+    }
+    match cron_job.spec.concurrency_policy {
+        ConcurrencyPolicy::Forbid if !active.running.is_empty() => {
+            let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
+            ctx.event(EventDraft::normal("JobAlreadyActive", about, message));
+            return None;
+        }
+        ConcurrencyPolicy::Replace => {
+            for (job, _) in active.running.drain(..) {
+                let Some(object) = store.jobs.get(job) else { continue };
+                plan.then(Request::Get, Purpose::Other);
+                delete(job, object, plan);
+                active.gone.push(job);
+            }
+        }
+        ConcurrencyPolicy::Forbid | ConcurrencyPolicy::Allow => {}
+    }
+    plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Purpose::Create);
+    plan.requeue_after = requeue_after(slot_s, ctx);
+    let Some(WorkloadId::Job(there)) = store.find_workload(ObjectKind::Job, cron_job.meta.namespace, name) else {
+        return None;
+    };
+    // The name is taken: by a Job of an earlier slot of the same minute, or by somebody else's.
+    plan.then(Request::Get, Purpose::Other);
+    if store.jobs.get(there).is_some_and(|job| job.meta.owner == Some(Owner::CronJob(id))) {
+        return Some((there, scheduled_at));
+    }
+    plan.requeue_after = None;
+    None
 }
 
 impl Reconcile for CronJobs {
@@ -291,6 +359,9 @@ impl Reconcile for CronJobs {
             for &job in ctx.store.jobs_of(id) {
                 self.owners.insert(job, id);
             }
+            if let Some(cron_job) = ctx.store.cron_jobs.get(id) {
+                self.written.insert(id, as_written(cron_job));
+            }
             queue.now(id);
         }
     }
@@ -298,7 +369,10 @@ impl Reconcile for CronJobs {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<CronJobId>) {
         match &change.what {
             Changed::WorkloadAdded(WorkloadId::CronJob(id)) | Changed::WorkloadUpdated(WorkloadId::CronJob(id), _) => {
-                queue.now(*id);
+                self.written(*id, ctx, queue);
+            }
+            Changed::WorkloadRemoved(WorkloadId::CronJob(id)) => {
+                self.written.remove(id);
             }
             Changed::WorkloadAdded(WorkloadId::Job(job)) | Changed::WorkloadUpdated(WorkloadId::Job(job), _) => {
                 let Some(object) = ctx.store.jobs.get(*job) else { return };

@@ -6,8 +6,8 @@ use super::path::Path;
 use super::selector::{self, Values, label_selector, node_selector_term};
 use crate::arena::Symbol;
 use crate::model::{
-    Affinity, LabelSelector, NodeAffinity, PodAffinity, PodAffinityTerm, TaintEffect, Toleration, TolerationOperator,
-    TopologySpreadConstraint, UnsatisfiableConstraintAction,
+    Affinity, LabelSelector, NodeAffinity, PodAffinity, PodAffinityTerm, PodSpec, TaintEffect, Toleration,
+    TolerationOperator, TopologySpreadConstraint, UnsatisfiableConstraintAction,
 };
 
 const WEIGHT_RULE: &str = "must be in the range 1-100";
@@ -73,6 +73,32 @@ fn pod_affinity_term(term: &PodAffinityTerm, path: &Path<'_>, e: &mut Errors) {
         e.required(&path.child("topologyKey"), "can not be empty");
     }
     e.texts(&path.child("topologyKey"), topology_key, format::qualified_name(topology_key));
+}
+
+/// Keys that stand in `matchLabelKeys` of a pod and in its selectors, once admission has written the former into the latter.
+pub(super) fn merged_label_keys(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
+    let affinity_path = path.child("affinity");
+    let affinities = spec.affinity.iter().flat_map(|affinity| {
+        [("podAffinity", &affinity.pod_affinity), ("podAntiAffinity", &affinity.pod_anti_affinity)]
+    });
+    for (field, affinity) in affinities.filter_map(|(field, affinity)| Some((field, affinity.as_ref()?))) {
+        let path = affinity_path.child(field);
+        let mut term = |term: &PodAffinityTerm, path: &Path<'_>| {
+            label_keys(&term.match_label_keys, &term.mismatch_label_keys, term.label_selector.as_ref(), path, e);
+        };
+        let required = path.child(REQUIRED);
+        for (index, of) in affinity.required_during_scheduling_ignored_during_execution.iter().enumerate() {
+            term(of, &required.index(index));
+        }
+        let preferred = path.child(PREFERRED);
+        for (index, wish) in affinity.preferred_during_scheduling_ignored_during_execution.iter().enumerate() {
+            term(&wish.pod_affinity_term, &preferred.index(index).child("podAffinityTerm"));
+        }
+    }
+    let path = path.child("topologySpreadConstraints");
+    for (index, constraint) in spec.topology_spread_constraints.iter().enumerate() {
+        label_keys(&constraint.match_label_keys, &[], constraint.label_selector.as_ref(), &path.index(index), e);
+    }
 }
 
 /// # Source

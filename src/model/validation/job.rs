@@ -3,8 +3,9 @@
 use super::error::{Errors, Hidden, Json};
 use super::path::Path;
 use super::selector::label_selector;
-use super::{cron, format, pod, selector};
+use super::{format, pod, selector, time_zone};
 use crate::model::config::KubernetesVersion;
+use crate::model::cron::Schedule;
 use crate::model::{
     CompletionMode, CronJob, ExitCodeOperator, Job, JobSpec, PodFailurePolicyAction, PodFailurePolicyOnExitCodes,
     PodFailurePolicyRule, PodReplacementPolicy, PodTemplateSpec, RestartPolicy, SuccessPolicyRule,
@@ -344,7 +345,7 @@ fn cron_job_spec(cron_job: &CronJob, old: Option<&CronJob>, e: &mut Errors) {
         e.required(&schedule, "");
     } else {
         let text = spec.schedule.as_str();
-        if let Err(problem) = cron::check(text) {
+        if let Err(problem) = Schedule::parse(text) {
             e.invalid(&schedule, text, problem);
         }
         let had_zone = old.is_some_and(|old| old.spec.schedule.as_str().contains("TZ"));
@@ -360,7 +361,7 @@ fn cron_job_spec(cron_job: &CronJob, old: Option<&CronJob>, e: &mut Errors) {
     }
     e.non_negative(&path.child("startingDeadlineSeconds"), spec.starting_deadline_seconds.unwrap_or(0));
     if let Some(zone) = spec.time_zone.filter(|zone| old.is_none_or(|old| old.spec.time_zone != Some(*zone))) {
-        cron::time_zone(zone.as_str(), &path.child("timeZone"), e);
+        time_zone::time_zone(zone.as_str(), &path.child("timeZone"), e);
     }
     let template = path.child("jobTemplate");
     let job_path = template.child("spec");

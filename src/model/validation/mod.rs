@@ -12,7 +12,6 @@ mod claim;
 mod cluster;
 mod config;
 mod container;
-mod cron;
 mod environment;
 mod error;
 mod format;
@@ -28,6 +27,7 @@ mod resources;
 mod security;
 mod selector;
 mod service;
+mod time_zone;
 mod volumes;
 mod words;
 mod workloads;
@@ -191,6 +191,14 @@ pub fn validate_resources(spec: &PodSpec) -> Vec<FieldError> {
             resources::requirements(&container.resources, Asker::Container, &path.child("resources"), &mut errors);
         }
     }
+    errors.0
+}
+
+/// What is wrong with the selectors of a pod, once admission has written its `matchLabelKeys` into them.
+#[must_use]
+pub fn validate_merged_label_keys(spec: &PodSpec) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    affinity::merged_label_keys(spec, &Path::ROOT.child("spec"), &mut errors);
     errors.0
 }
 

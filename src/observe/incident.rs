@@ -155,12 +155,15 @@ pub(super) fn fewest(incident: &Incident<'_>) -> Option<Sentence> {
         return None;
     }
     let tone = if incident.faults.is_empty() { Tone::Neutral } else { Tone::Healed };
+    // A cluster that begins without a Ready pod has none to lose.
+    let pods = match begin.pods_ready {
+        0 => String::new(),
+        pods => format!(", and {} of {pods} pods", min.pods_ready),
+    };
     let text = format!(
-        "At the fewest, {} of {} nodes were Ready, and {} of {} pods{}",
+        "At the fewest, {} of {} nodes were Ready{pods}{}",
         min.nodes_ready,
         begin.nodes_ready,
-        min.pods_ready,
-        begin.pods_ready,
         deleted(incident).unwrap_or_default()
     );
     Some(sentence(Matter::FewestReady, tone, text, Vec::new()))

@@ -146,7 +146,7 @@ fn check_count(
         is_meant.then(|| (pods_wanted(&object.object, 0), path))
     });
     let needed = u64::try_from(count).unwrap_or(0);
-    let small: Vec<(u64, String)> = meant.filter(|(pods, _)| *pods < needed).collect();
+    let small: Vec<(u64, String)> = meant.filter(|(pods, _)| (1..needed).contains(pods)).collect();
     if let Some((pods, path)) = small.first() {
         let message = format!("{path} has {pods} replicas, which are never {count} ready ones");
         let label = "it misses the objective from the beginning, unless it is scaled up";

@@ -113,7 +113,7 @@ fn check_weights(root: &Node, configuration: &KubeSchedulerConfiguration, diagno
 /// # Source
 /// kube-scheduler, `validateExtenders`.
 fn check_extenders(root: &Node, diagnostics: &mut Diagnostics) {
-    let extenders_at = configuration_at(root).field("extenders");
+    let extenders_at = configuration_at(root).key("extenders");
     let extenders = extenders_at.node().into_iter().flat_map(Node::items).enumerate();
     let has =
         |extender: &Node, verb: &str| extender.get(verb).and_then(Node::text).is_some_and(|verb| !verb.is_empty());
@@ -121,12 +121,12 @@ fn check_extenders(root: &Node, diagnostics: &mut Diagnostics) {
     for (index, extender) in extenders {
         let at = extenders_at.index(index);
         if has(extender, "bindVerb") {
-            binders.push(at.field("bindVerb").location());
+            binders.push(at.key("bindVerb").location());
         }
         let weight = extender.get("weight").and_then(Node::text).and_then(|weight| weight.parse::<i64>().ok());
         if has(extender, "prioritizeVerb") && weight.unwrap_or(0) <= 0 {
             let message = format!("an extender with a `prioritizeVerb` has a weight of {}", weight.unwrap_or(0));
-            let location = if weight.is_some() { at.field("weight") } else { at.field("prioritizeVerb") }.location();
+            let location = if weight.is_some() { at.key("weight") } else { at.key("prioritizeVerb") }.location();
             let diagnostic = Diagnostic::error("scenario::bad_value", message).at(location, LABEL);
             diagnostics.push(diagnostic.help("write a positive `weight`"));
         }

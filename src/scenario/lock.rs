@@ -114,7 +114,7 @@ fn expectations(scenario: &ResolvedScenario) -> Vec<ExpectEntry> {
     let expectations = scenario.expectations.iter().map(|expectation| ExpectEntry {
         metric: expectation.metric.clone(),
         op: expectation.comparison,
-        value: Amount(expectation.value),
+        value: Amount::from(expectation.value),
     });
     expectations.collect()
 }

@@ -70,12 +70,14 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                 }
                 check_annotations(&pod.metadata, object, diagnostics);
                 check_class(&pod.spec, object, &classes, true, diagnostics);
+                check_bytes(&pod.spec, object, diagnostics);
             }
             other => {
                 if let Some(template) = pod_template(other) {
                     check_annotations(&template.metadata, object, diagnostics);
                     check_class(&template.spec, object, &classes, false, diagnostics);
                     check_priority(&template.spec, object, &classes, default, diagnostics);
+                    check_bytes(&template.spec, object, diagnostics);
                 }
             }
         }
@@ -223,6 +225,29 @@ fn check_priority(
                 .help("say `priorityClassName`, and leave `priority` to the API server"),
         );
     }
+}
+
+/// Warns of parts of bytes, which somebody wrote who meant mebibytes.
+///
+/// # Source
+/// kube-apiserver, warnings about pods: fractional byte values.
+fn check_bytes(spec: &PodSpec, object: &ManifestObject, diagnostics: &mut Diagnostics) {
+    let mut seen: Vec<(&str, Symbol, String)> = Vec::new();
+    for container in spec.init_containers.iter().chain(&spec.containers) {
+        for (list, amounts) in [("limits", &container.resources.limits), ("requests", &container.resources.requests)] {
+            let bytes = amounts.iter().filter(|(name, _)| matches!(name.as_str(), "memory" | "ephemeral-storage"));
+            for (name, amount) in bytes.filter(|(_, amount)| amount.milli_value() % 1000 != 0) {
+                seen.push((list, name, amount.to_string()));
+            }
+        }
+    }
+    let Some((list, name, amount)) = seen.first() else { return };
+    let message = format!("{} has `{name}: {amount}` in its {list}, which is a part of a byte", object.object.label());
+    diagnostics.push(
+        Diagnostic::warning("scenario::part_of_a_byte", message)
+            .at(object.source.clone(), "the API server warns of it")
+            .help("`m` stands for a thousandth; mebibytes are `Mi`, megabytes `M`"),
+    );
 }
 
 /// Whether the priority class of pods exists.

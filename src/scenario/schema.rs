@@ -280,11 +280,21 @@ pub(crate) struct ExpectEntry {
 
 /// A number, or a duration in seconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(crate) struct Amount(pub(crate) f64);
+pub(crate) struct Amount {
+    pub(crate) value: f64,
+    /// Whether it is written as a duration.
+    pub(crate) is_length: bool,
+}
+
+impl From<f64> for Amount {
+    fn from(value: f64) -> Self {
+        Self { value, is_length: false }
+    }
+}
 
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0)
+        serializer.serialize_f64(self.value)
     }
 }
 
@@ -301,21 +311,21 @@ impl<'de> Deserialize<'de> for Amount {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Amount, E> {
                 match SimDuration::parse_with_days(text) {
-                    Ok(duration) => Ok(Amount(duration.as_secs_f64())),
+                    Ok(duration) => Ok(Amount { value: duration.as_secs_f64(), is_length: true }),
                     Err(_) => Err(E::custom(format_args!("`{text}` is neither a number nor a duration such as `90s`"))),
                 }
             }
 
             fn visit_f64<E>(self, value: f64) -> Result<Amount, E> {
-                Ok(Amount(value))
+                Ok(value.into())
             }
 
             fn visit_u64<E>(self, value: u64) -> Result<Amount, E> {
-                Ok(Amount(value as f64))
+                Ok((value as f64).into())
             }
 
             fn visit_i64<E>(self, value: i64) -> Result<Amount, E> {
-                Ok(Amount(value as f64))
+                Ok((value as f64).into())
             }
         }
         deserializer.deserialize_any(AmountVisitor)

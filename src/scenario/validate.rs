@@ -392,10 +392,17 @@ pub(super) fn expectations(root: &Node, spec: &Spec, diagnostics: &mut Diagnosti
     for (index, entry) in spec.expect.iter().enumerate() {
         let at = At::root(root).field("spec").field("expect").index(index);
         if METRICS.contains(&entry.metric.as_str()) {
+            if entry.value.is_length && !entry.metric.ends_with("_s") {
+                let message = format!("`{}` is no length of time", entry.metric);
+                let diagnostic = Diagnostic::error("scenario::bad_value", message);
+                let diagnostic = diagnostic.at(at.field("value").location(), "a duration");
+                diagnostics.push(diagnostic.help("write a number in its unit; metrics in seconds end with `_s`"));
+                continue;
+            }
             expectations.push(Expectation {
                 metric: entry.metric.clone(),
                 comparison: entry.op,
-                value: entry.value.0,
+                value: entry.value.value,
                 location: at.location(),
             });
             continue;

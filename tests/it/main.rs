@@ -1,6 +1,7 @@
 //! The integration tests, as one binary.
 
 mod agreement;
+mod api_server;
 mod binary;
 mod book;
 mod breaks;

@@ -10,12 +10,12 @@ use kubesquall::units::SimTime;
 
 use super::{plays, verified};
 
-fn load(timeline: &str, objects: &str) -> ResolvedScenario {
+pub(super) fn load(timeline: &str, objects: &str) -> ResolvedScenario {
     load_with("", timeline, objects)
 }
 
 /// With more fields of `spec`, each with a comma behind it.
-fn load_with(fields: &str, timeline: &str, objects: &str) -> ResolvedScenario {
+pub(super) fn load_with(fields: &str, timeline: &str, objects: &str) -> ResolvedScenario {
     let text = format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: regression}}\nspec: {{{fields}duration: 10m, seed: 1, cluster: \
          {{nodePools: [{{name: n, count: 2, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
@@ -26,16 +26,16 @@ fn load_with(fields: &str, timeline: &str, objects: &str) -> ResolvedScenario {
 }
 
 /// Plays under the eyes of a verifier.
-fn play(timeline: &str, objects: &str) -> Observed {
+pub(super) fn play(timeline: &str, objects: &str) -> Observed {
     verified::play(&load(timeline, objects))
 }
 
 /// What the lines of a run have printed, on either output.
-fn printed(observed: &Observed) -> Vec<String> {
+pub(super) fn printed(observed: &Observed) -> Vec<String> {
     observed.transcript.iter().flat_map(|line| line.stdout.iter().chain(&line.stderr)).cloned().collect()
 }
 
-fn deployment(name: &str) -> String {
+pub(super) fn deployment(name: &str) -> String {
     format!(
         "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: default}}, spec: {{replicas: 1, selector: \
          {{matchLabels: {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
@@ -502,217 +502,4 @@ fn a_cron_job_of_a_settled_cluster_has_missed_nothing() {
     // Who says when it was made says that it has never run.
     assert!(!jobs("", ", creationTimestamp: '2026-01-01T00:00:00Z'").1);
     assert_eq!(jobs(", suspend: true", ""), (0, false));
-}
-
-#[test]
-fn what_is_admitted_though_it_should_not_be_is_told() {
-    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: strict, labels: {pod-security.kubernetes.io/enforce: restricted}}\n";
-    let flags = |flags: &str| {
-        let fields = format!("controlPlane: {{kubeApiserver: {{{flags}}}}}, ");
-        let rows = load_with(&fields, "", namespace).not_modelled;
-        rows.into_iter().map(|row| format!("{}={}", row.path, row.value_excerpt)).collect::<Vec<String>>()
-    };
-    let label = "metadata.labels[\"pod-security.kubernetes.io/enforce\"]=restricted";
-    assert_eq!(
-        flags("enable-admission-plugins: 'EventRateLimit,AlwaysPullImages'"),
-        ["spec.controlPlane.kubeApiserver.enable-admission-plugins=EventRateLimit", label]
-    );
-    assert_eq!(
-        flags("disable-admission-plugins: PodSecurity"),
-        ["spec.controlPlane.kubeApiserver.disable-admission-plugins=PodSecurity"]
-    );
-}
-
-#[test]
-fn what_the_api_server_fills_in_and_what_it_demands_is_printed() {
-    let objects = deployment("web").replace(
-        "containers:",
-        "tolerations: [{key: a, value: b}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
-         [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [linux]}]}]}}}, containers:",
-    );
-    let lines = "{at: 1m, kubectl: 'taint node n-0 a=b:NoSchedule'}, {at: 2m, kubectl: \"get node n-0 -o jsonpath='{.spec.taints[*].effect}'\"}, \
-                 {at: 3m, kubectl: 'get deploy web -o yaml'}";
-    let lines = printed(&play(lines, &objects));
-    assert_eq!(lines[1], "NoSchedule");
-    let has = |text: &str| lines.iter().any(|line| line.trim() == text);
-    assert!(has("operator: In") && has("restartPolicy: Always"), "{lines:#?}");
-    // It leaves the operator of a toleration as it was.
-    assert!(!has("operator: Equal"), "{lines:#?}");
-}
-
-#[test]
-fn dependents_go_with_the_last_of_their_owners() {
-    let uid = |digit: &str| format!("{0}-1111-1111-1111-111111111111", digit.repeat(8));
-    let owner = |kind: &str, name: &str, digit: &str, more: &str| {
-        let version = if kind == "Deployment" { "apps/v1" } else { "v1" };
-        format!("{{apiVersion: {version}, kind: {kind}, name: {name}, uid: {}{more}}}", uid(digit))
-    };
-    let owned = |kind: &str, name: &str, version: &str, owners: &[String], spec: &str| {
-        let owners = owners.join(", ");
-        format!(
-            "\n---\n{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}, namespace: default, ownerReferences: [{owners}]}}{spec}}}"
-        )
-    };
-    let named = |name: &str, digit: &str| {
-        deployment(name).replace(&format!("{{name: {name}, n"), &format!("{{name: {name}, uid: {}, n", uid(digit)))
-    };
-    let (a, b) = (owner("Deployment", "a", "1", ""), owner("Deployment", "b", "2", ""));
-    let pod = ", spec: {containers: [{name: c, image: i}]}";
-    let service = ", spec: {ports: [{port: 80}]}";
-    let objects = [
-        format!("{}\n---\n{}", named("a", "1"), named("b", "2")),
-        owned("Pod", "both", "v1", &[a.clone(), b.clone()], pod),
-        owned("Service", "of-a", "v1", std::slice::from_ref(&a), service),
-        owned("ConfigMap", "of-a", "v1", std::slice::from_ref(&a), ""),
-        owned("Pod", "par", "v1", std::slice::from_ref(&b), pod)
-            .replace("{name: par", &format!("{{name: par, uid: {}", uid("3"))),
-        owned("Pod", "kid", "v1", &[owner("Pod", "par", "3", ", controller: true")], pod),
-        // The input need not hold everything.
-        owned("Pod", "of-others", "v1", &[owner("Deployment", "elsewhere", "4", "")], pod),
-    ];
-    let strange = |name: &str, owner: &str| {
-        format!(
-            "{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{{\"name\":\"{name}\",\"ownerReferences\":[{owner}]}},\"spec\":{{\"containers\":[{{\"name\":\"c\",\"image\":\"i\"}}]}}}}"
-        )
-    };
-    let nobodys =
-        strange("nobodys", r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"x","uid":"9","controller":true}"#);
-    let others = strange("others", r#"{"apiVersion":"v1","kind":"ConfigMap","name":"of-a","uid":"9"}"#);
-    let list = "\"get pods,svc,cm -o name\"";
-    let lines = [
-        "{at: 1m, kubectl: \"get pod both -o jsonpath='{.metadata.ownerReferences[*].name}'\"}".to_owned(),
-        "{at: 70s, kubectl: delete deploy a --cascade=foreground}".to_owned(),
-        "{at: 80s, kubectl: \"get pod both -o jsonpath='{.metadata.ownerReferences[*].name}'\"}".to_owned(),
-        format!("{{at: 120s, kubectl: {list}}}"),
-        "{at: 130s, kubectl: delete deploy b}".to_owned(),
-        format!("{{at: 200s, kubectl: {list}}}"),
-        format!("{{at: 210s, kubectl: \"create -f - <<'E'\\n{}\\nE\"}}", nobodys.replace('"', "\\\"")),
-        format!("{{at: 210s, kubectl: \"create -f - <<'E'\\n{}\\nE\"}}", others.replace('"', "\\\"")),
-        format!("{{at: 260s, kubectl: {list}}}"),
-    ];
-    let lines = printed(&play(&lines.join(", "), &objects.concat()));
-    assert_eq!(lines[0], "a b", "{lines:#?}");
-    let after: Vec<&str> = lines[1..].iter().map(String::as_str).filter(|line| !line.contains("/b-")).collect();
-    let expected = [
-        "deployment.apps \"a\" deleted from default namespace",
-        "b",
-        "pod/both",
-        "pod/kid",
-        "pod/of-others",
-        "pod/par",
-        "deployment.apps \"b\" deleted from default namespace",
-        "pod/of-others",
-        "pod/nobodys created",
-        "pod/others created",
-        "pod/of-others",
-    ];
-    assert_eq!(after, expected, "{lines:#?}");
-}
-
-#[test]
-fn who_takes_off_the_collectors_finalizer_lets_the_owner_go() {
-    let slow = deployment("web")
-        .replace("labels: {app: web}}, spec", "labels: {app: web}, annotations: {kubesquall.sim/stop: 25s}}, spec");
-    let lines = "{at: 1m, kubectl: delete deploy web --cascade=foreground --wait=false}, \
-                 {at: 62s, kubectl: \"get deploy web -o jsonpath='{.metadata.finalizers}'\"}, \
-                 {at: 63s, kubectl: \"patch deploy web --type=merge -p '{\\\"metadata\\\":{\\\"finalizers\\\":null}}'\"}, \
-                 {at: 64s, kubectl: get deploy -o name}";
-    let lines = printed(&play(lines, &slow));
-    assert_eq!(lines[1], "[\"foregroundDeletion\"]", "{lines:#?}");
-    assert_eq!(lines[2..], ["deployment.apps/web patched"], "{lines:#?}");
-}
-
-#[test]
-fn a_version_in_a_file_is_held_against_the_object() {
-    let web = deployment("web").replace("{name: web, n", "{name: web, resourceVersion: '1', n");
-    let file = |verb: &str, object: &str| format!("\"{verb} -f - <<'E'\\n{object}\\nE\"");
-    let lines = [
-        "{at: 60s, kubectl: scale deploy web --replicas=2}".to_owned(),
-        format!(
-            "{{at: 70s, kubectl: {}}}",
-            file("create", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '12'}}")
-        ),
-        format!("{{at: 80s, kubectl: {}}}", file("replace", &web)),
-        format!("{{at: 90s, kubectl: {}}}", file("apply", &web)),
-        "{at: 100s, kubectl: get cm c --ignore-not-found}".to_owned(),
-    ];
-    let lines = printed(&play(&lines.join(", "), &deployment("web")));
-    let said = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
-    assert_eq!(
-        said(
-            "Error from server: error when creating \"STDIN\": resourceVersion should not be set on objects to be created"
-        ),
-        1,
-        "{lines:#?}"
-    );
-    assert_eq!(
-        said("Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified"),
-        2,
-        "{lines:#?}"
-    );
-    assert_eq!(lines.len(), 4, "{lines:#?}");
-}
-
-#[test]
-fn ports_of_nodes_are_given_once_and_from_their_range() {
-    let fields =
-        "jsonpath='{.spec.ports[0].nodePort}/{.spec.type}/{.spec.sessionAffinity}/{.spec.internalTrafficPolicy}'";
-    let lines = format!(
-        "{{at: 10s, kubectl: create service nodeport one --tcp=80 --node-port=31000}}, {{at: 20s, kubectl: \"get svc one -o {fields}\"}}, \
-         {{at: 30s, kubectl: create service nodeport two --tcp=80 --node-port=31000}}, \
-         {{at: 40s, kubectl: create service nodeport three --tcp=80 --node-port=100}}, {{at: 50s, kubectl: get svc -o name}}"
-    );
-    let lines = printed(&play(&lines, &deployment("web")));
-    assert_eq!(lines[1], "31000/NodePort/None/Cluster", "{lines:#?}");
-    assert!(
-        lines[2].contains("spec.ports[0].nodePort: Invalid value: 31000: provided port is already allocated"),
-        "{lines:#?}"
-    );
-    let range = "Invalid value: 100: provided port is not in the valid range. The range of valid ports is 30000-32767";
-    assert!(lines[3].contains(range), "{lines:#?}");
-    assert_eq!(lines.last().map(String::as_str), Some("service/one"), "{lines:#?}");
-}
-
-#[test]
-fn whether_a_pod_is_a_mirror_cannot_be_changed() {
-    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: c, image: i}]}}";
-    let lines = "{at: 60s, kubectl: annotate pod p kubernetes.io/config.mirror=abc}, \
-                 {at: 70s, kubectl: \"patch pod p -p '{\\\"metadata\\\":{\\\"annotations\\\":{\\\"kubernetes.io/config.mirror\\\":\\\"abc\\\"}}}'\"}, \
-                 {at: 80s, kubectl: get pods --show-kind --no-headers}, {at: 90s, kubectl: get pod nosuch --ignore-not-found}";
-    let lines = printed(&play(lines, pod));
-    assert_eq!(lines.len(), 3, "{lines:#?}");
-    let refusal = "metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation";
-    assert!(lines[..2].iter().all(|line| line.contains(refusal)), "{lines:#?}");
-    assert!(lines[2].starts_with("pod/p "), "{lines:#?}");
-}
-
-#[test]
-fn what_decides_nothing_is_listed_by_its_name_and_with_its_value_alone() {
-    let service = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {type: NodePort, externalTrafficPolicy: \
-                   Local, externalIPs: [10.0.0.1, 10.0.0.2], selector: {app: web}, ports: [{port: 80}]}}";
-    let rows = load("", service).not_modelled;
-    let rows: Vec<String> = rows.into_iter().map(|row| format!("{}={}", row.path, row.value_excerpt)).collect();
-    for expected in ["spec.externalTrafficPolicy=Local", "spec.externalIPs=[10.0.0.1, 10.0.0.2]"] {
-        assert!(rows.iter().any(|row| row == expected), "{rows:#?}");
-    }
-}
-
-#[test]
-fn applied_lists_are_in_the_order_of_the_file() {
-    let web = |variables: &str| deployment("web").replace("image: i}", &format!("image: i, env: [{variables}]}}"));
-    let (a, b) = ("{name: A, value: '1'}", "{name: B, value: '2'}");
-    let apply = |at: u32, object: &str| format!("{{at: {at}s, kubectl: \"apply -f - <<'E'\\n{object}\\nE\"}}");
-    let lines = [
-        apply(60, &web(&format!("{a}, {b}"))),
-        apply(70, &web(&format!("{a}, {b}"))),
-        apply(80, &web(&format!("{b}, {a}"))),
-        "{at: 120s, kubectl: get rs -o name}".to_owned(),
-    ];
-    let lines = printed(&play(&lines.join(", "), &deployment("elsewhere")));
-    let own: Vec<&String> = lines.iter().filter(|line| line.contains("/web")).collect();
-    assert_eq!(
-        own[..3],
-        ["deployment.apps/web created", "deployment.apps/web unchanged", "deployment.apps/web configured"]
-    );
-    assert_eq!(own.len(), 5, "{lines:#?}");
 }

@@ -484,3 +484,64 @@ fn a_pod_whose_volume_is_not_made_in_time_is_scheduled_again() {
     let condition = format!("pod/default/p PodScheduled=False (SchedulerError): {why}");
     assert_eq!(observed.causes.iter().filter(|cause| cause.what == condition).count(), 1);
 }
+
+/// One CPU, and a claim that takes twenty seconds and a bit to be met once a pod is to have it.
+const SLOW_DISKS: &str = "duration: 2m, cluster: {bootstrap: cold, nodePools: [{name: n, count: 1, template: {status: {allocatable: \
+                          {cpu: '1', memory: 8Gi, pods: '20'}}}}]}, latency: {apiCall: {constant: 10ms}, watch: {constant: 5ms}, \
+                          volumeProvision: {constant: 20300ms}, podStart: {constant: 1s}}";
+
+/// From its last write on the scheduler looks once a second.
+#[test]
+fn a_pod_is_bound_when_the_scheduler_looks_at_its_claims() {
+    let disk = claim("data", "accessModes: [ReadWriteOnce], storageClassName: disk");
+    let observed = play(&load(SLOW_DISKS, &[CLASS, &disk, &pod("p", "", CLAIMED)]));
+    let (provisioned, bound) = (first(&observed, "ProvisioningSucceeded", "data"), first(&observed, "Scheduled", "p"));
+    within("provisioned", provisioned, 20.3, 20.4);
+    within("bound", bound, 21.0, 21.1);
+}
+
+/// Since 1.36 a victim that waits for its volumes goes back to the queue; before it was deleted.
+#[test]
+fn a_pod_that_waits_for_its_volumes_makes_room_and_stays() {
+    let check = |version: &str, is_kept: bool| {
+        let low = pod("low", "", CLAIMED).replace("image: i", "image: i, resources: {requests: {cpu: '1'}}");
+        let class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}";
+        let high = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: high, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
+                    {app: high}}, template: {metadata: {labels: {app: high}}, spec: {priorityClassName: high, containers: [{name: c, image: i, \
+                    resources: {requests: {cpu: '1'}}}]}}}}";
+        let spec = format!(
+            "{SLOW_DISKS}, controlPlane: {{kubernetesVersion: '{version}'}}, timeline: [{{at: 5s, kubectl: 'scale deployment high --replicas=1'}}]"
+        );
+        let disk = claim("data", "accessModes: [ReadWriteOnce], storageClassName: disk");
+        let observed = play(&load(&spec, &[CLASS, &disk, &low, class, high]));
+        let message = |reason: &str| {
+            let of_low = observed.events.iter().filter(|event| &*event.name == "low");
+            of_low.filter(|event| event.reason == reason).map(|event| event.message.to_string()).next()
+        };
+        assert!(
+            message("Preempted").expect("an event").ends_with("in kube-scheduler memory).") == is_kept,
+            "{version}"
+        );
+        let cancelled = "running PreBind plugin \"VolumeBinding\": preempted by DefaultPreemption";
+        assert_eq!(message("FailedScheduling").as_deref() == Some(cancelled), is_kept, "{version}");
+        let low = observed.pods.iter().find(|row| &*row.name == "low").expect("a pod");
+        assert_eq!(low.gone_at.is_none(), is_kept, "{version}");
+        assert_eq!(observed.events.iter().filter(|event| event.reason == "Scheduled").count(), 1, "{version}");
+    };
+    check("1.36", true);
+    check("1.35", false);
+}
+
+/// The scheduler tells it of its own copy.
+#[test]
+fn a_victim_without_grace_is_told_as_well() {
+    let low = "{apiVersion: v1, kind: Pod, metadata: {name: low, namespace: default}, spec: {terminationGracePeriodSeconds: 0, containers: \
+               [{name: c, image: i, resources: {requests: {cpu: '1'}}}]}}";
+    let class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}";
+    let high = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: high, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
+                {app: high}}, template: {metadata: {labels: {app: high}}, spec: {priorityClassName: high, containers: [{name: c, image: i, \
+                resources: {requests: {cpu: '1'}}}]}}}}";
+    let spec = format!("{SLOW_DISKS}, timeline: [{{at: 5s, kubectl: 'scale deployment high --replicas=1'}}]");
+    let observed = play(&load(&spec, &[low, class, high]));
+    assert_eq!(times(&observed, "Preempted", "low").len(), 1);
+}

@@ -476,20 +476,27 @@ fn at_any_time(line: String) -> Value {
     json!({"at": "0s", "kubectl": line})
 }
 
+/// How often what is planned or guessed comes, where no catalogue says it.
 fn planned_assumed(incidents: &[Incident]) -> Vec<Assumption> {
     let mut assumed = Vec::new();
-    let mut add = |kind: IncidentKind, name: &str, text: String, effect: &str| {
-        if incidents.iter().any(|incident| incident.kind == kind) {
-            assumed.push(Assumption::new(name, text, effect, "--catalog FILE"));
+    let mut add = |kind: IncidentKind, per_year: f64, name: &str, text: String, effect: &str| {
+        let of_kind = || incidents.iter().filter(|incident| incident.kind == kind);
+        let is_assumed = |incident: &Incident| incident.per_year.total_cmp(&per_year).is_eq();
+        let count = of_kind().filter(|incident| is_assumed(incident)).count();
+        if count > 0 {
+            let but = if count < of_kind().count() { ", but where the catalogue says otherwise" } else { "" };
+            assumed.push(Assumption::new(name, text + but, effect, "--catalog FILE"));
         }
     };
-    let pressures = format!("each node runs short of memory {} times a year (a guess)", catalogue::PRESSURES_PER_YEAR);
-    add(IncidentKind::NodePressure, "memory pressure a year", pressures, "what it costs a year");
+    let (pressures, rollouts, drains) =
+        (catalogue::PRESSURES_PER_YEAR, catalogue::ROLLOUTS_PER_YEAR, catalogue::DRAINS_PER_YEAR);
+    let text = format!("each node runs short of memory {pressures} times a year (a guess)");
+    add(IncidentKind::NodePressure, pressures, "memory pressure a year", text, "what it costs a year");
     let effect = "what planned work costs a year";
-    let rollouts = format!("each workload is rolled out {} times a year", catalogue::ROLLOUTS_PER_YEAR);
-    add(IncidentKind::RollOut, "roll-outs a year", rollouts, effect);
-    let drains = format!("each node is drained {} times a year, and patience lasts 30 min", catalogue::DRAINS_PER_YEAR);
-    add(IncidentKind::Drain, "drains a year", drains, effect);
+    let text = format!("each workload is rolled out {rollouts} times a year");
+    add(IncidentKind::RollOut, rollouts, "roll-outs a year", text, effect);
+    let text = format!("each node is drained {drains} times a year, and patience lasts 30 min");
+    add(IncidentKind::Drain, drains, "drains a year", text, effect);
     assumed
 }
 

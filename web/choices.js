@@ -90,7 +90,7 @@ function card(study, choice, lines, documents, isOpen) {
     el("summary", {}, named(choice.workload, "strong"), " ", el("span", { class: changes ? "choice-changes" : "muted" }, verdict)),
     why ? el("p", { class: "muted" }, why) : "",
     el("div", { class: "beside" },
-      el("div", {}, forest("cost of the workload in a run, with its interval; the line is today's", ranged, choice.cost_today.mean)),
+      el("div", {}, forest("cost of the workload in a run, with its interval; the line is today's", ranged, choice.cost_today.mean, undefined, 3)),
       el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, named(value))]))),
     changes && lines.length > 0 ? patches(lines, documents) : "");
 }

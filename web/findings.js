@@ -91,9 +91,9 @@ function isTold({ low, high }) {
   return low !== null && high !== null && (low > 0 || high < 0);
 }
 
-/** What another change saves, where changes were chosen. @param {number} share */
-function shareText(share) {
-  return share >= 0.005 ? `which saved ${Math.round(100 * share)} % of the cost` : "which helps in single incidents";
+/** What another change saved of the cost of how many. The years by which changes are chosen are others than those of all other figures. @param {number} share @param {number} units */
+function shareText(share, units) {
+  return share >= 0.005 ? `which saved ${Math.round(100 * share)} % of the cost of ${units} of them in the years by which changes were chosen` : `which helps ${units} of them in single incidents`;
 }
 
 /** @param {any} finding @param {any[]} incidents @param {[string, string] | undefined} patch @param {Map<string, string>} words @param {boolean} isOpen */
@@ -112,14 +112,14 @@ function card(finding, incidents, patch, words, isOpen) {
     ["evictions", change(saved.evictions_per_year)],
     ["needless ones", change(saved.needless_evictions_per_year)],
     ["drains that wait in vain", change(saved.blocked_per_year)],
-    ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, ${shareText(of.share)} of ${of.units} of them`).join("; ") || null],
+    ["helps, too", alternatives.map((/** @type {any} */ of) => `${words.get(of.fix) ?? of.fix}, ${shareText(of.share, of.units)}`).join("; ") || null],
     ["in no sum", finding.is_apart ? "what never comes back is told apart from what everybody else costs" : null],
     ["proof", finding.is_confirmed ? "played by itself in years that had no part in choosing it" : "not confirmed in new years: the budget was used up"],
   ].filter(([, value]) => value !== null);
   return el("details", { class: "choice", open: isOpen },
     el("summary", {}, `${finding.rank}. `, named(finding.finding, "strong"), " ", el("span", { class: "choice-changes" }, finding.words)),
     el("div", { class: "beside" },
-      el("div", {}, forest("minutes a year", rows, null, minutesSpread)),
+      el("div", {}, forest("minutes a year", rows, null, minutesSpread, 3)),
       el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, named(/** @type {string} */ (value)))]))),
     el("p", {}, el("span", { class: "muted" }, "Who: "), nameList(finding.units, "services and workloads")),
     finding.by_hand ? el("p", {}, el("strong", {}, "By hand: "), finding.by_hand) : "",

@@ -22,9 +22,9 @@ const percent = (share) => `${(100 * share).toFixed(3)}%`;
 /**
  * Means with their intervals, one below the other on one axis: nothing joins them, as what stands between two values is not known.
  * @param {string} axis What the axis counts @param {Ranged[]} rows @param {number | null} reference Where a line stands, such as today's cost
- * @param {(interval: Interval) => string} text How an interval is written
+ * @param {(interval: Interval) => string} text How an interval is written @param {number} count About how many marks the axis has room for
  */
-export function forest(axis, rows, reference, text = spread) {
+export function forest(axis, rows, reference, text = spread, count = 5) {
   const values = rows.flatMap(({ interval: { mean, low, high } }) => [mean, low, high]).filter((value) => value !== null && value !== undefined);
   if (reference !== null) values.push(reference);
   const known = /** @type {number[]} */ (values);
@@ -32,7 +32,7 @@ export function forest(axis, rows, reference, text = spread) {
   const most = Math.max(...known, least);
   // What costs hardly less is told apart only on an axis that does not begin at nothing.
   const from = least === 0 && Math.min(...known) > 0.5 * most ? Math.min(...known) - 0.1 * (most - Math.min(...known) || most) : least;
-  const marks = ticks(Math.max(least, from), most, 5);
+  const marks = ticks(Math.max(least, from), most, count);
   const [low, high] = [marks[0], marks[marks.length - 1]];
   const at = (/** @type {number} */ value) => (value - low) / (high - low || 1);
   const grid = () => marks.map((value) => placed(el("i", { class: "range-grid" }), at(value)));
@@ -47,7 +47,10 @@ export function forest(axis, rows, reference, text = spread) {
     }
     return el("div", { class: `range${isOut ? " range-out" : ""}${isStrong ? " range-strong" : ""}`, role: "listitem" }, el("span", { class: "range-label" }, named(label), mark ? el("span", { class: "range-mark" }, ` ${mark}`) : ""), track, el("span", { class: "range-spread" }, text(interval)));
   };
-  const scale = el("div", { class: "range-scale", "aria-hidden": "true" }, marks.map((value) => placed(el("span", {}, rounded(value)), at(value))));
+  // Each mark has a line; where their numbers are long only every second is written.
+  const isLong = count < 5 && marks.map(rounded).join("").length > 12;
+  const written = marks.filter((_, index) => !isLong || index % 2 === 0);
+  const scale = el("div", { class: "range-scale", "aria-hidden": "true" }, written.map((value) => placed(el("span", {}, rounded(value)), at(value))));
   return el("div", { class: "forest" }, el("div", { role: "list" }, rows.map(line)), el("div", { class: "range" }, el("span", {}), scale, el("span", {})), el("p", { class: "axis-title" }, axis, low > 0 ? "; the axis does not begin at 0" : ""));
 }
 

@@ -223,7 +223,9 @@ impl ScheduleAlgorithm {
             decision.message = Some(error);
             decision.nomination = Nomination::Cleared;
         }
-        self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
+        // A nominated node that did not do counts as looked at as well, once.
+        let is_beside = nominated.is_some_and(|nominated| decision.filtered.iter().all(|(node, _)| *node != nominated));
+        self.cache.next_start = (self.cache.next_start + looked_at + usize::from(is_beside)) % cycle.node_count;
     }
 
     /// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.

@@ -8,6 +8,7 @@ mod remark;
 mod render;
 mod source;
 pub mod suggest;
+mod table_lines;
 
 pub use active::is_active;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
@@ -15,3 +16,4 @@ pub use remark::{Remark, Tone};
 pub use render::Style;
 pub use source::{Location, Source, Sources};
 pub use suggest::{nearest, nearest_or, slip, unknown_name};
+pub use table_lines::TableLines;

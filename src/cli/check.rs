@@ -221,7 +221,16 @@ fn check_manifests(paths: &[PathBuf], reading: Reading) -> Vec<Verdict> {
     let is_empty =
         cluster.as_ref().is_some_and(|cluster| cluster.input.object_count() == 0 && cluster.input.skipped.is_empty());
     // An empty list is what kubectl saves of a kind of which there is nothing.
-    if is_empty && manifest::load(paths, &Folder::on_disk(Path::new(""))).list_count == 0 {
+    let has_lists = || manifest::load(paths, &Folder::on_disk(Path::new(""))).list_count > 0;
+    if is_empty && has_lists() {
+        for path in paths {
+            let message = format!("there is no Kubernetes object in `{}`, but an empty list", path.display());
+            diagnostics.push(
+                Diagnostic::warning("manifest::nothing", message)
+                    .help("kubectl saves one of what there is nothing of; check the namespace and the selector that it was asked for"),
+            );
+        }
+    } else if is_empty {
         diagnostics = diagnostics.into_iter().filter(|diagnostic| !diagnostic.labels.is_empty()).collect();
         for path in paths {
             let message = format!("there is no Kubernetes object in `{}`", path.display());

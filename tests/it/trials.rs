@@ -197,6 +197,13 @@ fn snapshots_tell_what_moved() {
 }
 
 #[test]
+fn a_path_of_nothing_is_looked_for_from_here() {
+    let said = kubesquall(&tempfile::tempdir().expect("a temporary directory"), "test nowhere");
+    assert_eq!(said.status, 2, "{}", said.stdout);
+    assert!(said.stderr.contains("paths are relative to the current directory"), "{}", said.stderr);
+}
+
+#[test]
 fn snapshots_are_no_input_of_other_commands() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let a = dir.path().join("storms/a.yaml");

@@ -15,7 +15,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::facade::{Cluster, Error, LoadOptions, Plan, Reason, Scenario, Study};
 use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
-use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
+use crate::scenario::{self, Assumption, DocumentKind, Invalid, ResolvedScenario};
 use crate::study::plan;
 use crate::units::{InDays, counted};
 
@@ -47,11 +47,30 @@ struct Verdict {
     about: Option<String>,
     /// What a run would take for granted.
     assumed: Vec<Assumption>,
+    /// Whether it is no input, and nothing is wrong with it.
+    is_passed_over: bool,
 }
 
 impl Verdict {
     fn unusable(file: String, invalid: Invalid) -> Self {
-        Self { file, diagnostics: invalid.diagnostics, sources: invalid.sources, about: None, assumed: Vec::new() }
+        Self { diagnostics: invalid.diagnostics, sources: invalid.sources, ..Self::empty(file) }
+    }
+
+    fn empty(file: String) -> Self {
+        Self {
+            file,
+            diagnostics: Diagnostics::new(),
+            sources: Sources::new(),
+            about: None,
+            assumed: Vec::new(),
+            is_passed_over: false,
+        }
+    }
+
+    /// Whoever names all files of a directory names these, too: they are no input, and nothing is wrong with them.
+    fn of_snapshot(path: &Path) -> Self {
+        let about = Some("key figures that `test` keeps; passed over".to_owned());
+        Self { about, is_passed_over: true, ..Self::empty(path.to_string_lossy().into_owned()) }
     }
 }
 
@@ -64,7 +83,7 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
     let (error_count, warning_count) = (count(Severity::Error), count(Severity::Warning));
     match arguments.output {
         Output::Json => {
-            let files = verdicts.iter().map(|verdict| {
+            let files = verdicts.iter().filter(|verdict| !verdict.is_passed_over).map(|verdict| {
                 let is_usable = !verdict.diagnostics.has_errors();
                 json!({"file": verdict.file, "usable": is_usable, "problems": verdict.diagnostics})
             });
@@ -98,6 +117,7 @@ fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
     let mut manifests = Vec::new();
     for path in &arguments.files {
         match documents::list(path) {
+            Err(invalid) if scenario::is_snapshot(&invalid) => verdicts.push(Verdict::of_snapshot(path)),
             Err(invalid) => verdicts.push(Verdict::unusable(path.to_string_lossy().into_owned(), invalid)),
             Ok(found) if found.is_empty() => manifests.push(path.clone()),
             Ok(found) => {
@@ -126,11 +146,10 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
     let name = file.path.to_string_lossy().into_owned();
     let path = file.path.as_path();
     let verdict = |diagnostics: Diagnostics, sources: Sources, about: String| Verdict {
-        file: name.clone(),
         diagnostics,
         sources,
         about: Some(about),
-        assumed: Vec::new(),
+        ..Verdict::empty(name.clone())
     };
     let checked = match file.kind {
         DocumentKind::Study => Study::load_with(path, options).map(|study| {
@@ -202,7 +221,16 @@ fn check_manifests(paths: &[PathBuf], reading: Reading) -> Vec<Verdict> {
     let is_empty =
         cluster.as_ref().is_some_and(|cluster| cluster.input.object_count() == 0 && cluster.input.skipped.is_empty());
     // An empty list is what kubectl saves of a kind of which there is nothing.
-    if is_empty && manifest::load(paths, &Folder::on_disk(Path::new(""))).list_count == 0 {
+    let has_lists = || manifest::load(paths, &Folder::on_disk(Path::new(""))).list_count > 0;
+    if is_empty && has_lists() {
+        for path in paths {
+            let message = format!("there is no Kubernetes object in `{}`, but an empty list", path.display());
+            diagnostics.push(
+                Diagnostic::warning("manifest::nothing", message)
+                    .help("kubectl saves one of what there is nothing of; check the namespace and the selector that it was asked for"),
+            );
+        }
+    } else if is_empty {
         diagnostics = diagnostics.into_iter().filter(|diagnostic| !diagnostic.labels.is_empty()).collect();
         for path in paths {
             let message = format!("there is no Kubernetes object in `{}`", path.display());
@@ -214,13 +242,7 @@ fn check_manifests(paths: &[PathBuf], reading: Reading) -> Vec<Verdict> {
     }
     let mut verdicts: Vec<Verdict> = paths
         .iter()
-        .map(|path| Verdict {
-            file: path.to_string_lossy().into_owned(),
-            diagnostics: Diagnostics::new(),
-            sources: sources.clone(),
-            about: None,
-            assumed: Vec::new(),
-        })
+        .map(|path| Verdict { sources: sources.clone(), ..Verdict::empty(path.to_string_lossy().into_owned()) })
         .collect();
     let is_usable = !diagnostics.has_errors();
     for diagnostic in diagnostics.sorted() {

@@ -113,7 +113,12 @@ impl From<InspectError> for Failure {
             }
             InspectError::NoObject { alike, .. } if !alike.is_empty() => Some(format!("there is {}", alike.join(", "))),
             InspectError::NoObject { .. } => {
-                Some("objects are named pod/NAMESPACE/NAME, node/NAME or deployment/NAMESPACE/NAME".to_owned())
+                Some(
+                    "objects are named kind/NAMESPACE/NAME, such as pod/shop/web-1, or kind/NAME where they have no namespace, such as \
+                     node/worker-1. Pods, nodes, workloads and services can be asked about; autoscalers, budgets, volumes, claims and \
+                     namespaces once something happened to them; zones and pools cannot"
+                        .to_owned(),
+                )
             }
             InspectError::Unreadable { .. } | InspectError::Table(_) => Some(DAMAGED.to_owned()),
         };

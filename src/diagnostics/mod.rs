@@ -8,10 +8,12 @@ mod remark;
 mod render;
 mod source;
 pub mod suggest;
+mod table_lines;
 
 pub use active::is_active;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use remark::{Remark, Tone};
 pub use render::Style;
 pub use source::{Location, Source, Sources};
-pub use suggest::{nearest, nearest_or, slip, unknown_name};
+pub use suggest::{by_nearness, nearest, nearest_or, slip, unknown_name};
+pub use table_lines::TableLines;

@@ -24,6 +24,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Candidates by how near they are to a name, the nearest first; equally near ones in their order.
+pub fn by_nearness<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let lower = name.to_lowercase();
+    let mut found: Vec<&str> = candidates.into_iter().collect();
+    found.sort_by_cached_key(|candidate| strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()));
+    found
+}
+
 /// Help for a name that there is not: the nearest of those that there are, or else these words.
 pub fn nearest_or<'a>(
     name: &str,

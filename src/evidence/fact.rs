@@ -2,6 +2,22 @@
 
 use crate::arena::Symbol;
 
+/// The words of the column `deletion_cause`.
+pub(crate) const DELETION_CAUSES: [&str; 12] = [
+    "TaintManagerEviction",
+    "EvictionByEvictionAPI",
+    "DeletionByPodGC",
+    "PreemptionByScheduler",
+    "TerminationByKubelet",
+    "ScaleDown",
+    "RollingUpdate",
+    "DaemonSetController",
+    "OwnerDeleted",
+    "NodePressure",
+    "Kubectl",
+    "Completed",
+];
+
 /// What kind of change a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FactKind {
@@ -75,6 +91,20 @@ impl FactKind {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// What it can change to; none of taints, which have names of their own.
+    #[must_use]
+    pub const fn values(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::NodeReady => Some(&["True", "False", "Unknown", "Absent"]),
+            Self::NodeTaint => None,
+            Self::NodeUnschedulable => Some(&["true", "false"]),
+            Self::PodCreated | Self::PodScheduled | Self::PodGone => Some(&[]),
+            Self::PodReady => Some(&["True", "False"]),
+            Self::PodDeletion => Some(&DELETION_CAUSES),
+            Self::PodFinished => Some(&["Succeeded", "Failed"]),
+        }
     }
 
     /// Whether it is about a pod; else about a node.

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::fact::{Fact, FactKind};
 use super::sighting::RecordKind;
 use crate::arena::Symbol;
+use crate::diagnostics::{TableLines, nearest, nearest_or};
 use crate::units::SimTime;
 
 /// The columns of the file. Times are seconds since t=0 of the scenario beside it: the best guess, and the bounds that the evidence leaves.
@@ -54,6 +55,18 @@ pub enum ObservedError {
         cell: String,
         /// What it should be.
         wanted: &'static str,
+    },
+    /// A value that facts of a kind do not have.
+    #[error("line {line}: `{value}` is no value of {fact}: {valid}")]
+    Value {
+        /// Counted from 1.
+        line: u64,
+        /// The kind of the fact.
+        fact: &'static str,
+        /// What is written.
+        value: String,
+        /// What can be, the nearest first.
+        valid: String,
     },
     /// Bounds that allow nothing, or not the time between them.
     #[error("line {line}: `time_s` does not lie between `earliest_s` and `latest_s`")]
@@ -103,22 +116,28 @@ pub fn write_observed(out: impl io::Write, facts: &[ObservedFact]) -> io::Result
 ///
 /// What is wrong with its first row that cannot be read.
 pub fn read_observed(text: &str) -> Result<Vec<ObservedFact>, ObservedError> {
-    let mut reader =
-        csv::ReaderBuilder::new().flexible(false).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-    let failed = |error: &csv::Error| match error.position() {
-        Some(position) => ObservedError::Uneven { line: position.line() },
-        None => ObservedError::Csv(error.to_string()),
-    };
-    let header = reader.headers().map_err(|error| failed(&error))?.clone();
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(false)
+        .from_reader(TableLines::new(text.trim_start_matches('\u{feff}').as_bytes()));
+    let header = reader.headers().map_err(|error| ObservedError::Csv(error.to_string()))?.clone();
     let place = |name: &str| header.iter().position(|column| column == name);
     for column in ["time_s", "fact", "name", "value"] {
         place(column).ok_or(ObservedError::Column(column))?;
     }
     let places = OBSERVED_COLUMNS.map(place);
     let mut facts = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| failed(&error))?;
-        let line = record.position().map_or(0, csv::Position::line);
+    let mut record = csv::StringRecord::new();
+    loop {
+        let is_read = reader.read_record(&mut record);
+        let position = is_read.as_ref().map_or_else(csv::Error::position, |_| record.position());
+        let line = reader.get_mut().of(position);
+        let is_row = is_read.map_err(|error| match error.position() {
+            Some(_) => ObservedError::Uneven { line },
+            None => ObservedError::Csv(error.to_string()),
+        })?;
+        if !is_row {
+            break;
+        }
         let cell = |column: usize| places[column].and_then(|at| record.get(at)).unwrap_or_default();
         facts.push(row(line, &cell)?);
     }
@@ -140,11 +159,49 @@ fn row<'a>(line: u64, cell: &dyn Fn(usize) -> &'a str) -> Result<ObservedFact, O
     if name.is_empty() {
         return Err(wrong("", "the name of a node or a pod"));
     }
+    if let Some(valid) = valid_values(kind, value.as_str()) {
+        return Err(ObservedError::Value { line, fact: kind.as_str(), value: value.as_str().to_owned(), valid });
+    }
     let sources = cell(10).split(';').filter(|source| !source.is_empty());
     let sources = sources.map(|source| RecordKind::named(source).ok_or_else(|| wrong(source, "a kind of evidence")));
     let sources = sources.collect::<Result<_, _>>()?;
     let fact = Fact { kind, namespace, name, owner_kind, owner_name, node, value };
     Ok(ObservedFact { at, earliest, latest, fact, sources })
+}
+
+/// What facts of a kind can have for a value, in words, the nearest to what is written first; none if that is one of them.
+fn valid_values(kind: FactKind, value: &str) -> Option<String> {
+    let Some(known) = kind.values() else { return valid_taint(value) };
+    // Of any fact it may be unknown what was changed to.
+    if value.is_empty() || known.contains(&value) {
+        return None;
+    }
+    if known.is_empty() {
+        return Some("it has none".to_owned());
+    }
+    let near = nearest(value, known.iter().copied());
+    let others = known.iter().copied().filter(|word| Some(*word) != near);
+    let words: Vec<String> = near.into_iter().chain(others).map(|word| format!("`{word}`")).collect();
+    let (last, before) = words.split_last()?;
+    Some(format!("it is {} or {last}", before.join(", ")))
+}
+
+/// The same of a taint: `key:Effect`, with `-` behind it when it left.
+fn valid_taint(value: &str) -> Option<String> {
+    const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "PreferNoSchedule"];
+    const FORM: &str = "it is `key:Effect`, with `-` behind it when the taint left";
+    if value.is_empty() {
+        return None;
+    }
+    let (key, effect) = value.strip_suffix('-').unwrap_or(value).rsplit_once(':').unwrap_or_default();
+    if key.is_empty() {
+        return Some(FORM.to_owned());
+    }
+    if let Some((name, _)) = key.split_once('=') {
+        return Some(format!("{FORM}, without the taint's own value: `{name}:{effect}`"));
+    }
+    let near = || nearest_or(effect, EFFECTS, || format!("effects are `{}`", EFFECTS.join("`, `")));
+    (!EFFECTS.contains(&effect)).then(|| format!("{FORM}; {}", near()))
 }
 
 /// Seconds as the CSVs have them, with at most nine decimals.
@@ -207,8 +264,28 @@ mod tests {
             "line 3: `time_s` does not lie between `earliest_s` and `latest_s`"
         );
         assert_eq!(problem("5,,,Ready,a,True,"), "line 3: `Ready` is not a kind of fact, such as `NodeReady`");
+        assert_eq!(
+            problem("5,,,NodeReady,a,Ture,"),
+            "line 3: `Ture` is no value of NodeReady: it is `True`, `False`, `Unknown` or `Absent`"
+        );
+        assert_eq!(
+            problem("5,,,NodeUnschedulable,a,False,"),
+            "line 3: `False` is no value of NodeUnschedulable: it is `false` or `true`"
+        );
+        assert_eq!(problem("5,,,PodGone,a,True,"), "line 3: `True` is no value of PodGone: it has none");
+        assert!(problem("5,,,PodDeletion,a,kubectl,").ends_with("PodDeletion: it is `Kubectl`, `TaintManagerEviction`, `EvictionByEvictionAPI`, `DeletionByPodGC`, `PreemptionByScheduler`, `TerminationByKubelet`, `ScaleDown`, `RollingUpdate`, `DaemonSetController`, `OwnerDeleted`, `NodePressure` or `Completed`"));
+        let form = "it is `key:Effect`, with `-` behind it when the taint left";
+        assert_eq!(problem("5,,,NodeTaint,a,gpu,"), format!("line 3: `gpu` is no value of NodeTaint: {form}"));
+        assert_eq!(
+            problem("5,,,NodeTaint,a,gpu:NoExecut-,"),
+            format!("line 3: `gpu:NoExecut-` is no value of NodeTaint: {form}; the nearest is `NoExecute`")
+        );
+        assert!(problem("5,,,NodeTaint,a,gpu=yes:NoExecute,").ends_with("own value: `gpu:NoExecute`"));
         assert_eq!(problem("5,,,NodeReady,,True,"), "line 3: `` is not the name of a node or a pod");
         assert_eq!(problem("5,,,NodeReady,a,True,rumours"), "line 3: `rumours` is not a kind of evidence");
+        let of_windows = format!("{head}1,1,1,NodeReady,a,True,\nsoon,,,NodeReady,a,True,\n").replace('\n', "\r\n");
+        assert!(read_observed(&of_windows).unwrap_err().to_string().starts_with("line 3: `soon`"));
+        assert_eq!(read_observed(&format!("{head}1\n").replace('\n', "\r\n")), Err(ObservedError::Uneven { line: 2 }));
         assert_eq!(read_observed("time_s,fact,name\n"), Err(ObservedError::Column("value")));
         assert_eq!(read_observed(&format!("{head}1\n")), Err(ObservedError::Uneven { line: 2 }));
     }

@@ -73,9 +73,14 @@ impl Observations {
 
 /// What is wrong with a row.
 fn unreadable(name: &str, text: &str, error: &ObservedError) -> Error {
+    let mut help = "`import outage` writes such a file; docs/replay.md tells what its columns hold".to_owned();
     let (line, cell, message) = match error {
         ObservedError::Column(column) => (1, "", format!("there is no column `{column}`")),
         ObservedError::Cell { line, cell, wanted } => (*line, cell.as_str(), format!("`{cell}` is not {wanted}")),
+        ObservedError::Value { line, fact, value, valid } => {
+            help = format!("{valid}; docs/replay.md tells what values facts have");
+            (*line, value.as_str(), format!("`{value}` is no value of {fact}"))
+        }
         ObservedError::Order { line } => {
             (*line, "", "`time_s` does not lie between `earliest_s` and `latest_s`".to_owned())
         }
@@ -90,7 +95,7 @@ fn unreadable(name: &str, text: &str, error: &ObservedError) -> Error {
     let line = u32::try_from(line).unwrap_or(u32::MAX);
     let location = Location::new(name, line, number(column), number(length));
     let problem = Diagnostic::error("evidence::bad_row", message).at(location, "");
-    let problem = problem.help("`import outage` writes such a file; docs/replay.md tells what its columns hold");
+    let problem = problem.help(help);
     let sources = Sources::from_iter([Source::new(name, text)]);
     Invalid { diagnostics: problem.into(), sources }.into()
 }
@@ -119,5 +124,22 @@ impl Outcome {
     #[cfg(feature = "cli")]
     pub(crate) fn agreement_in_full(&self) -> Option<&Agreement> {
         self.agreement.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::evidence::FactKind;
+    use crate::state::DeletionCause;
+
+    #[test]
+    fn evidence_may_have_the_causes_that_a_run_has() {
+        let known = FactKind::PodDeletion.values().expect("a list");
+        for word in known {
+            assert!(DeletionCause::ALL.iter().any(|cause| cause.column() == *word), "{word}");
+        }
+        for cause in DeletionCause::ALL {
+            assert!(known.contains(&cause.column()), "{cause:?}");
+        }
     }
 }

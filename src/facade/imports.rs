@@ -162,6 +162,7 @@ impl FaultImport {
             name: name.clone(),
             kind: kind.as_str().to_owned(),
             is_repaired: kind.course().lasts(),
+            needed: kind.needed_fields().collect(),
             since: self.since.clone(),
             until: self.until.clone(),
             nodes: self.nodes,
@@ -170,7 +171,7 @@ impl FaultImport {
             resampling: self.resamples.map(|count| Resampling { count, seed: self.seed }),
         };
         let imported = fault_model(records, &options, &name)
-            .map_err(|message| Error::argument(message, "give more records, or the fields by hand"))?;
+            .map_err(|error| Error::argument(error.to_string(), error.help(|option| format!("`{option}`"))))?;
         let of_models = imported.models.iter().flat_map(|model| model.notes.iter().cloned());
         let of_resamples = imported.resampled.iter().flat_map(|resampled| resampled.notes.iter().cloned());
         let notes = imported.notes.iter().cloned().chain(of_models).chain(of_resamples).collect();

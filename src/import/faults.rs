@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::records::{Records, Watch, instant};
 use super::resampled::{Resampled, Resampling, resampled};
 use crate::engine::{Distribution, Family, Fit, Observation, SCALES_S, are_alike, fit};
-use crate::units::{SimDuration, length};
+use crate::units::{SimDuration, counted, length, rfc3339_from_unix_nanos};
 
 /// Which distribution is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,89 @@ pub enum Wanted {
     Empirical,
 }
 
+/// Why records cannot be made into a process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// A time of the observation that is none.
+    #[error("`{text}` is not an instant such as 2026-03-01T00:00:00Z")]
+    Instant {
+        /// Which option it is of.
+        option: &'static str,
+        /// What is written.
+        text: String,
+    },
+    /// The observation has no length.
+    #[error("the observation ends, at {until}, before it begins, at {since}")]
+    Backwards {
+        /// When it begins.
+        since: String,
+        /// When it ends.
+        until: String,
+    },
+    /// Nothing was observed.
+    #[error("{} of the records {} outside of the observation, {watched}; they are from {first} to {last}", counted(*.count, "outage", "outages"), if *.count == 1 { "lies" } else { "lie" })]
+    Outside {
+        /// How many there are.
+        count: usize,
+        /// When it was.
+        watched: String,
+        /// The first instant of the records.
+        first: String,
+        /// The last.
+        last: String,
+    },
+    /// More failed than were there.
+    #[error("{failed} nodes have failed, which are more than {nodes}")]
+    TooFewNodes {
+        /// How many failed.
+        failed: usize,
+        /// How many are said to have been watched.
+        nodes: u32,
+    },
+    /// The kind has parameters without which it cannot be played.
+    #[error("a {kind} needs `{field}`, which records do not tell")]
+    Parameter {
+        /// The kind.
+        kind: String,
+        /// The field.
+        field: &'static str,
+        /// How it is added.
+        add: &'static str,
+    },
+    /// What the records lack.
+    #[error("{0}")]
+    Records(String),
+}
+
+impl From<String> for FaultError {
+    fn from(problem: String) -> Self {
+        Self::Records(problem)
+    }
+}
+
+impl FaultError {
+    /// What can be done; options are called by what this makes of their names.
+    pub fn help(&self, option: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Instant { option: name, .. } => {
+                format!("give an instant or a number of seconds with {}", option(name))
+            }
+            Self::Backwards { .. } => format!("{} has to be before {}", option("since"), option("until")),
+            Self::Outside { .. } => {
+                format!("{} and {} say when nodes were watched", option("since"), option("until"))
+            }
+            Self::TooFewNodes { failed, .. } => format!(
+                "{} is how many were watched, those that never failed among them: {failed} or more",
+                option("nodes")
+            ),
+            Self::Parameter { kind, add, .. } => {
+                format!("import them as a `Crash`, then write `kind: {kind}` and {add} to the process by hand")
+            }
+            Self::Records(_) => "give more records, or the fields by hand".to_owned(),
+        }
+    }
+}
+
 /// What the records do not say.
 #[derive(Clone, Debug, Default)]
 pub struct FaultOptions {
@@ -28,6 +111,8 @@ pub struct FaultOptions {
     pub kind: String,
     /// Whether a fault of the kind goes on until it is repaired, so that repairs are of interest.
     pub is_repaired: bool,
+    /// Its fields without which a process of the kind cannot be played, each with how it is added.
+    pub needed: Vec<(&'static str, &'static str)>,
     /// From when on nodes were watched.
     pub since: Option<String>,
     /// Until when.
@@ -77,32 +162,38 @@ pub struct Imported {
 /// # Errors
 ///
 /// What the records lack.
-pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> Result<Imported, String> {
-    let at = |text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => {
-            instant(text).map(Some).ok_or_else(|| format!("`{text}` is not an instant such as 2026-03-01T00:00:00Z"))
-        }
+pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> Result<Imported, FaultError> {
+    if let Some((field, add)) = options.needed.first() {
+        return Err(FaultError::Parameter { kind: options.kind.clone(), field, add });
+    }
+    let at = |option: &'static str, text: &Option<String>| {
+        let read = |text: &String| instant(text).ok_or_else(|| FaultError::Instant { option, text: text.clone() });
+        text.as_ref().map(read).transpose()
     };
     let watch = Watch {
-        since: at(&options.since)?,
-        until: at(&options.until)?,
+        since: at("since", &options.since)?,
+        until: at("until", &options.until)?,
         nodes: options.nodes,
         is_of_new_nodes: options.is_of_new_nodes,
     };
-    if let (Some(since), Some(until)) = (watch.since, watch.until)
-        && until <= since
+    if let (Some(since), Some(until)) = (&options.since, &options.until)
+        && watch.until <= watch.since
     {
-        return Err("the observation ends before it begins".to_owned());
+        return Err(FaultError::Backwards { since: since.clone(), until: until.clone() });
     }
     if records.is_empty() {
-        return Err("there are no rows below the line that names the columns".to_owned());
+        return Err("there are no rows below the line that names the columns".to_owned().into());
     }
     let failed = records.node_count();
     if let Some(nodes) = options.nodes
         && (nodes as usize) < failed
     {
-        return Err(format!("{failed} nodes have failed, which are more than {nodes}"));
+        return Err(FaultError::TooFewNodes { failed, nodes });
+    }
+    if let Some(count) = records.all_outside(watch) {
+        let (first, last) = records.span();
+        let [first, last] = [first, last].map(in_words);
+        return Err(FaultError::Outside { count, watched: watched(options), first, last });
     }
     records.settle(watch);
     let notes = left_out(records.without_end);
@@ -125,6 +216,20 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
         files.push((format!("{stem}-resampled.yaml"), resampled.document.clone()));
     }
     Ok(Imported { document: document(options, &models, &notes), files, models, notes, resampled })
+}
+
+/// When the observation was, as far as it is said.
+fn watched(options: &FaultOptions) -> String {
+    let [since, until] = [("from", &options.since), ("until", &options.until)]
+        .map(|(word, text)| text.as_ref().map(|text| format!("{word} {text}")));
+    since.into_iter().chain(until).collect::<Vec<_>>().join(" ")
+}
+
+/// An instant of the records: a stamp, or the number of seconds that they have.
+fn in_words(seconds: f64) -> String {
+    /// Less is a time since something else than 1970: no records of clusters are as old.
+    const STAMP_MIN_S: f64 = 3e8;
+    if seconds < STAMP_MIN_S { format!("{seconds} s") } else { rfc3339_from_unix_nanos((seconds * 1e9) as i64) }
 }
 
 fn left_out(without_end: usize) -> Vec<String> {
@@ -368,7 +473,7 @@ fn flow(value: &serde_json::Value, text: &mut String) {
 mod tests {
     use super::*;
 
-    fn imported(wanted: Wanted) -> Result<Imported, String> {
+    fn imported(wanted: Wanted) -> Result<Imported, FaultError> {
         let mut records = Records::default();
         records.add_table("time_to_failure,time_to_repair\n10h,60\n20h,120\n40h,240\n80h,480\n").expect("a table");
         let options = FaultOptions {
@@ -404,7 +509,7 @@ mod tests {
         records.add_table("time_to_failure,time_to_repair\n10h,0\n20h,0\n40h,0s\n").expect("a table");
         let options =
             FaultOptions { name: "a".into(), kind: "Crash".into(), is_repaired: true, ..FaultOptions::default() };
-        let refused = fault_model(records.clone(), &options, "out").expect_err("nothing to fit");
+        let refused = fault_model(records.clone(), &options, "out").expect_err("nothing to fit").to_string();
         assert!(refused.contains("every length for timeToRepair is zero"), "{refused}");
         // Nobody repairs what is over at once.
         let options = FaultOptions { is_repaired: false, ..options };
@@ -477,15 +582,15 @@ mod tests {
     fn too_little_is_told() {
         let mut records = Records::default();
         records.add_table("node,failed,repaired\na,5,9\n").expect("a table");
-        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused").to_string();
         assert_eq!(refused, "there are 0 whole lengths for timeToFailure; at least 2 are needed");
         let mut records = Records::default();
         records.add_table("node,failed,repaired\n").expect("a table");
-        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused").to_string();
         assert_eq!(refused, "there are no rows below the line that names the columns");
         let mut records = Records::default();
         records.add_table("time_to_failure\n3e10\n2e10\n").expect("a table");
-        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused");
+        let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused").to_string();
         let why = "289351d20h were observed for each that ended, and only means from 1us to 115740d17h can be fitted";
         assert_eq!(refused, format!("nothing can be fitted to timeToFailure: {why}"));
     }

@@ -17,7 +17,7 @@ mod resampled;
 #[cfg(feature = "bundles")]
 mod walk;
 
-pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
+pub use faults::{FaultError, FaultModel, FaultOptions, Imported, Wanted, criterion, error_of_mean, fault_model};
 pub use first_scenario::{AtStart, FirstScenario, cluster_alone, first_scenario};
 pub use records::{RecordError, Records};
 pub use resampled::{Resampled, Resampling, Spread};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::diagnostics::TableLines;
 use crate::engine::Observation;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
@@ -11,15 +12,36 @@ use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 pub enum RecordError {
     /// The first line does not say what the columns are.
     #[error(
-        "the first line names no columns that can be used; it needs `node`, `failed` and `repaired`, or `time_to_failure`, \
-         `time_to_repair` or both"
+        "the first line, `{header}`, names no columns that can be used; it needs `node`, `failed` and `repaired`, or \
+         `time_to_failure`, `time_to_repair` or both"
     )]
-    Columns,
+    Columns {
+        /// What it is.
+        header: String,
+    },
+    /// It does, for another separator.
+    #[error("the first line, `{header}`, separates its columns by {found}; they are to be separated by commas")]
+    Separator {
+        /// What it is.
+        header: String,
+        /// What stands between them, in words.
+        found: &'static str,
+    },
+    /// An outage of nobody.
+    #[error(
+        "line {line}: `node` is empty, so that nobody can tell which outages followed each other; name it, or remove the row"
+    )]
+    NoNode {
+        /// Counted from 1.
+        line: u64,
+    },
     /// A cell that cannot be read.
-    #[error("line {line}: `{cell}` is not {wanted}")]
+    #[error("line {line}: `{cell}` in the column `{column}` is not {wanted}")]
     Cell {
         /// Counted from 1.
         line: u64,
+        /// Its name, as in the first line.
+        column: String,
         /// What is written.
         cell: String,
         /// What it should be.
@@ -111,6 +133,48 @@ fn length(cell: &str) -> Option<f64> {
     }
 }
 
+/// Separators that some programs write in place of commas, with what people call them.
+const OTHER_SEPARATORS: [(u8, &str); 3] = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars")];
+
+/// Which columns a table has, of those that are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Columns {
+    Outages { node: usize, failed: usize, repaired: usize },
+    Lengths { to_failure: Option<usize>, to_repair: Option<usize> },
+}
+
+impl Columns {
+    fn of(header: &csv::StringRecord) -> Option<Self> {
+        let column = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
+        if let (Some(node), Some(failed), Some(repaired)) = (column("node"), column("failed"), column("repaired")) {
+            return Some(Self::Outages { node, failed, repaired });
+        }
+        let (to_failure, to_repair) = (column("time_to_failure"), column("time_to_repair"));
+        (to_failure.is_some() || to_repair.is_some()).then_some(Self::Lengths { to_failure, to_repair })
+    }
+}
+
+/// A reader of tables whose cells are separated so.
+fn reader(text: &str, separator: u8) -> csv::Reader<TableLines<&[u8]>> {
+    const COMMENT: u8 = b'#';
+    let mut builder = csv::ReaderBuilder::new();
+    builder.flexible(true).trim(csv::Trim::All).comment(Some(COMMENT)).delimiter(separator);
+    builder.from_reader(TableLines::new(text.as_bytes()).with_comments(COMMENT))
+}
+
+/// Why the columns of a table cannot be used.
+fn no_columns(text: &str, header: &csv::StringRecord) -> RecordError {
+    const SHOWN_MAX: usize = 80;
+    let header: String = header.iter().collect::<Vec<_>>().join(",");
+    let short: String = header.chars().take(SHOWN_MAX).collect();
+    let header = if short.len() < header.len() { format!("{short}…") } else { header };
+    let is_separated = |separator| reader(text, separator).headers().is_ok_and(|header| Columns::of(header).is_some());
+    match OTHER_SEPARATORS.iter().find(|(separator, _)| is_separated(*separator)) {
+        Some((_, found)) => RecordError::Separator { header, found },
+        None => RecordError::Columns { header },
+    }
+}
+
 impl Records {
     /// Adds the rows of a table.
     ///
@@ -121,42 +185,42 @@ impl Records {
     ///
     /// The first thing that cannot be read.
     pub fn add_table(&mut self, text: &str) -> Result<(), RecordError> {
-        let mut reader = csv::ReaderBuilder::new()
-            .flexible(true)
-            .trim(csv::Trim::All)
-            .comment(Some(b'#'))
-            .from_reader(text.as_bytes());
+        let mut reader = reader(text, b',');
         let header = reader.headers().map_err(|error| RecordError::Csv(error.to_string()))?.clone();
-        let column = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
-        let outage = column("node").zip(column("failed")).zip(column("repaired"));
-        let lengths = (column("time_to_failure"), column("time_to_repair"));
-        if outage.is_none() && lengths == (None, None) {
-            return Err(RecordError::Columns);
-        }
-        for record in reader.records() {
-            let record = record.map_err(|error| RecordError::Csv(error.to_string()))?;
-            let line = record.position().map_or(0, csv::Position::line);
+        let columns = Columns::of(&header).ok_or_else(|| no_columns(text, &header))?;
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|error| RecordError::Csv(error.to_string()))? {
+            let line = reader.get_mut().of(record.position());
             let cell = |column: usize| record.get(column).filter(|cell| !cell.is_empty());
-            let bad = |cell: &str, wanted| RecordError::Cell { line, cell: cell.to_owned(), wanted };
-            if let Some(((node, failed), repaired)) = outage {
-                let read = |column: usize| {
-                    cell(column).map(|text| instant(text).ok_or_else(|| bad(text, INSTANT))).transpose()
-                };
-                let failed = read(failed)?.ok_or_else(|| bad("", INSTANT))?;
-                let repaired = read(repaired)?;
-                if repaired.is_some_and(|repaired| repaired < failed) {
-                    return Err(RecordError::Order { line });
+            let bad = |column: usize, wanted| RecordError::Cell {
+                line,
+                column: header[column].to_owned(),
+                cell: cell(column).unwrap_or_default().to_owned(),
+                wanted,
+            };
+            let (to_failure, to_repair) = match columns {
+                Columns::Outages { node, failed, repaired } => {
+                    let read = |column: usize| {
+                        cell(column).map(|text| instant(text).ok_or_else(|| bad(column, INSTANT))).transpose()
+                    };
+                    let node = cell(node).ok_or(RecordError::NoNode { line })?;
+                    let outage = (read(failed)?.ok_or_else(|| bad(failed, INSTANT))?, read(repaired)?);
+                    if outage.1.is_some_and(|repaired| repaired < outage.0) {
+                        return Err(RecordError::Order { line });
+                    }
+                    self.outages.entry(node.to_owned()).or_default().push(outage);
+                    continue;
                 }
-                self.outages.entry(cell(node).unwrap_or_default().to_owned()).or_default().push((failed, repaired));
-                continue;
-            }
+                Columns::Lengths { to_failure, to_repair } => (to_failure, to_repair),
+            };
             let read = |column: Option<usize>| {
-                let text = column.and_then(cell);
-                text.map(|text| length(text).ok_or_else(|| bad(text, LENGTH))).transpose()
+                let (column, text) = column.and_then(|column| Some((column, cell(column)?))).unzip();
+                let length = text.zip(column).map(|(text, column)| length(text).ok_or_else(|| bad(column, LENGTH)));
+                length.transpose()
             };
             let begins = self.lengths();
-            self.to_failure.extend(read(lengths.0)?.map(Observation::whole));
-            self.to_repair.extend(read(lengths.1)?.map(Observation::whole));
+            self.to_failure.extend(read(to_failure)?.map(Observation::whole));
+            self.to_repair.extend(read(to_repair)?.map(Observation::whole));
             self.add_unit(begins, false);
         }
         Ok(())
@@ -185,14 +249,26 @@ impl Records {
         self.outages.len()
     }
 
+    /// The first and the last instant of all outages.
+    pub(super) fn span(&self) -> (f64, f64) {
+        let instants = self.outages.values().flatten().flat_map(|(failed, repaired)| [Some(*failed), *repaired]);
+        let within = |(first, last): (f64, f64), at: f64| (first.min(at), last.max(at));
+        instants.flatten().fold((f64::INFINITY, f64::NEG_INFINITY), within)
+    }
+
+    /// How many outages there are, if none of them was observed: they ended before the observation began, or began after it.
+    pub(super) fn all_outside(&self, watch: Watch) -> Option<usize> {
+        let (first, last) = self.span();
+        let watched = (watch.since.unwrap_or(first), watch.until.unwrap_or(last));
+        let mut outages = self.outages.values().flatten();
+        let is_none = !self.outages.is_empty() && outages.all(|outage| is_outside(*outage, watched));
+        is_none.then(|| self.outages.values().map(Vec::len).sum())
+    }
+
     /// Makes outages into lengths of time. What had not ended when the observation did lasted at least so long; so did the life of
     /// nodes that never failed. What ran when the observation began had run before, unless nodes were new then.
     pub(super) fn settle(&mut self, watch: Watch) {
-        let instants = self.outages.values().flatten().flat_map(|(failed, repaired)| [Some(*failed), *repaired]);
-        let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
-        for instant in instants.flatten() {
-            (first, last) = (first.min(instant), last.max(instant));
-        }
+        let (first, last) = self.span();
         let (since, until) = (watch.since.unwrap_or(first), watch.until.unwrap_or(last));
         let failed_count = self.outages.len() as u32;
         for outages in std::mem::take(&mut self.outages).into_values() {
@@ -200,8 +276,7 @@ impl Records {
             let begins = self.lengths();
             for (failed, end) in joined(outages) {
                 let repaired = if let End::Repaired(at) = end { Some(at) } else { None };
-                // What ends before the observation begins was not observed, nor was what begins after it.
-                if repaired.is_some_and(|repaired| repaired < since) || failed > until {
+                if is_outside((failed, repaired), (since, until)) {
                     continue;
                 }
                 if failed > up_since {
@@ -235,6 +310,11 @@ impl Records {
         lift_zeros(&mut self.to_failure);
         lift_zeros(&mut self.to_repair);
     }
+}
+
+/// Whether an outage ended before the observation began, or began after it: then it was not observed.
+fn is_outside((failed, repaired): (f64, Option<f64>), (since, until): (f64, f64)) -> bool {
+    repaired.is_some_and(|repaired| repaired < since) || failed > until
 }
 
 /// Outages of one node in order, those that overlap as one. A node that fails again was up in between, so that an outage without
@@ -345,9 +425,18 @@ mod tests {
             let refused = Records::default().add_table(table).expect_err("refused").to_string();
             assert!(refused.contains(expected), "{refused}");
         };
-        check("a,b\n1,2\n", "the first line names no columns");
-        check("node,failed,repaired\na,1,2\nb,soon,3\n", "line 3: `soon` is not an instant");
+        check("a,b\n1,2\n", "the first line, `a,b`, names no columns");
+        check(
+            "node;failed;repaired\na;1;2\n",
+            "the first line, `node;failed;repaired`, separates its columns by semicolons",
+        );
+        check("a;b\n", "the first line, `a;b`, names no columns");
+        check("node,failed,repaired\na,1,2\nb,soon,3\n", "line 3: `soon` in the column `failed` is not an instant");
+        check("node,failed,Repaired\na,1,12/31/2001 13:56\n", "`12/31/2001 13:56` in the column `Repaired` is not");
+        check("node,failed,repaired\r\na,1,2\r\n\r\nb,soon,3\r\n", "line 4: `soon`");
+        check("node,failed,repaired\na,,2\n", "line 2: `` in the column `failed` is not an instant");
+        check("node,failed,repaired\na,1,2\n ,5,6\n", "line 3: `node` is empty");
         check("node,failed,repaired\na,5,2\n", "line 2: the repair is before the failure");
-        check("time_to_failure\n-4\n", "line 2: `-4` is not a number of seconds");
+        check("time_to_failure\n-4\n", "line 2: `-4` in the column `time_to_failure` is not a number of seconds");
     }
 }

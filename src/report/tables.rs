@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::ours;
 use super::table::Table;
+use crate::diagnostics::TableLines;
 use crate::observe::{Cells, ColumnInfo};
 
 /// Why a file of a run cannot be used.
@@ -99,8 +100,7 @@ impl Table {
             let (places, infos): (Vec<usize>, Vec<ColumnInfo>) = known.into_iter().unzip();
             Ok(((Self::new(infos), places), checked))
         };
-        let (table, _) = scan(path, written, begin, |(table, places), row| {
-            let line = row.position().map_or(0, csv::Position::line);
+        let (table, _) = scan(path, written, begin, |(table, places), line, row| {
             table.push(line, places.iter().map(|place| row.get(*place).unwrap_or_default()));
         })?;
         Ok(table)
@@ -162,7 +162,7 @@ pub(super) struct Checked {
     pub(super) cells: Cells,
 }
 
-/// Shows each row of a table's file to what is begun with its header, which says, too, which columns are to be checked; gives that.
+/// Shows each row of a table's file, and its line, to what is begun with its header, which says, too, which columns are to be checked; gives that.
 ///
 /// # Errors
 ///
@@ -172,7 +172,7 @@ pub(super) fn scan<S>(
     path: &Path,
     written: Option<u64>,
     begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
-    show: impl FnMut(&mut S, &csv::StringRecord),
+    show: impl FnMut(&mut S, u64, &csv::StringRecord),
 ) -> Result<S, TableError> {
     scan_text((path, &read_text(path)?), written, begin, show)
 }
@@ -186,28 +186,33 @@ pub(super) fn scan_text<S>(
     (path, text): (&Path, &str),
     written: Option<u64>,
     begin: impl FnOnce(&[String]) -> Result<(S, Vec<Checked>), String>,
-    mut show: impl FnMut(&mut S, &csv::StringRecord),
+    mut show: impl FnMut(&mut S, u64, &csv::StringRecord),
 ) -> Result<S, TableError> {
     let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
     if text.is_empty() {
         return Err(wrong(None, "the file is empty, it does not even name its columns".to_owned()));
     }
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let mut reader = csv::Reader::from_reader(TableLines::new(text.as_bytes()));
     let header: Vec<String> =
         reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
     let (mut state, checked) = begin(&header).map_err(|problem| wrong(Some(1), problem))?;
     let (mut row, mut count) = (csv::StringRecord::new(), 0_u64);
-    let uneven = |error: csv::Error| {
-        let line = error.position().map(csv::Position::line);
-        wrong(line, format!("this row does not have the {} cells of the header", header.len()))
-    };
-    while reader.read_record(&mut row).map_err(uneven)? {
+    loop {
+        let is_read = reader.read_record(&mut row);
+        let position = is_read.as_ref().map_or_else(csv::Error::position, |_| row.position());
+        let line = reader.get_mut().of(position);
+        let is_row = is_read.map_err(|_| {
+            wrong(Some(line), format!("this row does not have the {} cells of the header", header.len()))
+        })?;
+        if !is_row {
+            break;
+        }
         for Checked { place, name, cells } in &checked {
             if let Some(problem) = problem(name, *cells, row.get(*place).unwrap_or_default()) {
-                return Err(wrong(row.position().map(csv::Position::line), problem));
+                return Err(wrong(Some(line), problem));
             }
         }
-        show(&mut state, &row);
+        show(&mut state, line, &row);
         count += 1;
     }
     if !text.ends_with('\n') {
@@ -264,7 +269,7 @@ pub(crate) fn expect_whole(dir: &Path, summary: &Value) -> Result<(), TableError
                 });
                 Ok(((), checked.collect()))
             };
-            scan(&path, written, begin, |(), _| {})?;
+            scan(&path, written, begin, |(), _, _| {})?;
         }
     }
     Ok(())

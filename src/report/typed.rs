@@ -82,7 +82,7 @@ pub(crate) fn scan<S>(
         let named = |(place, info): &(usize, &ColumnInfo)| (name_of(&header[*place], info, table).into_owned(), **info);
         Ok(((places, begin(columns.iter().map(named).collect())), columns.iter().map(checked).collect()))
     };
-    let (_, state) = tables::scan_text((path, text), written, begin, |(places, state), row| {
+    let (_, state) = tables::scan_text((path, text), written, begin, |(places, state), _, row| {
         show(state, &mut places.iter().map(|place| row.get(*place).unwrap_or_default()));
     })?;
     Ok(state)

@@ -160,6 +160,11 @@ fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *co
         Problem::Invalid(message) => {
             let label = parent().map_or_else(String::new, |entry| format!("the value of `{}`", entry.key));
             let diagnostic = Diagnostic::error("scenario::bad_value", message.clone()).at(location, label);
+            if let Some(written) =
+                parent().filter(|entry| &*entry.key == "selector").and_then(|entry| labels_in(&entry.node))
+            {
+                return diagnostic.help(format!("write `selector: {written}`, as kubectl has it"));
+            }
             let names = parent().filter(|entry| &*entry.key == "nodes").and_then(|entry| names_in(&entry.node));
             match names {
                 Some(names) => diagnostic
@@ -168,6 +173,19 @@ fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *co
             }
         }
     }
+}
+
+/// The labels of a map as a selector of kubectl has them; none if it says anything else.
+fn labels_in(node: &Node) -> Option<String> {
+    let Value::Map(entries) = &node.value else { return None };
+    let label = |entry: &Entry| match &*entry.key {
+        "matchLabels" => labels_in(&entry.node),
+        key => entry.node.text().map(|value| format!("{key}={value}")),
+    };
+    let labels: Vec<String> = entries.iter().map(label).collect::<Option<_>>()?;
+    let written = labels.join(",");
+    // In braces a comma would end the value.
+    (!labels.is_empty()).then(|| if labels.len() > 1 { format!("\"{written}\"") } else { written })
 }
 
 /// The words of a value that is a text or a list of texts, as where a map was wanted.

@@ -68,10 +68,11 @@ pub use objects::{highest_priority, pod_count, too_many_pods};
 pub use overrides::{Caller, Overrides};
 pub use owners::missing_owners;
 pub use pools::NodePool;
+pub(crate) use resolve::{SNAPSHOT_KIND, is_snapshot};
 pub use resolved::ResolvedScenario;
 pub(crate) use schema::Share;
 pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};
-pub(crate) use workloads::{pod_template, pod_template_mut};
+pub(crate) use workloads::{nearest_pattern, pod_template, pod_template_mut};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};
 use crate::model::manifest::{self, Folder};

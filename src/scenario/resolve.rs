@@ -45,6 +45,17 @@ use crate::units::{IntOrPercent, Quantity};
 /// What a node can give if nothing says it.
 const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
 
+/// The kind of what `test` keeps beside scenarios. It is of our group, and no input.
+pub(crate) const SNAPSHOT_KIND: &str = "Snapshot";
+
+/// What is said of such a file.
+const SNAPSHOT_CODE: &str = "scenario::snapshot";
+
+/// Whether a text could not be used because it is what `test` keeps beside scenarios.
+pub(crate) fn is_snapshot(invalid: &Invalid) -> bool {
+    invalid.diagnostics.as_slice().iter().any(|diagnostic| diagnostic.code == SNAPSHOT_CODE)
+}
+
 /// Reads, resolves and checks a scenario.
 pub(super) fn resolve(
     name: &str,
@@ -93,6 +104,11 @@ pub(super) fn resolve(
 
 /// What to say about a document of ours whose kind does not exist.
 pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
+    if kind == SNAPSHOT_KIND {
+        let message = format!("`{}` holds key figures that `kubesquall test` keeps of a scenario", location.file);
+        let help = "name the scenario itself: its file has the same name without `.snapshot`";
+        return Diagnostic::error(SNAPSHOT_CODE, message).at(location, "not to be played").help(help);
+    }
     let diagnostic = Diagnostic::error("scenario::unknown_kind", format!("`{kind}` is not a kind of {API_VERSION}"));
     diagnostic.at(location, "unknown kind").help(match nearest(kind, KINDS) {
         Some(nearest) => format!("the nearest kind is `{nearest}`"),

@@ -21,7 +21,7 @@ use super::workloads;
 
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::model::config::KubernetesVersion;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
@@ -378,7 +378,7 @@ fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
             let message = format!("no workload is called `{}`", entry.workload);
             let diagnostic =
                 Diagnostic::warning("scenario::selects_nothing", message).at(location, "nothing is judged by this");
-            diagnostics.push(match nearest(&entry.workload, known.iter().map(String::as_str)) {
+            diagnostics.push(match workloads::nearest_pattern(&entry.workload, &known) {
                 Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
                 None => diagnostic.help("workloads are named `kind/namespace/name`; `*` stands for any text"),
             });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostics::nearest;
 use crate::model::{ManifestObject, Object, PodTemplateSpec};
+use crate::observe::workload_matches;
 
 /// The kinds that can be named.
 const KINDS: [&str; 4] = ["deployment", "replicaset", "daemonset", "statefulset"];
@@ -31,6 +32,26 @@ pub(super) fn check_pattern(pattern: &str) -> Result<(), (String, String)> {
         None => format!("the kinds are `{}`", KINDS.join("`, `")),
     };
     Err((format!("`{kind}` is not a kind of workload here"), help))
+}
+
+/// What a pattern that selects none of these workloads probably means: a pattern as well, if it is one; or the workload whose last parts are as
+/// given.
+pub(crate) fn nearest_pattern(pattern: &str, known: &[String]) -> Option<String> {
+    let written: Vec<&str> = pattern.split('/').collect();
+    if written.len() < 3 {
+        let end = |path: &str| path.split('/').skip(3 - written.len()).collect::<Vec<_>>().join("/");
+        let ends: Vec<String> = known.iter().map(|path| end(path)).collect();
+        let near = nearest(pattern, ends.iter().map(String::as_str))?;
+        return ends.iter().position(|end| end == near).map(|place| known[place].clone());
+    }
+    // What a star stands for need not be near to it.
+    let as_written = |(part, written): (&str, &&str)| {
+        let is_meant = written.contains('*') && workload_matches(written, part);
+        if is_meant { (*written).to_owned() } else { part.to_owned() }
+    };
+    let candidates: Vec<String> =
+        known.iter().map(|path| path.split('/').zip(&written).map(as_written).collect::<Vec<_>>().join("/")).collect();
+    nearest(pattern, candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// How a scenario names the workload that an object is.
@@ -90,5 +111,20 @@ mod tests {
         check("pod/shop/x", false);
         check("deployment/shop", false);
         check("deployment//x", false);
+    }
+
+    #[test]
+    fn the_nearest_pattern_keeps_its_stars() {
+        let known =
+            ["deployment/default/frontend", "deployment/default/cart", "statefulset/data/db"].map(str::to_owned);
+        let check = |pattern: &str, expected: Option<&str>| {
+            assert_eq!(nearest_pattern(pattern, &known).as_deref(), expected, "{pattern}");
+        };
+        check("deployment/defualt/*", Some("deployment/default/*"));
+        check("deployment/defualt/f*", Some("deployment/default/f*"));
+        check("deployment/default/frontnd", Some("deployment/default/frontend"));
+        check("frontend", Some("deployment/default/frontend"));
+        check("data/dbs", Some("statefulset/data/db"));
+        check("job/other/nothing-alike", None);
     }
 }

@@ -125,6 +125,24 @@ pub enum DeletionCause {
 }
 
 impl DeletionCause {
+    /// Every cause.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 13] = [
+        Self::TaintManagerEviction,
+        Self::EvictionByEvictionApi,
+        Self::DeletionByPodGc,
+        Self::PreemptionByScheduler,
+        Self::TerminationByKubelet,
+        Self::ScaleDown,
+        Self::RollingUpdate,
+        Self::DaemonSetController,
+        Self::OwnerDeleted,
+        Self::NodePressure,
+        Self::Kubectl,
+        Self::PodKill,
+        Self::Completed,
+    ];
+
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {

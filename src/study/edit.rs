@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::arena::Symbol;
 use crate::model::{ManifestObject, Object, Taint, TaintEffect, Toleration, TolerationOperator};
 use crate::observe::workload_matches;
-use crate::scenario::{ResolvedScenario, pod_template, pod_template_mut};
+use crate::scenario::{ResolvedScenario, nearest_pattern, pod_template, pod_template_mut};
 
 /// `deployment/shop/web`, as patterns name it.
 pub(in crate::study) fn path_of(object: &Object) -> String {
@@ -20,25 +20,54 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     Some(format!("{}/{}/{}", owner.kind.as_str().to_ascii_lowercase(), metadata.namespace, owner.name))
 }
 
+/// Why objects cannot be changed as is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) message: String,
+    /// What to do.
+    pub(super) help: Option<String>,
+    /// The position of the pattern that is wrong; none if the value is.
+    pub(super) pattern: Option<usize>,
+}
+
+impl Refused {
+    /// For its value.
+    pub(super) fn value(message: String, help: Option<String>) -> Self {
+        Self { message, help, pattern: None }
+    }
+}
+
 /// Positions of the workloads that the patterns select, ascending. Pods and what a workload owns are none.
 ///
 /// # Errors
 ///
 /// If a pattern selects nothing.
-pub(super) fn workloads(objects: &[ManifestObject], patterns: &[String]) -> Result<Vec<usize>, String> {
+pub(super) fn workloads(objects: &[ManifestObject], patterns: &[String]) -> Result<Vec<usize>, Refused> {
     let is_workload = |object: &Object| pod_template(object).is_some() && owner_of(object).is_none();
     let candidates = objects.iter().enumerate().filter(|(_, object)| is_workload(&object.object));
     let paths: Vec<(usize, String)> = candidates.map(|(index, object)| (index, path_of(&object.object))).collect();
     let mut selected = BTreeSet::new();
-    for pattern in patterns {
+    for (position, pattern) in patterns.iter().enumerate() {
         let found = paths.iter().filter(|(_, path)| workload_matches(pattern, path));
         let found: Vec<usize> = found.map(|(index, _)| *index).collect();
         if found.is_empty() {
-            return Err(format!("`{pattern}` selects no workload"));
+            return Err(unknown(position, pattern, paths.into_iter().map(|(_, path)| path).collect()));
         }
         selected.extend(found);
     }
     Ok(selected.into_iter().collect())
+}
+
+/// That a pattern selects none of these workloads.
+fn unknown(position: usize, pattern: &str, mut known: Vec<String>) -> Refused {
+    let help = match nearest_pattern(pattern, &known) {
+        Some(near) => format!("the nearest is `{near}`; workloads are named `kind/namespace/name`"),
+        None => {
+            let such = if known.is_empty() { "deployment/shop/*".to_owned() } else { known.swap_remove(0) };
+            format!("workloads are named `kind/namespace/name`, such as `{such}`; `*` stands for any text")
+        }
+    };
+    Refused { message: format!("no workload is called `{pattern}`"), help: Some(help), pattern: Some(position) }
 }
 
 /// Sets how long pods of the workloads tolerate those taints. What the workloads own already, as in a dump, is set alike:
@@ -52,7 +81,7 @@ pub(super) fn toleration_seconds(
     patterns: &[String],
     taints: &[&str],
     seconds: u32,
-) -> Result<(), String> {
+) -> Result<(), Refused> {
     let chosen = workloads(objects, patterns)?;
     let mut selected: BTreeSet<String> = chosen.iter().map(|&index| path_of(&objects[index].object)).collect();
     // ReplicaSets of a Deployment or Jobs of a CronJob, then pods of either.
@@ -127,13 +156,17 @@ pub(super) fn seconds_now(scenario: &ResolvedScenario, patterns: &[String], tain
 /// # Errors
 ///
 /// If a pattern selects nothing, or what has no replicas.
-pub(super) fn replicas(objects: &mut [ManifestObject], patterns: &[String], count: u32) -> Result<(), String> {
-    let wanted = i32::try_from(count).map_err(|_| format!("{count} replicas are too many"))?;
+pub(super) fn replicas(objects: &mut [ManifestObject], patterns: &[String], count: u32) -> Result<(), Refused> {
+    let wanted = i32::try_from(count).map_err(|_| Refused::value(format!("{count} replicas are too many"), None))?;
     for index in workloads(objects, patterns)? {
         let object = &mut objects[index].object;
         let path = path_of(object);
-        *replicas_mut(object).ok_or_else(|| format!("{path} has no replicas; name the kinds that have"))? =
-            Some(wanted);
+        let none = || Refused {
+            message: format!("{path} has no replicas"),
+            help: Some("name the kinds that have".to_owned()),
+            pattern: patterns.iter().position(|pattern| workload_matches(pattern, &path)),
+        };
+        *replicas_mut(object).ok_or_else(none)? = Some(wanted);
     }
     Ok(())
 }
@@ -241,10 +274,19 @@ spec: {containers: [{name: c, image: x}]}
         #[track_caller]
         fn check(pattern: &str, expected: &str) {
             let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
-            assert_eq!(replicas(&mut objects, &[pattern.to_owned()], 3), Err(expected.to_owned()));
+            let patterns = ["deployment/shop/web", pattern].map(str::to_owned);
+            let refused = replicas(&mut objects, &patterns, 3).expect_err(pattern);
+            let found = format!("{}: {}", refused.message, refused.help.unwrap_or_default());
+            assert_eq!((found.as_str(), refused.pattern), (expected, Some(1)));
         }
-        check("deployment/other/*", "`deployment/other/*` selects no workload");
-        check("pod/*", "`pod/*` selects no workload");
-        check("daemonset/shop/agent", "daemonset/shop/agent has no replicas; name the kinds that have");
+        check(
+            "deployment/shap/*",
+            "no workload is called `deployment/shap/*`: the nearest is `deployment/shop/*`; workloads are named `kind/namespace/name`",
+        );
+        check(
+            "pod/*",
+            "no workload is called `pod/*`: workloads are named `kind/namespace/name`, such as `deployment/shop/web`; `*` stands for any text",
+        );
+        check("daemonset/shop/agent", "daemonset/shop/agent has no replicas: name the kinds that have");
     }
 }

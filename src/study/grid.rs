@@ -21,6 +21,10 @@ pub struct Axis {
     pub(super) settings: Vec<Setting>,
     /// Where the document speaks of it.
     pub(super) location: Location,
+    /// Where the document speaks of each value.
+    pub(super) values_at: Vec<Location>,
+    /// Where it has each pattern of the workloads that are changed.
+    pub(super) patterns_at: Vec<Location>,
 }
 
 /// One combination.
@@ -53,7 +57,7 @@ impl Variant {
     pub fn scenario(&self) -> Result<ResolvedScenario, String> {
         let mut scenario = ResolvedScenario::clone(&self.base);
         for setting in &self.settings {
-            setting.apply(&mut scenario)?;
+            setting.apply(&mut scenario).map_err(|refused| refused.message)?;
         }
         Ok(scenario)
     }
@@ -97,6 +101,8 @@ mod tests {
             today: None,
             settings: (0..count).map(Setting::nothing).collect(),
             location: Location::new("study.yaml", 1, 1, 1),
+            values_at: Vec::new(),
+            patterns_at: Vec::new(),
         };
         assert_eq!(Axis::combinations(&[axis(2), axis(2)]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert_eq!(Axis::combinations(&[]), [Vec::<usize>::new()]);

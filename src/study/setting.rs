@@ -245,7 +245,7 @@ impl Setting {
     /// # Errors
     ///
     /// If it changes nothing, or what cannot be changed.
-    pub(super) fn apply(&self, scenario: &mut ResolvedScenario) -> Result<(), String> {
+    pub(super) fn apply(&self, scenario: &mut ResolvedScenario) -> Result<(), edit::Refused> {
         match self {
             Self::Path { .. } => Ok(()),
             Self::TolerationSeconds { workloads, taints, seconds } => {
@@ -322,6 +322,23 @@ impl Setting {
                 Some(Self::TolerationSeconds { workloads, taints, seconds: *seconds })
             }
             Self::Path { .. } | Self::Replicas { .. } => None,
+        }
+    }
+
+    /// The patterns of the workloads that it changes.
+    pub(super) fn patterns(&self) -> &[String] {
+        match self {
+            Self::Path { .. } => &[],
+            Self::TolerationSeconds { workloads, .. } | Self::Replicas { workloads, .. } => workloads,
+        }
+    }
+
+    /// The field of what is varied that it is written in, as a path goes on; nothing if that is the whole.
+    pub(super) fn field(&self) -> &'static str {
+        match self {
+            Self::Path { .. } => "",
+            Self::TolerationSeconds { .. } => ".tolerationSeconds",
+            Self::Replicas { .. } => ".replicas",
         }
     }
 

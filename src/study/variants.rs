@@ -55,12 +55,18 @@ pub(super) fn resolve(
         let found = found.and_then(|()| position_today(&axes, index, &mut bases, &today, digest));
         match found {
             Ok(position) => axes[index].today = position,
-            Err(diagnostic) => problems.push(diagnostic.at(axes[index].location.clone(), "")),
+            Err(diagnostic) if diagnostic.labels.is_empty() => {
+                problems.push(diagnostic.at(axes[index].location.clone(), ""));
+            }
+            Err(diagnostic) => problems.push(diagnostic),
         }
     }
     for (index, axis) in axes.iter().enumerate() {
-        for diagnostic in overlap(&axes[..index], axis, &today).into_iter().chain(of_daemon_sets(axis, &today)) {
+        if let Some(diagnostic) = overlap(&axes[..index], axis, &today) {
             problems.push(diagnostic.at(axis.location.clone(), ""));
+        }
+        if let Some(diagnostic) = of_daemon_sets(axis, &today) {
+            problems.push(diagnostic);
         }
     }
     if problems.has_errors() {
@@ -76,9 +82,12 @@ pub(super) fn resolve(
         choices.len() - 1
     });
     let variants = variants(&axes, choices, &mut bases, problems)?;
-    if let Err((variant, message, axis)) = try_edits(&axes, &variants) {
-        let diagnostic = cannot_be_played(&axes, &variants[variant].labels, &message);
-        problems.push(diagnostic.at(axes[axis].location.clone(), ""));
+    if let Err((variant, refused, axis)) = try_edits(&axes, &variants) {
+        let unknown = unknown_patterns(&axes, &today);
+        if unknown.is_empty() {
+            problems.push(refused_edit(&axes, &variants[variant], refused, axis));
+        }
+        unknown.into_iter().for_each(|diagnostic| problems.push(diagnostic));
         return None;
     }
     // Where not every combination is played, what a value costs one workload is not told.
@@ -238,9 +247,10 @@ impl<'a> Later<'a> {
 
 fn check_values(axis: &Axis) -> Result<(), Diagnostic> {
     let repeated = axis.labels.iter().enumerate().find(|(index, label)| axis.labels[..*index].contains(label));
-    repeated.map_or(Ok(()), |(_, label)| {
+    repeated.map_or(Ok(()), |(index, label)| {
         let message = format!("`{label}` is twice among the values of `{}`", axis.name);
         Err(Diagnostic::error("study::repeated_value", message)
+            .at(axis.values_at[index].clone(), "again")
             .help("each value makes a variant of its own: name it once"))
     })
 }
@@ -273,10 +283,10 @@ fn of_daemon_sets(axis: &Axis, today: &ResolvedScenario) -> Option<Diagnostic> {
         let mut paths = found.iter().map(|&index| edit::path_of(&today.objects[index].object));
         !found.is_empty() && paths.all(|path| path.starts_with(DAEMON_SET))
     };
-    let pattern = workloads.iter().find(is_vain)?;
+    let (position, pattern) = workloads.iter().enumerate().find(|(_, pattern)| is_vain(pattern))?;
     let message = format!("`{pattern}` makes no difference: pods of DaemonSets tolerate lost nodes for ever");
     let help = "leave it out; the DaemonSet controller replaces such tolerations of the template";
-    Some(Diagnostic::error("study::no_effect", message).help(help))
+    Some(Diagnostic::error("study::no_effect", message).at(axis.patterns_at[position].clone(), "").help(help))
 }
 
 /// The position of the value that the scenario itself has.
@@ -304,6 +314,7 @@ fn position_today(
         return Err(Diagnostic::error("study::no_effect", message).help(help));
     }
     if let Some((one, other)) = same_again(&digests, axis.range.is_some()) {
+        let place = axis.values_at[other].clone();
         let (one, other) = (&axis.labels[one], &axis.labels[other]);
         let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
         let help = match axis.range {
@@ -313,7 +324,7 @@ fn position_today(
             }
             None => "each value makes a variant of its own: name it once",
         };
-        return Err(Diagnostic::error("study::repeated_value", message).help(help));
+        return Err(Diagnostic::error("study::repeated_value", message).at(place, "").help(help));
     }
     Ok(digests.iter().position(|found| *found == Some(digest)))
 }
@@ -341,8 +352,32 @@ fn cannot_be_played(axes: &[Axis], labels: &[String], message: &str) -> Diagnost
     Diagnostic::error("study::bad_variant", message)
 }
 
+/// What is wrong with patterns that select nothing in the scenario as it is.
+fn unknown_patterns(axes: &[Axis], today: &ResolvedScenario) -> Vec<Diagnostic> {
+    let of_axis = |axis: &Axis| -> Vec<Diagnostic> {
+        let patterns = axis.settings[0].patterns().iter().zip(&axis.patterns_at);
+        let unknown = patterns.filter_map(|(pattern, at)| {
+            let refused = edit::workloads(&today.objects, std::slice::from_ref(pattern)).err()?;
+            let diagnostic = Diagnostic::error("study::bad_vary", refused.message).at(at.clone(), "");
+            Some(refused.help.into_iter().fold(diagnostic, Diagnostic::help))
+        });
+        unknown.collect()
+    };
+    axes.iter().flat_map(of_axis).collect()
+}
+
+/// That a variant cannot be made, for the value or a pattern of an axis.
+fn refused_edit(axes: &[Axis], variant: &Variant, refused: edit::Refused, axis: usize) -> Diagnostic {
+    let edit::Refused { message, help, pattern } = refused;
+    let diagnostic = cannot_be_played(axes, &variant.labels, &message);
+    let of_value = || variant.choice[axis].map(|value| axes[axis].values_at[value].clone());
+    let place = pattern.map(|position| axes[axis].patterns_at[position].clone()).or_else(of_value);
+    let diagnostic = diagnostic.at(place.unwrap_or_else(|| axes[axis].location.clone()), "");
+    help.into_iter().fold(diagnostic, Diagnostic::help)
+}
+
 /// Makes every change once on every scenario; says which variant cannot be made, why, and at which axis.
-fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, usize)> {
+fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, edit::Refused, usize)> {
     let mut tried: Vec<(*const ResolvedScenario, usize, usize)> = Vec::new();
     let mut scratch: Option<(*const ResolvedScenario, ResolvedScenario)> = None;
     for (position, variant) in variants.iter().enumerate() {
@@ -358,15 +393,15 @@ fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, 
                 scratch = Some((base, ResolvedScenario::clone(&variant.base)));
             }
             let (_, scenario) = scratch.as_mut().expect("made above");
-            setting.apply(scenario).map_err(|message| (position, message, axis))?;
+            setting.apply(scenario).map_err(|refused| (position, refused, axis))?;
         }
-        check_pods(variant).map_err(|(message, axis)| (position, message, axis))?;
+        check_pods(variant).map_err(|(refused, axis)| (position, refused, axis))?;
     }
     Ok(())
 }
 
 /// Refuses replicas that make more pods than can be played, with the axis of the largest count.
-fn check_pods(variant: &Variant) -> Result<(), (String, usize)> {
+fn check_pods(variant: &Variant) -> Result<(), (edit::Refused, usize)> {
     let count = |(axis, index): (usize, &Option<usize>), settings: &mut std::slice::Iter<'_, Setting>| {
         index.and_then(|_| Some((settings.next()?.pods()?, axis)))
     };
@@ -375,10 +410,11 @@ fn check_pods(variant: &Variant) -> Result<(), (String, usize)> {
     let Some((_, axis)) = largest else { return Ok(()) };
     let mut scenario = ResolvedScenario::clone(&variant.base);
     for setting in variant.settings.iter().filter(|setting| setting.pods().is_some()) {
-        setting.apply(&mut scenario).map_err(|message| (message, axis))?;
+        setting.apply(&mut scenario).map_err(|refused| (refused, axis))?;
     }
-    scenario::too_many_pods(&scenario)
-        .map_or(Ok(()), |(total, help)| Err((format!("it would have {total} pods; {help}"), axis)))
+    scenario::too_many_pods(&scenario).map_or(Ok(()), |(total, help)| {
+        Err((edit::Refused::value(format!("it would have {total} pods"), Some(help)), axis))
+    })
 }
 
 /// Workloads whose `tolerationSeconds` are varied, with the first axis that does.

@@ -199,6 +199,10 @@ fn what_is_wrong_with_the_evidence_is_said_with_its_line_before_anything_is_play
         &format!("{HEADER}{row}1,,,NodeSteady,,a,,,,True,\n"),
         &["observed.csv:3:5", "`NodeSteady` is not a kind of fact"],
     );
+    check(
+        &format!("{HEADER}{row}1,,,NodeReady,,a,,,,Ture,\n"),
+        &["observed.csv:3:21", "`Ture` is no value of NodeReady", "it is `True`, `False`, `Unknown` or `Absent`"],
+    );
     check(&format!("{HEADER}{row}1,2\n"), &["observed.csv:3:1", "the cells of the header"]);
     check("time_s,fact\n", &["observed.csv:1:1", "there is no column `name`"]);
     check(HEADER, &["evidence::no_facts"]);

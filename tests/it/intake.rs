@@ -141,7 +141,16 @@ fn an_empty_list_is_nothing_to_complain_about() {
         ("s.yaml", SCENARIO),
         ("empty.yaml", ""),
     ]);
-    for arguments in ["check dump/pods.json", "check dump", "run s.yaml --no-charts --out r", "schedule -f dump"] {
+    let said = kubesquall(dir.path(), "check dump/pods.json", "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("there is no Kubernetes object in `dump/pods.json`, but an empty list"),
+        "{}",
+        said.stderr
+    );
+    for arguments in
+        ["check dump/pods.json dump/nodes.yaml", "check dump", "run s.yaml --no-charts --out r", "schedule -f dump"]
+    {
         let said = kubesquall(dir.path(), arguments, "");
         assert_eq!((said.status, said.stderr.as_str()), (0, ""), "{arguments}");
     }

@@ -197,6 +197,38 @@ fn snapshots_tell_what_moved() {
 }
 
 #[test]
+fn a_path_of_nothing_is_looked_for_from_here() {
+    let said = kubesquall(&tempfile::tempdir().expect("a temporary directory"), "test nowhere");
+    assert_eq!(said.status, 2, "{}", said.stdout);
+    assert!(said.stderr.contains("paths are relative to the current directory"), "{}", said.stderr);
+}
+
+#[test]
+fn snapshots_are_no_input_of_other_commands() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let a = dir.path().join("storms/a.yaml");
+    fs::create_dir(dir.path().join("storms")).expect("a directory");
+    fs::write(&a, scenario("a", HOLDS)).expect("a file");
+    assert_eq!(kubesquall(&dir, "test storms --update").status, 0);
+    for arguments in ["check storms", "check storms/*", "run storms --no-charts --out r"] {
+        let said = kubesquall(&dir, arguments);
+        assert_eq!((said.status, said.stderr.contains("Snapshot")), (0, false), "{arguments}: {}", said.stderr);
+    }
+    let said = kubesquall(&dir, "check storms/a.snapshot.json");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert_eq!(said.stdout, "storms/a.snapshot.json: key figures that `test` keeps; passed over\n");
+    let value: Value =
+        serde_json::from_str(&kubesquall(&dir, "check storms/a.snapshot.json -o json").stdout).expect("JSON");
+    assert_eq!(value["files"], serde_json::json!([]));
+    for command in ["run", "forecast"] {
+        let said = kubesquall(&dir, &format!("{command} storms/a.snapshot.json"));
+        assert_eq!(said.status, 2, "{}", said.stdout);
+        assert!(said.stderr.contains("holds key figures that `kubesquall test` keeps"), "{}", said.stderr);
+        assert!(said.stderr.contains("name the scenario itself"), "{}", said.stderr);
+    }
+}
+
+#[test]
 fn snapshots_without_scenario_or_sense_are_told() {
     let dir = mixed();
     fs::remove_dir_all(dir.path().join("storms/deep")).expect("removed");

@@ -191,6 +191,11 @@ impl FaultKind {
     pub(crate) fn described_fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.own_fields().iter().map(|field| (field.name, field.about))
     }
+
+    /// Those of them that have to be there, each with what to add.
+    pub(crate) fn needed_fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.own_fields().iter().filter_map(|field| Some((field.name, field.needed?)))
+    }
 }
 
 impl Damage {

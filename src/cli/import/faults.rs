@@ -140,6 +140,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
         name: arguments.name.clone(),
         kind: arguments.fault.as_str().to_owned(),
         is_repaired: arguments.fault.course().lasts(),
+        needed: arguments.fault.needed_fields().collect(),
         since: arguments.since.clone(),
         until: arguments.until.clone(),
         nodes: arguments.nodes,
@@ -150,7 +151,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
     let output = &arguments.output;
     let stem = output.file_stem().map_or_else(|| "faults".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let imported = fault_model(records, &options, &stem)
-        .map_err(|message| Failure::input(message, "give more records, or the fields by hand"))?;
+        .map_err(|error| Failure::input(error.to_string(), error.help(|option| format!("--{option}"))))?;
     for note in &imported.notes {
         ui.note(note);
     }

@@ -11,13 +11,10 @@ use crate::facade;
 use crate::model::manifest;
 use crate::observe::WorkloadOutcome;
 use crate::report;
-use crate::scenario::API_VERSION;
+use crate::scenario::{API_VERSION, SNAPSHOT_KIND};
 
 /// How the name of a file ends in which figures are kept.
 const SUFFIX: &str = ".snapshot.json";
-
-/// The kind of the document.
-const KIND: &str = "Snapshot";
 
 /// Whether a file is one in which figures are kept.
 pub(super) fn is_snapshot(path: &Path) -> bool {
@@ -148,7 +145,7 @@ fn read(place: &Path) -> Result<Figures, Diagnostic> {
             .at(location, "")
             .help(anew)
     })?;
-    if (figures.api_version.as_str(), figures.kind.as_str()) != (API_VERSION, KIND) {
+    if (figures.api_version.as_str(), figures.kind.as_str()) != (API_VERSION, SNAPSHOT_KIND) {
         let message = format!("`{name}` is no snapshot: it is `{}` of `{}`", figures.kind, figures.api_version);
         return Err(Diagnostic::error("snapshot::unreadable", message).at(Location::file(&*name), "").help(anew));
     }
@@ -163,7 +160,7 @@ impl Figures {
         let named = |(name, value): (&&str, f64)| ((*name).to_owned(), Figure(value));
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
+            kind: SNAPSHOT_KIND.to_owned(),
             scenario: scenario.name().to_owned(),
             duration_s: Figure(scenario.duration().as_secs_f64()),
             seed: outcome.seed(),
@@ -241,7 +238,7 @@ mod tests {
     fn figures(metrics: &[(&str, f64)]) -> Figures {
         Figures {
             api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
+            kind: SNAPSHOT_KIND.to_owned(),
             scenario: "s".to_owned(),
             duration_s: Figure(60.0),
             seed: 1,

@@ -178,6 +178,14 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
 pub fn files_and_problems(path: &Path) -> (Vec<PathBuf>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let found = files::find(&[path.to_owned()], &Folder::on_disk(Path::new("")), &mut diagnostics);
+    // No file names the path.
+    let of_caller = |mut diagnostic: Diagnostic| {
+        for help in &mut diagnostic.help {
+            *help = help.replace("relative to the file that names them", "relative to the current directory");
+        }
+        diagnostic
+    };
+    let diagnostics = diagnostics.into_iter().map(of_caller).collect();
     (found.into_iter().map(files::FoundFile::into_path).collect(), diagnostics)
 }
 

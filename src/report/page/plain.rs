@@ -60,7 +60,7 @@ pub(super) fn read(dir: &Path, wanted: Wanted<'_>) -> Result<Plain, TableError> 
     };
     let shown: Vec<&Placed> = placed.iter().filter(|of| (wanted.is_column)(of.info.name)).collect();
     let mut rows = Vec::new();
-    tables::scan(&dir.join(wanted.table.file), None, choose, |(), row| {
+    tables::scan(&dir.join(wanted.table.file), None, choose, |(), _, row| {
         let cells: Vec<Value> = shown.iter().map(|of| cell(of, row)).collect();
         if (wanted.is_row)(&cells) {
             rows.push(cells);

@@ -270,7 +270,7 @@ fn recoveries(dir: &Path, axes: usize, variants: &[usize]) -> Result<Vec<Recover
         let checked = |place: usize, name: &str, cells: Cells| Checked { place, name: name.to_owned(), cells };
         Ok((place, vec![checked(0, "variant", Cells::Number), checked(place, GAP, Cells::Real)]))
     };
-    tables::scan(&dir.join("runs.csv"), None, choose, |place, row| {
+    tables::scan(&dir.join("runs.csv"), None, choose, |place, _, row| {
         let variant = row.get(0).and_then(|cell| cell.parse::<usize>().ok());
         let gap = row.get(*place).and_then(|cell| cell.parse::<f64>().ok());
         if let (Some(at), Some(gap)) = (variants.iter().position(|of| Some(*of) == variant), gap) {

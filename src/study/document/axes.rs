@@ -106,7 +106,17 @@ pub(super) fn axes(spec: &Spec, root: At<'_>, problem: &mut dyn FnMut(Diagnostic
             }
             Ok((labels, settings, range)) => {
                 let (name, location) = (vary.name.clone(), place(&format!("{at}.name")));
-                axes.push(Axis { name, labels, range, today: None, settings, location });
+                let below = format!("{at}{}", settings[0].field());
+                let value_at = |index: usize| match &range {
+                    None => place(&format!("{below}.values[{index}]")),
+                    Some(_) if index == 0 => place(&format!("{below}.range.min")),
+                    Some(_) if index + 1 == settings.len() => place(&format!("{below}.range.max")),
+                    Some(_) => place(&format!("{below}.range")),
+                };
+                let values_at = (0..settings.len()).map(value_at).collect();
+                let pattern_at = |index: usize| place(&format!("{below}.workloads[{index}]"));
+                let patterns_at = (0..settings[0].patterns().len()).map(pattern_at).collect();
+                axes.push(Axis { name, labels, range, today: None, settings, location, values_at, patterns_at });
             }
             // What it lacks has been found wrong.
             Err(Wrong { is_lack: true, .. }) if root.has_lost_of(&at) => {}

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::incident::{Incident, IncidentKind};
-use crate::diagnostics::{Diagnostic, Location, Source, nearest};
+use crate::diagnostics::{Diagnostic, Location, Source, by_nearness, nearest};
 use crate::scenario::{self, At, Invalid, OwnDocument};
 use crate::study::problems::Problems;
 use crate::units::{SimDuration, counted, with_days};
@@ -110,17 +110,14 @@ impl Changes {
         let Self { source, document, removed_at, entries_at } = self;
         let file = source.name.to_string();
         let mut problems = Problems::of(source, crate::diagnostics::Diagnostics::new());
+        let ids: Vec<String> = incidents.iter().map(|incident| incident.id.clone()).collect();
         for (name, at) in document.remove.iter().zip(&removed_at) {
             let is_meant = |incident: &Incident| incident.id == *name || incident.kind.as_str() == name;
             let before = incidents.len();
             incidents.retain(|incident| !is_meant(incident));
             let is_kind = IncidentKind::ALL.iter().any(|kind| kind.as_str() == name);
             if before == incidents.len() && !is_kind {
-                let near = nearest(name, IncidentKind::ALL.iter().map(|kind| kind.as_str()));
-                let help = near.map_or(
-                    "name a kind such as `pairLost`, or an incident such as `nodeLost/worker-3`".to_owned(),
-                    |near| format!("the nearest kind is `{near}`"),
-                );
+                let help = what_there_is(name, &ids);
                 problems.push(refused(format!("there is no incident `{name}` to remove"), at.clone(), help));
             }
             let count = counted(before - incidents.len(), "incident", "incidents");
@@ -145,6 +142,28 @@ impl Changes {
             problems.push(refused("nothing is left to be played".to_owned(), at.clone(), help));
         }
         problems.end().map(|_| ())
+    }
+}
+
+/// What can be removed in place of what there is not: the nearest kind for a word that is like one, and incidents of this cluster, the
+/// nearest first.
+fn what_there_is(name: &str, ids: &[String]) -> String {
+    const LISTED_MAX: usize = 4;
+    let kind = nearest(name, IncidentKind::ALL.iter().map(|kind| kind.as_str())).filter(|_| !name.contains('/'));
+    let mut near = by_nearness(name, ids.iter().map(String::as_str));
+    near.sort_by_key(|id| kind.is_some_and(|kind| id.split('/').next() != Some(kind)));
+    let listed: Vec<String> = near.iter().take(LISTED_MAX).map(|id| format!("`{id}`")).collect();
+    let more = if near.len() > LISTED_MAX { ", …" } else { "" };
+    let incidents = format!("{}{more}", listed.join(", "));
+    match kind {
+        Some(kind) if ids.is_empty() => format!("the nearest kind is `{kind}`"),
+        Some(kind) => format!("the nearest kind is `{kind}`; incidents of this cluster are {incidents}"),
+        None if ids.is_empty() => "a kind such as `pairLost` stands for all incidents of it".to_owned(),
+        None => {
+            format!(
+                "incidents of this cluster, the nearest first: {incidents}; a kind such as `pairLost` stands for all of it"
+            )
+        }
     }
 }
 
@@ -208,6 +227,22 @@ mod tests {
     }
 
     #[test]
+    fn incidents_that_there_are_are_named_the_nearest_first() {
+        let ids = ["drain/worker-1", "nodeLost/worker-1", "nodeLost/worker-2", "pairLost/worker-1", "own/noon"];
+        let ids = ids.map(str::to_owned);
+        assert_eq!(
+            what_there_is("nodeLost/worker-3", &ids),
+            "incidents of this cluster, the nearest first: `nodeLost/worker-1`, `nodeLost/worker-2`, `pairLost/worker-1`, `drain/worker-1`, …; \
+             a kind such as `pairLost` stands for all of it"
+        );
+        assert!(
+            what_there_is("nodesLost", &ids)
+                .starts_with("the nearest kind is `nodeLost`; incidents of this cluster are `nodeLost/")
+        );
+        assert!(what_there_is("nonsense", &[]).starts_with("a kind such as"));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place() {
         #[track_caller]
         fn check(text: &str, line: u32, expected: &str) {
@@ -220,6 +255,7 @@ mod tests {
         check("drainsPerYear: -1", 1, "nothing happens -1.0 times a year");
         check("remove: [drain]\ndrainsPerYear: 1e308", 2, "write a number from 0 to 87600");
         check("drainsPerYear: .nan", 1, "");
+        check("remove: [nodeLost/worker-3]", 1, "there is no incident `nodeLost/worker-3`");
         check("remove: []", 1, "this catalogue changes nothing");
         check("remove:\n- drain\n- nodelost", 3, "the nearest kind is `nodeLost`");
         let empty = "incidents:\n- {name: a, duration: 1h, timeline: []}";

@@ -119,6 +119,7 @@ fn study(kind: &Kind, number: u32) -> Option<(Results, u64)> {
     let mut table = Records::default();
     table.add_table(&records(kind, &mut stream)).expect("a table");
     let options = FaultOptions {
+        needed: Vec::new(),
         name: "crashes".into(),
         kind: "Crash".into(),
         is_repaired: true,

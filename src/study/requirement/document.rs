@@ -12,7 +12,7 @@ use super::super::results::CONFIDENCE;
 use super::{AVAILABILITY, Limit, OF_WORKLOADS, Requirement, runs_to_tell_if_all_meet};
 use crate::diagnostics::{Diagnostic, nearest};
 use crate::observe::workload_matches;
-use crate::scenario::{ResolvedScenario, Share};
+use crate::scenario::{ResolvedScenario, Share, nearest_pattern};
 use crate::units::{SimDuration, counted, parse_percent};
 
 /// Something that a share of all runs has to keep.
@@ -245,7 +245,7 @@ pub(in crate::study) fn check(one: &Requirement, variants: &[Variant], has_price
         let paths = paths(&variant.base);
         let found = match &one.workload {
             Some(pattern) if !paths.iter().any(|path| workload_matches(pattern, path)) => {
-                let help = match nearest(pattern, paths.iter().map(String::as_str)) {
+                let help = match nearest_pattern(pattern, &paths) {
                     Some(likely) => format!("the nearest is `{likely}`"),
                     None => "workloads are named `kind/namespace/name`, such as `deployment/shop/*`; Jobs have no availability".to_owned(),
                 };

@@ -9,6 +9,7 @@ use super::labels::{Labels, ready_of};
 use super::number::nanos_of_unit;
 use super::samples::{Place, Samples};
 use super::text;
+use crate::diagnostics::TableLines;
 use crate::evidence::Instant;
 
 /// Bytes of a first line.
@@ -51,14 +52,19 @@ pub(super) fn read(
     told: &mut Told,
 ) -> io::Result<()> {
     let mut header = first_line(content)?;
-    let mut delimiter = None;
+    let (mut delimiter, mut first) = (None, 1);
     if let Some(separator) = header.strip_prefix("sep=") {
         delimiter = separator.bytes().next();
         header = first_line(content)?;
+        first = 2;
     }
     let delimiter = delimiter.unwrap_or_else(|| delimiter_of(&header));
     let whole = Cursor::new(header.into_bytes()).chain(content);
-    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(whole);
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(TableLines::from_line(first, whole));
     let mut columns = Columns::default();
     let mut row = StringRecord::new();
     loop {
@@ -66,7 +72,7 @@ pub(super) fn read(
             Ok(false) => return Ok(()),
             Ok(true) if row.iter().any(is_time) => columns = Columns::of(&row, samples, told),
             Ok(true) => {
-                let line = row.position().map_or(0, csv::Position::line);
+                let line = reader.get_mut().of(row.position());
                 columns.row(&row, line, clock, samples, told);
             }
             Err(error) => match error.into_kind() {

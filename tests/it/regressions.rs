@@ -503,3 +503,21 @@ fn a_cron_job_of_a_settled_cluster_has_missed_nothing() {
     assert!(!jobs("", ", creationTimestamp: '2026-01-01T00:00:00Z'").1);
     assert_eq!(jobs(", suspend: true", ""), (0, false));
 }
+
+/// A zone that comes late lets the control plane enter its full disruption a second time: nodes that are dead wait on all the same.
+#[test]
+fn nodes_that_are_dead_wait_for_their_taints_however_often_a_full_disruption_begins() {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: late}}\nspec: {{duration: 12m, seed: 1, cluster: {{nodePools: [{{name: \
+         w, count: 4, zones: [a, b], template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, latency: {{podStart: \
+         {{constant: 1s}}}}, timeline: [{{at: 1m, fault: {{kind: Crash, nodes: {{zone: a}}, for: 3m}}}}, {{at: 1m, fault: {{kind: Crash, nodes: \
+         {{zone: b}}}}}}, {{at: 200s, kubectl: label node w-3 topology.kubernetes.io/zone=c --overwrite}}]}}\n---\n{}\n",
+        deployment("web").replace("replicas: 1", "replicas: 8")
+    );
+    let scenario =
+        scenario::load_text("late.yaml", &text, Path::new("absent"), &Overrides::none()).expect("a scenario");
+    let observed = verified::play(&scenario);
+    let taken =
+        observed.pods.iter().filter(|row| row.taken_away() == Some(DeletionCause::TaintManagerEviction)).count();
+    assert_eq!(taken, 4);
+}

@@ -484,9 +484,11 @@ impl NodeLifecycle {
         match self.zones.evaluate(&ctx.config.kube_controller_manager, ctx.now) {
             Disruption::PerZone => false,
             Disruption::Entering => {
-                // Nodes without taints leave their queues at once, the others as they lose their taints.
+                // Nodes without taints leave their queues at once, the others as they lose their taints; the next pass puts back who is still dead.
                 let tainted: BTreeSet<NodeId> = self.pass_mut().tainted.iter().map(|(node, _)| *node).collect();
                 for (_, zone) in self.zones.iter_mut() {
+                    self.dirty
+                        .extend(zone.queue.waiting().map(|(node, _)| node).filter(|node| !tainted.contains(node)));
                     zone.queue.retain(|node| tainted.contains(node));
                 }
                 true

@@ -7,6 +7,7 @@ mod admission;
 mod back_off;
 mod bound_pod;
 mod deadline;
+mod dying;
 mod eviction;
 mod grace;
 mod heartbeat;
@@ -68,6 +69,8 @@ pub type Registrations = FxHashMap<NodeId, Arc<NodeRegistration>>;
 pub struct Kubelets {
     links: links::Links,
     workers: FxHashMap<PodId, Worker>,
+    /// What runs of pods that are gone.
+    dying: Vec<dying::Dying>,
     /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
     attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
@@ -165,6 +168,7 @@ impl Kubelets {
             NodeTimer::Pressure => self.eviction_pass(node, ctx),
             NodeTimer::Shutdown(group) => self.shutdown_step(node, group, ctx),
             NodeTimer::ReportVolumes => self.report_volumes(node, ctx),
+            NodeTimer::Died => self.died(node, ctx),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Pod workers: from marked to gone.
 
+use std::sync::Arc;
+
 use super::bound_pod::BoundPod;
 use super::grace::{exit_code, stop_latency};
 use super::stopped::Stopped;
@@ -171,11 +173,14 @@ impl Kubelets {
         self.stop(pod, grace, Some(Box::new(status)), ctx)
     }
 
-    /// The object left the API: whatever was under way is void, and what still runs is killed unseen.
-    pub(super) fn pod_gone(&mut self, pod: PodId, last: &Pod, ctx: &mut Ctx<'_, Self>) {
+    /// The object left the API: whatever was under way is void, and what still runs is stopped.
+    pub(super) fn pod_gone(&mut self, pod: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) {
+        let is_dying = self.dies(pod, last, ctx);
         self.forget(pod, ctx);
         self.images.keep_images_of(last, ctx.now);
-        self.unmount(last, ctx);
+        if !is_dying {
+            self.unmount(last, ctx);
+        }
         if !last.spec.readiness_gates.is_empty() {
             self.gated.remove(&pod);
         }

@@ -44,6 +44,8 @@ pub enum NodeTimer {
     Shutdown(u32),
     /// The node's status says which volumes are in use.
     ReportVolumes,
+    /// Containers of a pod that is gone have stopped.
+    Died,
 }
 
 /// What a kubelet waits for with one pod.
@@ -142,6 +144,7 @@ impl NodeTimer {
             Self::Pressure => "looks at its pressure",
             Self::Shutdown(_) => "shuts down",
             Self::ReportVolumes => "reports which volumes it uses",
+            Self::Died => "has stopped what was left of a pod",
         }
     }
 }

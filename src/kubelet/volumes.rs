@@ -25,7 +25,7 @@ const LOOP_LAG: SimDuration = SimDuration::from_millis(50);
 const SYNC_WAIT: SimDuration = SimDuration::from_secs(123);
 
 /// The volumes of a pod that must be attached, with the pod's names for them.
-fn attachable(pod: &Pod, store: &Store) -> Vec<(PersistentVolumeId, crate::arena::Symbol)> {
+pub(super) fn attachable(pod: &Pod, store: &Store) -> Vec<(PersistentVolumeId, crate::arena::Symbol)> {
     let volumes = &store.volumes;
     let claims = pod.claims();
     let bound = claims.iter().filter_map(|used| Some((volumes.volume_of(pod.namespace, used.name)?, used.volume)));
@@ -174,7 +174,8 @@ impl Kubelets {
     pub(super) fn unmount(&self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = pod.node else { return };
         for (volume, name) in attachable(pod, ctx.store) {
-            if !is_used(volume, node, ctx.store) && ctx.store.volumes.attachment(volume, node).in_use {
+            let is_in_use = is_used(volume, node, ctx.store) || self.is_held_by_the_dying(volume, node);
+            if !is_in_use && ctx.store.volumes.attachment(volume, node).in_use {
                 let entity = format!("{}/{}/{name}", pod.namespace, pod.name);
                 let delay = until_status("volumes-unused", &entity, ctx);
                 ctx.arm_in(delay, Timer::Node(node, NodeTimer::ReportVolumes));
@@ -188,7 +189,8 @@ impl Kubelets {
             return;
         }
         let in_use = ctx.store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
-        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(|v| !is_used(*v, node, ctx.store)).collect();
+        let is_unused = |volume: &_| !is_used(*volume, node, ctx.store) && !self.is_held_by_the_dying(*volume, node);
+        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(is_unused).collect();
         for volume in unused {
             ctx.send(Request::ReportVolume { volume, node, in_use: false });
         }

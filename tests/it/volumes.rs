@@ -545,3 +545,28 @@ fn a_victim_without_grace_is_told_as_well() {
     let observed = play(&load(&spec, &[low, class, high]));
     assert_eq!(times(&observed, "Preempted", "low").len(), 1);
 }
+
+/// Its kubelet stops what runs, with the grace of the pod's own: the disk is in use until then.
+#[test]
+fn a_pod_that_is_gone_by_force_keeps_its_disk_until_its_containers_have_stopped() {
+    let check = |deletion: &str| {
+        let timeline = format!("{{at: 59s, kubectl: cordon n-0}}, {deletion}");
+        let set = set("ReadWriteOnce")
+            .replace("terminationGracePeriodSeconds: 1", "terminationGracePeriodSeconds: 40")
+            .replace("template: {metadata: {", "template: {metadata: {annotations: {kubesquall.sim/stop: 25s}, ");
+        let spec = format!(
+            "duration: 10m, seed: 3, cluster: {{nodePools: [{{name: n, count: 2, zones: [a], template: {{status: {{allocatable: {{cpu: '4', memory: \
+             8Gi, pods: '20'}}}}}}}}]}}, latency: {{podStart: {{constant: 1s}}, volumeAttach: {{constant: 4s}}, volumeDetach: {{constant: 2s}}}}, \
+             timeline: [{timeline}]"
+        );
+        let observed = play(&load(&spec, &[CLASS, &set]));
+        assert_eq!(times(&observed, "Killing", "web-0").len(), 1, "{deletion}");
+        // Twenty-five seconds to stop, up to ten until the node's next status, two to detach, four to attach.
+        within(deletion, first(&observed, "SuccessfulAttachVolume", "web-0"), 91.0, 103.0);
+    };
+    check("{at: 60s, kubectl: delete pod web-0 --force --grace-period=0}");
+    check("{at: 60s, fault: {kind: PodKill, pods: {names: [default/web-0]}}}");
+    check(
+        "{at: 60s, kubectl: delete pod web-0 --wait=false}, {at: 62s, kubectl: delete pod web-0 --force --grace-period=0}",
+    );
+}

@@ -1,0 +1,64 @@
+//! Containers whose pod has left the API before they have stopped.
+
+use std::sync::Arc;
+
+use super::bound_pod::BoundPod;
+use super::grace::stop_latency;
+use super::timer::{NodeTimer, Timer};
+use super::worker::WorkerState;
+use super::Kubelets;
+use crate::component::Ctx;
+use crate::state::{NodeId, PersistentVolumeId, Pod, PodId};
+use crate::units::{SimDuration, SimTime};
+
+/// A pod of which nothing is left but what runs on its node.
+#[derive(Clone, Debug)]
+pub(super) struct Dying {
+    node: NodeId,
+    /// When its containers will have stopped.
+    until: SimTime,
+    last: Arc<Pod>,
+    volumes: Vec<PersistentVolumeId>,
+}
+
+impl Kubelets {
+    /// The object of a pod is gone, and its kubelet sees it: what runs is stopped as if the pod had been deleted with its own grace, and keeps
+    /// its volumes until then. False if nothing runs, or nobody sees it.
+    ///
+    /// # Source
+    /// kubelet, `HandlePodRemoves` and `calculateEffectiveGracePeriod`; the volume manager keeps what a runtime still uses.
+    pub(super) fn dies(&mut self, id: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) -> bool {
+        let Some(node) = last.node else { return false };
+        if last.is_mirror || !self.links.show_pods(node, ctx) || self.links.is_stand_in(node, ctx) {
+            return false;
+        }
+        let until = match self.workers.get(&id).map(|worker| &worker.state) {
+            Some(WorkerState::Terminating { stop: Some((_, at)), .. }) => *at,
+            Some(WorkerState::Running(_)) => {
+                let own = last.deletion.map(|deletion| deletion.grace).filter(|grace| !grace.is_zero());
+                let grace_s = u64::try_from(last.spec.termination_grace_period_seconds.unwrap_or(30)).unwrap_or(0);
+                self.killing_events(BoundPod { id, node, object: last }, ctx);
+                ctx.now + stop_latency(last, own.unwrap_or(SimDuration::from_secs(grace_s)), ctx)
+            }
+            _ => return false,
+        };
+        let volumes = super::volumes::attachable(last, ctx.store).into_iter().map(|(volume, _)| volume).collect();
+        ctx.arm(until, Timer::Node(node, NodeTimer::Died));
+        self.dying.push(Dying { node, until, last: Arc::clone(last), volumes });
+        true
+    }
+
+    /// Containers of pods that are gone have stopped.
+    pub(super) fn died(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let is_over = |dying: &Dying| dying.node == node && dying.until <= ctx.now;
+        let over: Vec<Dying> = self.dying.extract_if(.., |dying| is_over(dying)).collect();
+        for Dying { last, .. } in over {
+            self.unmount(&last, ctx);
+        }
+    }
+
+    /// Whether containers use the volume on that node whose pod is gone.
+    pub(super) fn is_held_by_the_dying(&self, volume: PersistentVolumeId, node: NodeId) -> bool {
+        self.dying.iter().any(|dying| dying.node == node && dying.volumes.contains(&volume))
+    }
+}

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::grace::stop_latency;
 use super::timer::{NodeTimer, Timer};
 use super::worker::WorkerState;
-use super::Kubelets;
 use crate::component::Ctx;
-use crate::state::{NodeId, PersistentVolumeId, Pod, PodId};
+use crate::state::{NodeId, PersistentVolumeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 /// A pod of which nothing is left but what runs on its node.
@@ -34,7 +34,8 @@ impl Kubelets {
         }
         let until = match self.workers.get(&id).map(|worker| &worker.state) {
             Some(WorkerState::Terminating { stop: Some((_, at)), .. }) => *at,
-            Some(WorkerState::Running(_)) => {
+            // Of a pod that ran before anybody looked nothing is under way.
+            None | Some(WorkerState::Idle | WorkerState::Running(_)) if last.phase == PodPhase::Running => {
                 let own = last.deletion.map(|deletion| deletion.grace).filter(|grace| !grace.is_zero());
                 let grace_s = u64::try_from(last.spec.termination_grace_period_seconds.unwrap_or(30)).unwrap_or(0);
                 self.killing_events(BoundPod { id, node, object: last }, ctx);

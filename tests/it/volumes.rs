@@ -565,7 +565,7 @@ fn a_pod_that_is_gone_by_force_keeps_its_disk_until_its_containers_have_stopped(
         within(deletion, first(&observed, "SuccessfulAttachVolume", "web-0"), 91.0, 103.0);
     };
     check("{at: 60s, kubectl: delete pod web-0 --force --grace-period=0}");
-    check("{at: 60s, fault: {kind: PodKill, pods: {names: [default/web-0]}}}");
+    check("{at: 60s, fault: {kind: PodKill, pods: {selector: app=web}}}");
     check(
         "{at: 60s, kubectl: delete pod web-0 --wait=false}, {at: 62s, kubectl: delete pod web-0 --force --grace-period=0}",
     );

@@ -68,6 +68,7 @@ pub use objects::{highest_priority, pod_count, too_many_pods};
 pub use overrides::{Caller, Overrides};
 pub use owners::missing_owners;
 pub use pools::NodePool;
+#[cfg(feature = "cli")]
 pub(crate) use resolve::{SNAPSHOT_KIND, is_snapshot};
 pub use resolved::ResolvedScenario;
 pub(crate) use schema::Share;

@@ -52,6 +52,7 @@ pub(crate) const SNAPSHOT_KIND: &str = "Snapshot";
 const SNAPSHOT_CODE: &str = "scenario::snapshot";
 
 /// Whether a text could not be used because it is what `test` keeps beside scenarios.
+#[cfg(feature = "cli")]
 pub(crate) fn is_snapshot(invalid: &Invalid) -> bool {
     invalid.diagnostics.as_slice().iter().any(|diagnostic| diagnostic.code == SNAPSHOT_CODE)
 }

@@ -185,9 +185,9 @@ macro_rules! declare {
 
 fault_kinds!(declare);
 
-#[cfg(feature = "serve")]
 impl FaultKind {
     /// The fields that it alone has, or with some others, and what each says.
+    #[cfg(feature = "serve")]
     pub(crate) fn described_fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.own_fields().iter().map(|field| (field.name, field.about))
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::Kubelets;
 use super::bound_pod::BoundPod;
-use super::grace::stop_latency;
+use super::grace::{own_grace, stop_latency};
 use super::timer::{NodeTimer, Timer};
 use super::worker::WorkerState;
 use crate::component::Ctx;
 use crate::state::{NodeId, PersistentVolumeId, Pod, PodId, PodPhase};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimTime;
 
 /// A pod of which nothing is left but what runs on its node.
 #[derive(Clone, Debug)]
@@ -36,10 +36,9 @@ impl Kubelets {
             Some(WorkerState::Terminating { stop: Some((_, at)), .. }) => *at,
             // Of a pod that ran before anybody looked nothing is under way.
             None | Some(WorkerState::Idle | WorkerState::Running(_)) if last.phase == PodPhase::Running => {
-                let own = last.deletion.map(|deletion| deletion.grace).filter(|grace| !grace.is_zero());
-                let grace_s = u64::try_from(last.spec.termination_grace_period_seconds.unwrap_or(30)).unwrap_or(0);
+                let marked = last.deletion.map(|deletion| deletion.grace).filter(|grace| !grace.is_zero());
                 self.killing_events(BoundPod { id, node, object: last }, ctx);
-                ctx.now + stop_latency(last, own.unwrap_or(SimDuration::from_secs(grace_s)), ctx)
+                ctx.now + stop_latency(last, marked.unwrap_or_else(|| own_grace(last)), ctx)
             }
             _ => return false,
         };
@@ -51,8 +50,8 @@ impl Kubelets {
 
     /// Containers of pods that are gone have stopped.
     pub(super) fn died(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let is_over = |dying: &Dying| dying.node == node && dying.until <= ctx.now;
-        let over: Vec<Dying> = self.dying.extract_if(.., |dying| is_over(dying)).collect();
+        let now = ctx.now;
+        let over: Vec<Dying> = self.dying.extract_if(.., |dying| dying.node == node && dying.until <= now).collect();
         for Dying { last, .. } in over {
             self.unmount(&last, ctx);
         }

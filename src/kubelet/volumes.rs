@@ -40,11 +40,6 @@ fn users(volume: PersistentVolumeId, node: NodeId, store: &Store) -> impl Iterat
     users.into_iter().flatten().copied().filter(move |pod| store.pod(*pod).is_some_and(is_there))
 }
 
-/// Whether a pod on the node still uses the volume.
-fn is_used(volume: PersistentVolumeId, node: NodeId, store: &Store) -> bool {
-    users(volume, node, store).next().is_some()
-}
-
 /// Until the next of the kubelet's status updates, which come every ten seconds.
 ///
 /// # Differs
@@ -170,12 +165,16 @@ impl Kubelets {
         self.links.event(pod.node, EventDraft::warning("FailedMount", ObjectRef::pod(&pod), message), ctx);
     }
 
+    /// Whether a pod on the node still uses the volume, or what is left of one.
+    fn uses(&self, node: NodeId, volume: PersistentVolumeId, store: &Store) -> bool {
+        users(volume, node, store).next().is_some() || self.is_held_by_the_dying(volume, node)
+    }
+
     /// A pod is finished or gone: its volumes are unmounted, and the node's next status says so.
     pub(super) fn unmount(&self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = pod.node else { return };
         for (volume, name) in attachable(pod, ctx.store) {
-            let is_in_use = is_used(volume, node, ctx.store) || self.is_held_by_the_dying(volume, node);
-            if !is_in_use && ctx.store.volumes.attachment(volume, node).in_use {
+            if !self.uses(node, volume, ctx.store) && ctx.store.volumes.attachment(volume, node).in_use {
                 let entity = format!("{}/{}/{name}", pod.namespace, pod.name);
                 let delay = until_status("volumes-unused", &entity, ctx);
                 ctx.arm_in(delay, Timer::Node(node, NodeTimer::ReportVolumes));
@@ -189,8 +188,7 @@ impl Kubelets {
             return;
         }
         let in_use = ctx.store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
-        let is_unused = |volume: &_| !is_used(*volume, node, ctx.store) && !self.is_held_by_the_dying(*volume, node);
-        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(is_unused).collect();
+        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(|v| !self.uses(node, *v, ctx.store)).collect();
         for volume in unused {
             ctx.send(Request::ReportVolume { volume, node, in_use: false });
         }

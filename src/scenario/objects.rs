@@ -11,7 +11,8 @@ use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
 use crate::model::{
-    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, SYSTEM_PRIORITY_CLASSES,
+    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, ResourceRequirements,
+    SYSTEM_PRIORITY_CLASSES,
 };
 use crate::units::Quantity;
 
@@ -232,16 +233,16 @@ fn check_priority(
 /// # Source
 /// kube-apiserver, warnings about pods: fractional byte values.
 fn check_bytes(spec: &PodSpec, object: &ManifestObject, diagnostics: &mut Diagnostics) {
-    let mut seen: Vec<(&str, Symbol, String)> = Vec::new();
-    for container in spec.init_containers.iter().chain(&spec.containers) {
-        for (list, amounts) in [("limits", &container.resources.limits), ("requests", &container.resources.requests)] {
-            let bytes = amounts.iter().filter(|(name, _)| matches!(name.as_str(), "memory" | "ephemeral-storage"));
-            for (name, amount) in bytes.filter(|(_, amount)| amount.milli_value() % 1000 != 0) {
-                seen.push((list, name, amount.to_string()));
-            }
-        }
-    }
-    let Some((list, name, amount)) = seen.first() else { return };
+    let containers = spec.init_containers.iter().chain(&spec.containers);
+    let lists = containers.flat_map(|container| {
+        let ResourceRequirements { limits, requests } = &container.resources;
+        [("limits", limits), ("requests", requests)]
+    });
+    let mut amounts = lists.flat_map(|(list, amounts)| amounts.iter().map(move |(name, amount)| (list, name, amount)));
+    let first = amounts.find(|(_, name, amount)| {
+        matches!(name.as_str(), "memory" | "ephemeral-storage") && amount.milli_value() % 1000 != 0
+    });
+    let Some((list, name, amount)) = first else { return };
     let message = format!("{} has `{name}: {amount}` in its {list}, which is a part of a byte", object.object.label());
     diagnostics.push(
         Diagnostic::warning("scenario::part_of_a_byte", message)

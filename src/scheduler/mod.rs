@@ -533,7 +533,12 @@ impl Component for Scheduler {
                 }
             }
             Changed::VolumeChanged(_) => self.event(&ClusterEvent::Storage(StorageEvent::Volume), ctx),
-            Changed::ClaimChanged(claim) => self.claim_changed(*claim, ctx),
+            Changed::ClaimChanged(claim) => {
+                if let Some(claim) = store.volumes.claim(*claim) {
+                    let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+                    self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace, name }), ctx);
+                }
+            }
             Changed::StorageChanged => self.event(&ClusterEvent::Storage(StorageEvent::Class), ctx),
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>

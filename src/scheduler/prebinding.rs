@@ -4,13 +4,12 @@ use rustc_hash::FxHashMap;
 
 use smallvec::SmallVec;
 
-use super::event::{ClusterEvent, StorageEvent};
 use super::framework::PreBind;
 use super::{Scheduler, Tag, Timer};
 use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, PodStatusPatch, Request};
 use crate::engine::Ticket;
-use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
+use crate::state::{NodeId, Pod, PodId, Store};
 use crate::units::SimDuration;
 
 /// A pod that is on a node as far as the scheduler goes, and waits for its volumes.
@@ -98,12 +97,8 @@ impl Scheduler {
         self.give_up(id, "binding volumes: context deadline exceeded", ctx);
     }
 
-    /// It waits no longer, as somebody takes its place.
-    pub(super) fn cancel_prebinding(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
-        self.give_up(id, why, ctx);
-    }
-
-    fn give_up(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
+    /// It waits no longer: goes back to the queue.
+    pub(super) fn give_up(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
         let plugin =
             self.prebindings.0.get(&id).and_then(|waiting| waiting.timeouts.first()).map(|(plugin, _)| *plugin);
         if self.forget_prebinding(id, ctx).is_some()
@@ -122,13 +117,6 @@ impl Scheduler {
         }
         self.algorithm.cache.volumes.release(id);
         Some(node)
-    }
-
-    /// A claim has changed.
-    pub(super) fn claim_changed(&mut self, claim: PersistentVolumeClaimId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.volumes.claim(claim) else { return };
-        let (namespace, name) = (object.meta.namespace, object.meta.name);
-        self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace, name }), ctx);
     }
 }
 

@@ -108,7 +108,7 @@ impl Scheduler {
         }
         self.tell_victim(preemptor, victim, " (in kube-scheduler memory).", ctx);
         self.victim_done(preemptor, false, ctx);
-        self.cancel_prebinding(victim, "preempted by DefaultPreemption", ctx);
+        self.give_up(victim, "preempted by DefaultPreemption", ctx);
     }
 
     /// A victim carries the condition: it is deleted, with its own grace.

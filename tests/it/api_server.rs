@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use kubesquall::observe::{Observed, Observers};
-use kubesquall::scenario::{self, Overrides};
+use kubesquall::observe::Observers;
+use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::simulation::Prepared;
 use kubesquall::units::SimTime;
 
 use super::regressions::{deployment, load, load_with, play, printed};
+use super::verified;
 
 #[test]
 fn what_is_admitted_though_it_should_not_be_is_told() {
@@ -223,14 +224,13 @@ fn applied_lists_are_in_the_order_of_the_file() {
 }
 
 /// A cluster that starts cold, with one node.
-fn cold(objects: &str) -> Observed {
+fn cold(objects: &str) -> ResolvedScenario {
     let text = format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: cold}}\nspec: {{duration: 2m, cluster: {{bootstrap: cold, \
          nodePools: [{{name: n, count: 1, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}}}\n---\n{objects}\n"
     );
-    let scenario = scenario::load_text("cold.yaml", &text, Path::new("absent"), &Overrides::none())
-        .unwrap_or_else(|invalid| panic!("{invalid:?}"));
-    super::verified::play(&scenario)
+    scenario::load_text("cold.yaml", &text, Path::new("absent"), &Overrides::none())
+        .unwrap_or_else(|invalid| panic!("{invalid:?}"))
 }
 
 /// Dumps without their stamps hold what admission worked out once.
@@ -242,7 +242,7 @@ fn a_cold_start_lets_pods_pass_that_say_what_admission_had_worked_out() {
         )
     };
     let pods = [pod("a", "priority: 10"), pod("b", "preemptionPolicy: Never"), pod("c", "overhead: {cpu: 100m}")];
-    let observed = cold(&pods.join("\n---\n"));
+    let observed = verified::play(&cold(&pods.join("\n---\n")));
     let ready = observed.pods.iter().filter(|row| row.ready_at.is_some()).map(|row| (&*row.name, row.priority));
     assert_eq!(ready.collect::<Vec<_>>(), [("a", 10), ("b", 0), ("c", 0)]);
 }
@@ -255,14 +255,7 @@ fn what_a_cold_start_cannot_apply_is_told() {
             "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default}}, spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}}}, limits: {{cpu: {cpu}}}}}}}]}}}}"
         )
     };
-    let text = format!(
-        "{{apiVersion: kubesquall.sim/v1alpha1, kind: Scenario, metadata: {{name: cold}}, spec: {{duration: 1m, cluster: {{bootstrap: cold, \
-         nodePools: [{{name: n, count: 1}}]}}}}}}\n---\n{limits}\n---\n{}\n---\n{}\n",
-        pod("a", "100m"),
-        pod("b", "900m")
-    );
-    let scenario =
-        scenario::load_text("cold.yaml", &text, Path::new("absent"), &Overrides::none()).expect("a scenario");
+    let scenario = cold(&[limits, &pod("a", "100m"), &pod("b", "900m")].join("\n---\n"));
     let mut run = Prepared::new(&scenario).start(0, Observers::none());
     run.run_until(SimTime::ZERO + scenario.duration);
     let refused: Vec<String> = run.finish().refused_at_start.iter().map(ToString::to_string).collect();
@@ -275,7 +268,7 @@ fn a_label_is_asked_for_by_its_key_or_by_the_selector() {
     let with = |version: &str, spec: &str| {
         let objects = deployment("web").replace("containers:", &format!("{spec}, containers:"));
         let scenario = load_with(&format!("controlPlane: {{kubernetesVersion: '{version}'}}, "), "", &objects);
-        let observed = super::verified::play(&scenario);
+        let observed = verified::play(&scenario);
         observed.events.iter().find(|event| event.reason == "FailedCreate").map(|event| event.message.to_string())
     };
     let spread = |selector: &str| {

@@ -145,13 +145,16 @@ fn set(mode: &str) -> String {
 
 /// Two nodes, a set with a disk, fixed durations, and what happens.
 fn two_nodes(timeline: &str, more: &str, mode: &str) -> Observed {
+    two_nodes_with(&set(mode), timeline, more)
+}
+
+fn two_nodes_with(set: &str, timeline: &str, more: &str) -> Observed {
     let spec = format!(
         "duration: 30m, seed: 3, {more} cluster: {{nodePools: [{{name: n, count: 2, zones: [a], template: {{status: \
          {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, latency: {{podStart: {{constant: 1s}}, volumeAttach: \
          {{constant: 4s}}, volumeDetach: {{constant: 2s}}}}, timeline: [{timeline}]"
     );
-    let set = set(mode);
-    play(&load(&spec, &[CLASS, &set]))
+    play(&load(&spec, &[CLASS, set]))
 }
 
 /// Takes the set's pod off its node at 60 s, and lets it start on the other.
@@ -490,6 +493,12 @@ const SLOW_DISKS: &str = "duration: 2m, cluster: {bootstrap: cold, nodePools: [{
                           {cpu: '1', memory: 8Gi, pods: '20'}}}}]}, latency: {apiCall: {constant: 10ms}, watch: {constant: 5ms}, \
                           volumeProvision: {constant: 20300ms}, podStart: {constant: 1s}}";
 
+const HIGH_CLASS: &str = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}";
+/// It needs the whole node once it is scaled up.
+const HIGH: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: high, namespace: default}, spec: {replicas: 0, selector: \
+                    {matchLabels: {app: high}}, template: {metadata: {labels: {app: high}}, spec: {priorityClassName: high, containers: \
+                    [{name: c, image: i, resources: {requests: {cpu: '1'}}}]}}}}";
+
 /// From its last write on the scheduler looks once a second.
 #[test]
 fn a_pod_is_bound_when_the_scheduler_looks_at_its_claims() {
@@ -505,15 +514,11 @@ fn a_pod_is_bound_when_the_scheduler_looks_at_its_claims() {
 fn a_pod_that_waits_for_its_volumes_makes_room_and_stays() {
     let check = |version: &str, is_kept: bool| {
         let low = pod("low", "", CLAIMED).replace("image: i", "image: i, resources: {requests: {cpu: '1'}}");
-        let class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}";
-        let high = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: high, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
-                    {app: high}}, template: {metadata: {labels: {app: high}}, spec: {priorityClassName: high, containers: [{name: c, image: i, \
-                    resources: {requests: {cpu: '1'}}}]}}}}";
         let spec = format!(
             "{SLOW_DISKS}, controlPlane: {{kubernetesVersion: '{version}'}}, timeline: [{{at: 5s, kubectl: 'scale deployment high --replicas=1'}}]"
         );
         let disk = claim("data", "accessModes: [ReadWriteOnce], storageClassName: disk");
-        let observed = play(&load(&spec, &[CLASS, &disk, &low, class, high]));
+        let observed = play(&load(&spec, &[CLASS, &disk, &low, HIGH_CLASS, HIGH]));
         let message = |reason: &str| {
             let of_low = observed.events.iter().filter(|event| &*event.name == "low");
             of_low.filter(|event| event.reason == reason).map(|event| event.message.to_string()).next()
@@ -537,12 +542,8 @@ fn a_pod_that_waits_for_its_volumes_makes_room_and_stays() {
 fn a_victim_without_grace_is_told_as_well() {
     let low = "{apiVersion: v1, kind: Pod, metadata: {name: low, namespace: default}, spec: {terminationGracePeriodSeconds: 0, containers: \
                [{name: c, image: i, resources: {requests: {cpu: '1'}}}]}}";
-    let class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}";
-    let high = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: high, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
-                {app: high}}, template: {metadata: {labels: {app: high}}, spec: {priorityClassName: high, containers: [{name: c, image: i, \
-                resources: {requests: {cpu: '1'}}}]}}}}";
     let spec = format!("{SLOW_DISKS}, timeline: [{{at: 5s, kubectl: 'scale deployment high --replicas=1'}}]");
-    let observed = play(&load(&spec, &[low, class, high]));
+    let observed = play(&load(&spec, &[low, HIGH_CLASS, HIGH]));
     assert_eq!(times(&observed, "Preempted", "low").len(), 1);
 }
 
@@ -554,12 +555,7 @@ fn a_pod_that_is_gone_by_force_keeps_its_disk_until_its_containers_have_stopped(
         let set = set("ReadWriteOnce")
             .replace("terminationGracePeriodSeconds: 1", "terminationGracePeriodSeconds: 40")
             .replace("template: {metadata: {", "template: {metadata: {annotations: {kubesquall.sim/stop: 25s}, ");
-        let spec = format!(
-            "duration: 10m, seed: 3, cluster: {{nodePools: [{{name: n, count: 2, zones: [a], template: {{status: {{allocatable: {{cpu: '4', memory: \
-             8Gi, pods: '20'}}}}}}}}]}}, latency: {{podStart: {{constant: 1s}}, volumeAttach: {{constant: 4s}}, volumeDetach: {{constant: 2s}}}}, \
-             timeline: [{timeline}]"
-        );
-        let observed = play(&load(&spec, &[CLASS, &set]));
+        let observed = two_nodes_with(&set, &timeline, "");
         assert_eq!(times(&observed, "Killing", "web-0").len(), 1, "{deletion}");
         // Twenty-five seconds to stop, up to ten until the node's next status, two to detach, four to attach.
         within(deletion, first(&observed, "SuccessfulAttachVolume", "web-0"), 91.0, 103.0);

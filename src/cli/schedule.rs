@@ -72,7 +72,10 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     }
     let cluster = Cluster::load_with(&arguments.state, &options)?;
     let scenario = cluster.resolved();
-    ui.diagnostics(&scenario.warnings, &scenario.sources);
+    let mut warnings = scenario.warnings.clone();
+    // Each decision says by itself what its pod lacks.
+    warnings.leave_out(0, |warning| warning.code == scenario::NO_ROOM);
+    ui.diagnostics(&warnings, &scenario.sources);
     if ui.is_verbose {
         ui.note(intake::assumed_in_full(&scenario.assumed).trim_end());
     }

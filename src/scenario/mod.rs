@@ -39,6 +39,7 @@ mod resolve;
 mod resolved;
 mod resolver;
 mod revisions;
+mod room;
 mod runbook;
 mod schema;
 #[cfg(feature = "cli")]
@@ -71,6 +72,8 @@ pub use pools::NodePool;
 #[cfg(feature = "cli")]
 pub(crate) use resolve::{SNAPSHOT_KIND, is_snapshot};
 pub use resolved::ResolvedScenario;
+#[cfg(feature = "cli")]
+pub(crate) use room::NO_ROOM;
 pub(crate) use schema::Share;
 pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};
 pub(crate) use workloads::{nearest_pattern, pod_template, pod_template_mut};

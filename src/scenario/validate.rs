@@ -14,6 +14,7 @@ use super::objects;
 use super::overrides::Caller;
 use super::procedures;
 use super::resolved::ResolvedScenario;
+use super::room;
 use super::runbook;
 use super::schema::Spec;
 use super::targets::{self, Fault, unknown};
@@ -64,6 +65,7 @@ pub(super) fn validate(
     procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_ready_times(root, spec, scenario, diagnostics);
     effects::check(root, spec, scenario, inventory, diagnostics);
+    room::check(scenario, diagnostics);
 }
 
 /// A latency that is written down and applies to no pod.

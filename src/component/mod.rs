@@ -6,6 +6,7 @@
 
 mod config;
 mod controller;
+mod daemon_placement;
 mod expectations;
 mod export;
 mod flow_control;
@@ -32,6 +33,7 @@ pub use config::Config;
 pub use controller::{
     CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Planned, Reconcile, Step, SyncPlan,
 };
+pub use daemon_placement::{DaemonPlacement, automatic_tolerations};
 pub use expectations::Expectations;
 pub use export::{
     CLAIM_PROTECTION, VOLUME_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume,

@@ -90,10 +90,17 @@ impl Bounds {
         (earliest <= latest).then_some(Self { earliest, latest })
     }
 
-    /// The instant in the middle, the best single guess.
+    /// The instant in the middle, the best single guess; a whole millisecond where the bounds leave room for one.
     #[must_use]
     pub const fn middle(self) -> Instant {
-        Instant(self.earliest.0 + (self.latest.0.saturating_sub(self.earliest.0)) / 2)
+        const MILLI: i64 = 1_000_000;
+        let width = self.latest.0.saturating_sub(self.earliest.0);
+        let middle = self.earliest.0 + width / 2;
+        if width < 2 * MILLI {
+            return Instant(middle);
+        }
+        let over = middle.rem_euclid(MILLI);
+        Instant(if over < MILLI / 2 { middle - over } else { middle + (MILLI - over) })
     }
 
     /// How far apart the bounds are.
@@ -385,5 +392,19 @@ impl What {
             | Self::ImagePullFailed { pod, .. } => Some(*pod),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_told_in_milliseconds_where_it_is_a_guess() {
+        let second = 1_000_000_000;
+        assert_eq!(Bounds::second(Instant(7 * second)).middle(), Instant(7 * second + second / 2));
+        assert_eq!(Bounds::between(Instant(3), Instant(10)).middle(), Instant(6));
+        assert_eq!(Bounds::at(Instant(1_234_567)).middle(), Instant(1_234_567));
+        assert_eq!(Bounds::between(Instant(-second), Instant(-1)).middle(), Instant(-second / 2));
     }
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::arena::{Symbol, sym};
-use crate::model::{ConditionStatus, Node, NodeConditionType, Object, PodDisruptionBudget, ZONE_LABEL, zone_of};
+use crate::model::{
+    ConditionStatus, Node, NodeConditionType, Object, PodDisruptionBudget, Taint, TaintEffect, ZONE_LABEL,
+    has_control_plane_role, zone_of,
+};
 use crate::scenario::{API_VERSION, ResolvedScenario, pod_template};
 use crate::units::{Quantity, counted};
 
@@ -15,8 +18,8 @@ const OBJECTIVES_MAX: usize = 3;
 const BUDGETS_NAMED_MAX: usize = 3;
 /// Pods without a node that a comment names.
 const HOMELESS_NAMED_MAX: usize = 5;
-/// Labels of nodes that do not run what users run.
-const CONTROL_PLANE_LABELS: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+/// Keys of the taints that keep what users run off nodes that bear the control plane.
+const CONTROL_PLANE_TAINTS: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 /// How the scenario is called, and what its cluster is read from.
 #[derive(Clone, Debug)]
@@ -43,11 +46,16 @@ pub struct AtStart {
 /// What of a cluster decides what can happen to it.
 struct Cluster<'a> {
     at_start: &'a AtStart,
+    /// Those that run what users run.
     nodes: Vec<&'a Node>,
+    /// How many others there are.
+    others_count: usize,
     /// Zones with the number of their nodes, the largest first.
     zones: Vec<(Symbol, usize)>,
     /// Deployments and StatefulSets of users as `kind/namespace/name`, with their replicas, the largest first.
     workloads: Vec<(String, i32)>,
+    /// ` outside kube-system`, if there are such workloads in it, too.
+    beside: &'static str,
     /// Those that cover a pod.
     budgets: Vec<String>,
 }
@@ -55,12 +63,12 @@ struct Cluster<'a> {
 impl<'a> Cluster<'a> {
     fn of(scenario: &'a ResolvedScenario, at_start: &'a AtStart) -> Self {
         let objects = || scenario.objects.iter().map(|object| &object.object);
-        let nodes: Vec<&Node> = objects()
-            .filter_map(|object| if let Object::Node(node) = object { Some(&**node) } else { None })
-            .filter(|node| {
-                !CONTROL_PLANE_LABELS.iter().any(|label| node.metadata.labels.get(Symbol::new(label)).is_some())
-            })
-            .collect();
+        let all = objects().filter_map(|object| if let Object::Node(node) = object { Some(&**node) } else { None });
+        let (others, mut nodes): (Vec<&Node>, Vec<&Node>) = all.partition(|node| is_for_the_control_plane(node));
+        let mut others_count = others.len();
+        if nodes.is_empty() {
+            (nodes, others_count) = (others, 0);
+        }
         let mut zones: Vec<(Symbol, usize)> = Vec::new();
         for zone in nodes.iter().filter_map(|node| zone_of(&node.metadata.labels)) {
             match zones.iter_mut().find(|(known, _)| *known == zone) {
@@ -73,7 +81,9 @@ impl<'a> Cluster<'a> {
             of_zone.filter(|node| is_healthy(node)).count()
         };
         zones.sort_by_cached_key(|(zone, count)| (Reverse(healthy(*zone)), Reverse(*count), *zone));
-        let mut workloads: Vec<(String, i32)> = objects().filter_map(workload).collect();
+        let (system, mut workloads): (Vec<_>, Vec<(String, i32)>) =
+            objects().filter_map(workload).partition(|(name, _)| name.split('/').nth(1) == Some("kube-system"));
+        let beside = if system.is_empty() { "" } else { " outside kube-system" };
         workloads.sort_by_key(|(name, replicas)| (Reverse(*replicas), name.clone()));
         let budgets = objects().filter_map(|object| match object {
             Object::PodDisruptionBudget(budget) if objects().any(|object| covers(budget, object)) => {
@@ -81,7 +91,7 @@ impl<'a> Cluster<'a> {
             }
             _ => None,
         });
-        Self { at_start, budgets: budgets.collect(), zones, workloads, nodes }
+        Self { at_start, budgets: budgets.collect(), zones, workloads, beside, nodes, others_count }
     }
 
     /// The node with the most CPU for pods of those that are Ready, or of all if none is; of several, the one that bears most pods.
@@ -91,6 +101,14 @@ impl<'a> Cluster<'a> {
         let key = |node: &&Node| (!is_healthy(node), Reverse(cpu(node)), Reverse(pods(node)), node.metadata.name);
         self.nodes.iter().copied().min_by_key(key)
     }
+}
+
+/// Whether a node bears the control plane and is kept for it: servers of small clusters run all that there is.
+fn is_for_the_control_plane(node: &Node) -> bool {
+    let keeps_off = |taint: &Taint| {
+        taint.effect != TaintEffect::PreferNoSchedule && CONTROL_PLANE_TAINTS.iter().any(|key| taint.key == *key)
+    };
+    has_control_plane_role(&node.metadata.labels) && node.spec.taints.iter().any(keeps_off)
 }
 
 /// Whether a node takes pods and is Ready, as far as the input says: what happens to another hurts nobody.
@@ -113,7 +131,7 @@ fn covers(budget: &PodDisruptionBudget, object: &Object) -> bool {
         && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(labels))
 }
 
-/// A Deployment or StatefulSet that a user runs.
+/// A Deployment or StatefulSet with its replicas.
 fn workload(object: &Object) -> Option<(String, i32)> {
     let (kind, replicas) = match object {
         Object::Deployment(deployment) => ("deployment", deployment.spec.replicas),
@@ -121,8 +139,7 @@ fn workload(object: &Object) -> Option<(String, i32)> {
         _ => return None,
     };
     let metadata = object.metadata();
-    let is_of_users = metadata.namespace != "kube-system";
-    is_of_users.then(|| (format!("{kind}/{}/{}", metadata.namespace, metadata.name), replicas.unwrap_or(1)))
+    Some((format!("{kind}/{}/{}", metadata.namespace, metadata.name), replicas.unwrap_or(1)))
 }
 
 /// Text as a YAML document has it, in quotes where it could mean something else.
@@ -212,7 +229,8 @@ fn timeline(text: &mut String, cluster: &Cluster<'_>) {
             let _ = writeln!(text, "  - {{at: 5m, fault: {{kind: Crash, nodes: {{zone: {zone}}}, for: 20m}}}}");
         }
         (_, _, 1) => {
-            let _ = writeln!(text, "  # The only node restarts.");
+            let only = if cluster.others_count == 0 { "The only node" } else { "The only worker node" };
+            let _ = writeln!(text, "  # {only} restarts.");
             let _ = writeln!(text, "  - {{at: 5m, fault: {{kind: Reboot, nodes: {{names: [{node}]}}}}}}");
         }
         _ => {
@@ -236,7 +254,7 @@ fn timeline(text: &mut String, cluster: &Cluster<'_>) {
     );
     let _ = writeln!(text, "  # - {{at: 20m, kubectl: uncordon {node}}}");
     if let Some((kind, namespace, name)) = cluster.workloads.first().and_then(|(workload, _)| parts(workload)) {
-        let _ = writeln!(text, "  # The largest workload is rolled out anew:");
+        let _ = writeln!(text, "  # The largest workload{} is rolled out anew:", cluster.beside);
         let _ = writeln!(text, "  # - {{at: 5m, kubectl: rollout restart {kind}/{name} -n {namespace}}}");
     }
     let _ = writeln!(text, "  # Nobody decides anything for a while:");
@@ -288,7 +306,8 @@ fn goals(text: &mut String, cluster: &Cluster<'_>) {
     if shown.is_empty() && !cluster.workloads.is_empty() {
         let _ = writeln!(
             text,
-            "  # No workload has a second replica, without which none keeps an objective while its node is lost.\n  # slo:"
+            "  # No workload{} has a second replica, without which none keeps an objective while its node is lost.\n  # slo:",
+            cluster.beside
         );
         for (workload, _) in cluster.workloads.iter().take(1) {
             let _ = writeln!(text, "  # - {{workload: {workload}, minReady: 50%, objective: 99%}}");

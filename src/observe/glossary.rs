@@ -50,7 +50,7 @@ pub const TERMS: [Term; 16] = [
     },
     Term {
         name: "short",
-        meaning: "fewer ready pods than wanted. A workload is whole when it is not short",
+        meaning: "fewer ready pods than wanted. A workload is whole when it is not short. Ready pods of a DaemonSet on nodes that should not run it make up for none that are missing",
         figures: "`below_desired_s`, `longest_short_s`, `missing_max`, `workloads_below_desired_end`",
     },
     Term {

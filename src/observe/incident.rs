@@ -155,17 +155,17 @@ pub(super) fn fewest(incident: &Incident<'_>) -> Option<Sentence> {
         return None;
     }
     let tone = if incident.faults.is_empty() { Tone::Neutral } else { Tone::Healed };
+    let (nodes, were) = (counted(min.nodes_ready, "node", "nodes"), if min.nodes_ready == 1 { "was" } else { "were" });
+    let deleted = deleted(incident).unwrap_or_default();
     // A cluster that begins without a Ready pod has none to lose.
-    let pods = match begin.pods_ready {
-        0 => String::new(),
-        pods => format!(", and {} of {pods} pods", min.pods_ready),
+    let text = match begin.pods_ready {
+        0 => format!("At the fewest, {nodes} {were} Ready, of {} at the start{deleted}", begin.nodes_ready),
+        pods => format!(
+            "At the fewest, {nodes} and {} were Ready, of {} and {pods} at the start{deleted}",
+            counted(min.pods_ready, "pod", "pods"),
+            begin.nodes_ready
+        ),
     };
-    let text = format!(
-        "At the fewest, {} of {} nodes were Ready{pods}{}",
-        min.nodes_ready,
-        begin.nodes_ready,
-        deleted(incident).unwrap_or_default()
-    );
     Some(sentence(Matter::FewestReady, tone, text, Vec::new()))
 }
 
@@ -197,7 +197,7 @@ pub(super) fn shortages(workloads: &[WorkloadOutcome]) -> Option<Sentence> {
             whole_seconds(longest.longest_short_s).to_string()
         },
         whole_seconds(longest.longest_short_from_s.unwrap_or(0.0)),
-        counted(longest.missing_max, "pod", "pods"),
+        counted(longest.longest_short_missing, "pod", "pods"),
     );
     Some(sentence(Matter::LongestShortage, Tone::Healed, text, vec![longest.object()]))
 }

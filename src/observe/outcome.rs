@@ -32,6 +32,9 @@ pub struct WorkloadOutcome {
     pub longest_short_s: f64,
     /// When that stretch began, in seconds since t=0; none if there was none.
     pub longest_short_from_s: Option<f64>,
+    /// Most ready pods missing at once in that stretch.
+    #[serde(skip)]
+    pub longest_short_missing: i32,
     /// Seconds below the objective's `minReady`; equal to `below_desired_s` without an objective.
     pub below_min_ready_s: f64,
     /// Longest stretch below `minReady`, in seconds.

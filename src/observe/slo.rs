@@ -1,6 +1,7 @@
 //! What a workload's users felt: how long it had fewer ready pods than wanted.
 
 use std::cmp::Ordering;
+use std::mem;
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +11,8 @@ use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
 use crate::arena::{Column, sym};
-use crate::state::{Change, Changed, Owner, Pod, PodId, PodPhase, Store, WorkloadId};
+use crate::component::DaemonPlacement;
+use crate::state::{Change, Changed, DaemonSetId, Owner, Pod, PodId, PodPhase, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// A workload and its course so far.
@@ -21,6 +23,8 @@ struct Tracked {
     judged: Vec<Judged>,
     desired: i32,
     ready: i32,
+    /// How many daemon pods stood on nodes that should not run them when the controller last counted.
+    misscheduled: i32,
     /// Pods without a controller of ours count by themselves: those that are there.
     loose: Loose,
     /// And those that are not, are wanted, and that nothing makes anew.
@@ -34,8 +38,10 @@ struct Tracked {
     lived: SimDuration,
     below_desired: SimDuration,
     short_since: Option<SimTime>,
-    /// Longest time with too few ready pods, and when that began.
-    longest_short: (SimDuration, SimTime),
+    /// Most ready pods missing since then.
+    short_missing: i32,
+    /// Longest time with too few ready pods, when that began, and how many were missing at most.
+    longest_short: (SimDuration, SimTime, i32),
     /// Missing pods times nanoseconds.
     unready_ns: u128,
     /// Wanted pods times how long.
@@ -76,6 +82,7 @@ impl Tracked {
             judged,
             desired: 0,
             ready: 0,
+            misscheduled: 0,
             loose: Loose::default(),
             lost: 0,
             ready_min: 0,
@@ -85,7 +92,8 @@ impl Tracked {
             lived: SimDuration::ZERO,
             below_desired: SimDuration::ZERO,
             short_since: None,
-            longest_short: (SimDuration::ZERO, at),
+            short_missing: 0,
+            longest_short: (SimDuration::ZERO, at, 0),
             unready_ns: 0,
             wanted_ns: 0,
         }
@@ -113,8 +121,9 @@ impl Tracked {
         if let Some(since) = self.short_since.take() {
             let length = at.saturating_since(since);
             if length > self.longest_short.0 {
-                self.longest_short = (length, since);
+                self.longest_short = (length, since, self.short_missing);
             }
+            self.short_missing = 0;
         }
     }
 }
@@ -230,8 +239,21 @@ impl Slo {
             Some(index) => *index,
             None => self.track(at, id, desired, store),
         };
+        if let WorkloadId::DaemonSet(set) = id {
+            self.daemon_pods_counted(at, index, set, desired, store);
+        }
         // Nobody waits for the pods of what is being deleted.
         self.want(index, at, if meta.deleting.is_some() { 0 } else { desired });
+    }
+
+    /// The nodes that a set wants pods on, and those that it does not, are other ones than before: its pods count anew.
+    fn daemon_pods_counted(&mut self, at: SimTime, index: usize, id: DaemonSetId, desired: i32, store: &Store) {
+        let misscheduled = store.daemon_sets.get(id).map_or(0, |set| set.status.misscheduled);
+        let tracked = &mut self.tracked[index];
+        let (wanted, before) = (tracked.desired, mem::replace(&mut tracked.misscheduled, misscheduled));
+        if (misscheduled, desired) != (before, wanted) && misscheduled.max(before) > 0 {
+            self.recount(at, WorkloadId::DaemonSet(id), store);
+        }
     }
 
     /// A workload comes to be, or a ReplicaSet loses its Deployment: it may have pods already.
@@ -296,7 +318,7 @@ impl Slo {
     fn pod_seen(&mut self, at: SimTime, id: PodId, store: &Store) {
         let Some(pod) = store.pod(id) else { return };
         let old = *self.parts.get(id);
-        let counts = pod.is_active() && pod.is_ready();
+        let counts = pod.is_active() && pod.is_ready() && !is_misscheduled(pod, store);
         let new = match pod.owner.and_then(WorkloadId::from_owner) {
             Some(_) => {
                 let index = root_of(pod, store).and_then(|root| self.index.get(&root));
@@ -406,6 +428,7 @@ impl Slo {
                 tracked.below_desired += passed;
                 tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
                 tracked.missing_max = tracked.missing_max.max(missing);
+                tracked.short_missing = tracked.short_missing.max(missing);
                 tracked.short_since.get_or_insert(tracked.since);
             } else {
                 tracked.close_shortage(tracked.since);
@@ -458,7 +481,7 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
     });
     let worst = &judged[0];
     let objective = by_objective(worst);
-    let (longest, from) = t.longest_short;
+    let (longest, from, missing) = t.longest_short;
     WorkloadOutcome {
         kind: t.key.kind.as_str(),
         namespace: t.key.namespace,
@@ -469,6 +492,7 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         missing_max: t.missing_max,
         below_desired_s: t.below_desired.as_secs_f64(),
         longest_short_s: longest.as_secs_f64(),
+        longest_short_missing: missing,
         longest_short_from_s: (!longest.is_zero()).then(|| from.as_nanos() as f64 / 1e9),
         below_min_ready_s: worst.below_min.as_secs_f64(),
         longest_gap_s: worst.longest_gap.as_secs_f64(),
@@ -498,6 +522,17 @@ fn is_wanted(pod: &Pod, store: &Store) -> bool {
         return false;
     }
     pod.deletion.is_none_or(|deletion| is_loss(deletion.cause, pod.phase))
+}
+
+/// Whether it is a daemon pod on a node that should not run it. It is not one of those that its set wants, whatever it does.
+///
+/// # Source
+/// daemonset-controller, `updateDaemonSetStatus`: `numberReady` counts on nodes that should run a pod alone.
+fn is_misscheduled(pod: &Pod, store: &Store) -> bool {
+    let Some(Owner::DaemonSet(set)) = pod.owner else { return false };
+    let set = store.daemon_sets.get(set).filter(|set| set.status.misscheduled > 0);
+    let node = pod.node.and_then(|id| Some((store.node_name(id), store.node(id)?)));
+    set.zip(node).is_some_and(|(set, (name, node))| !DaemonPlacement::of(set, name, node).should_run)
 }
 
 /// Wanted pods of a workload that is tracked; none for ReplicaSets of a Deployment and for kinds that end by themselves.

@@ -300,6 +300,10 @@ impl Observer for Timers {
                     self.unknown.remove(node);
                 }
             }
+            // One that comes under the same name has not been Unknown.
+            Changed::NodeRemoved { node, .. } => {
+                self.unknown.remove(node);
+            }
             _ => {}
         }
     }

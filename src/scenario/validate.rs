@@ -65,7 +65,9 @@ pub(super) fn validate(
     procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_ready_times(root, spec, scenario, diagnostics);
     effects::check(root, spec, scenario, inventory, diagnostics);
-    room::check(scenario, diagnostics);
+    if inventory.is_whole {
+        room::check(scenario, diagnostics);
+    }
 }
 
 /// A latency that is written down and applies to no pod.

@@ -1,7 +1,8 @@
 //! When a process of the control plane leads again after it has lost its lease.
 //!
 //! # Source
-//! client-go, leader election: a process that does not lead tries every retry period, lengthened by up to 1.2 of it, and takes the lease over when
+//! client-go, leader election: who leads renews the lease every retry period, and exits when it has tried in vain, every retry period, for as long
+//! as the renew deadline; it does not look once more before it exits. A process that does not lead tries every retry period, lengthened by up to 1.2 of it, and takes the lease over when
 //! the holder has not renewed it for as long as the lease lasts, counted from when it first saw it so. Who begins anew has seen nothing.
 //!
 //! # Differs
@@ -22,7 +23,7 @@ pub(super) struct Terms {
     /// For how long it is valid after a renewal.
     lease_duration: SimDuration,
     /// A holder that cannot renew it for so long exits.
-    pub(super) renew_deadline: SimDuration,
+    renew_deadline: SimDuration,
     retry_period: SimDuration,
 }
 
@@ -52,6 +53,20 @@ impl Terms {
             }
         }
     }
+
+    /// When a process exits that could not reach the API server from `lost_at` until `back_at`; none if a try to renew came in time.
+    pub(super) fn exit_at(
+        &self,
+        process: ControlPlaneProcess,
+        (lost_at, back_at): (SimTime, SimTime),
+        streams: &Streams,
+    ) -> Option<SimTime> {
+        let entity = format!("{} {}", process.as_str(), lost_at.as_nanos());
+        let first = lost_at + times(self.retry_period, streams.stream("lease-renewal", &entity).unit());
+        let tries = self.renew_deadline.as_nanos().div_ceil(self.retry_period.as_nanos().max(1));
+        let last = first + self.retry_period * tries.saturating_sub(1);
+        (back_at > last).then(|| first + self.renew_deadline)
+    }
 }
 
 /// A process that waits to lead.
@@ -67,10 +82,19 @@ struct Candidate {
     chance: Stream,
 }
 
-/// Those who wait to lead.
+/// A leader whose tries to renew its lease have all failed, and that has yet to exit.
+#[derive(Clone, Debug)]
+struct Leaver {
+    process: ControlPlaneProcess,
+    number: u32,
+    lost_at: SimTime,
+}
+
+/// Those who wait to lead, and those who are about to lead no longer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Elections {
     candidates: Vec<Candidate>,
+    leavers: Vec<Leaver>,
     tries: u32,
 }
 
@@ -81,6 +105,8 @@ pub(super) enum Try {
     Leads,
     /// It tries again after that.
     Again(SimDuration, u32),
+    /// It led, and exits; the API server was away from then on.
+    Exits(SimTime),
     /// Nobody waits for it.
     Void,
 }
@@ -89,6 +115,15 @@ impl Elections {
     /// A process does not wait any longer.
     pub(super) fn withdraw(&mut self, process: ControlPlaneProcess) {
         self.candidates.retain(|candidate| candidate.process != process);
+        self.leavers.retain(|leaver| leaver.process != process);
+    }
+
+    /// A leader will exit; gives the number under which it does.
+    pub(super) fn leave(&mut self, process: ControlPlaneProcess, lost_at: SimTime) -> u32 {
+        self.withdraw(process);
+        self.tries += 1;
+        self.leavers.push(Leaver { process, number: self.tries, lost_at });
+        self.tries
     }
 
     /// The API server is back at `now`, and a process that could not renew its lease since `lost_at` has begun anew. Gives when it first tries,
@@ -114,7 +149,7 @@ impl Elections {
         (first, self.tries)
     }
 
-    /// A try, if it is still waited for.
+    /// A try or an exit, if it is still waited for.
     pub(super) fn attempt(
         &mut self,
         (process, number): (ControlPlaneProcess, u32),
@@ -122,6 +157,9 @@ impl Elections {
         now: SimTime,
         api_is_up: bool,
     ) -> Try {
+        if let Some(leaver) = self.leavers.iter().find(|of| of.process == process && of.number == number) {
+            return Try::Exits(leaver.lost_at);
+        }
         let waiting = self.candidates.iter_mut().find(|of| of.process == process && of.number == number);
         let (Some(candidate), Some(terms)) = (waiting, terms) else { return Try::Void };
         if api_is_up {
@@ -170,7 +208,7 @@ mod tests {
             match elections.attempt((PROCESS, number), Some(terms()), now, true) {
                 Try::Leads => return now.saturating_since(back),
                 Try::Again(after, next) => (now, number) = (now + after, next),
-                Try::Void => panic!("it waits"),
+                Try::Exits(_) | Try::Void => panic!("it waits"),
             }
         }
     }
@@ -181,6 +219,23 @@ mod tests {
             let after = leads_after(seed, &Store::default()).as_secs_f64();
             assert!((15.0..15.0 + 4.4 + 4.4).contains(&after), "seed {seed}: {after}");
         }
+    }
+
+    /// The share of outages of so many milliseconds after which a process has exited.
+    fn exits_of(outage_ms: i64) -> usize {
+        let (lost_at, back_at) = (SimTime::from_secs(60), SimTime::from_millis(60_000 + outage_ms));
+        let exits = (0..400).filter_map(|seed| terms().exit_at(PROCESS, (lost_at, back_at), &Streams::new(seed)));
+        let late = |at: &SimTime| at.saturating_since(lost_at).as_secs_f64();
+        let exits: Vec<f64> = exits.map(|at| late(&at)).collect();
+        assert!(exits.iter().all(|after| (10.0..12.0).contains(after)), "{exits:?}");
+        exits.len()
+    }
+
+    #[test]
+    fn a_leader_exits_when_its_last_try_within_the_deadline_has_failed() {
+        assert_eq!([7_900, 8_000, 10_000, 60_000].map(exits_of), [0, 0, 400, 400]);
+        let half = exits_of(9_000);
+        assert!((160..240).contains(&half), "{half} of 400");
     }
 
     #[test]

@@ -449,16 +449,29 @@ impl Simulation {
         let kernel = &mut self.kernel;
         kernel.watches.resume(kernel.now, &kernel.streams, &kernel.config.latency.kubelet_reconnect);
         let Some(since) = self.api_down_since.take() else { return };
-        let outage = self.kernel.now.saturating_since(since);
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
             let Some(terms) = Terms::of(process, &self.kernel.config) else { continue };
-            if outage >= terms.renew_deadline && self.components.any_up(process) {
-                self.components.stop(process);
-                let Kernel { store, streams, now, .. } = &self.kernel;
-                let (after, number) = self.elections.stand(process, terms, (since, *now), (store, streams));
-                self.kernel.elect(after, process, number);
+            if !self.components.any_up(process) {
+                continue;
+            }
+            let now = self.kernel.now;
+            match terms.exit_at(process, (since, now), &self.kernel.streams) {
+                Some(exit_at) if exit_at > now => {
+                    let number = self.elections.leave(process, since);
+                    self.kernel.elect(exit_at.saturating_since(now), process, number);
+                }
+                Some(_) => self.lose_lease(process, terms, since),
+                None => {}
             }
         }
+    }
+
+    /// A process exits that could not renew its lease since `lost_at`; its successor waits to lead.
+    fn lose_lease(&mut self, process: ControlPlaneProcess, terms: Terms, lost_at: SimTime) {
+        self.components.stop(process);
+        let Kernel { store, streams, now, .. } = &self.kernel;
+        let (after, number) = self.elections.stand(process, terms, (lost_at, *now), (store, streams));
+        self.kernel.elect(after, process, number);
     }
 
     fn try_to_lead(&mut self, process: ControlPlaneProcess, number: u32) {
@@ -466,6 +479,11 @@ impl Simulation {
         match self.elections.attempt((process, number), terms, now, self.kernel.api_is_up) {
             Try::Leads => self.start_anew(process),
             Try::Again(after, number) => self.kernel.elect(after, process, number),
+            Try::Exits(lost_at) => {
+                if let Some(terms) = terms {
+                    self.lose_lease(process, terms, lost_at);
+                }
+            }
             Try::Void => {}
         }
     }

@@ -313,3 +313,17 @@ fn machines_that_the_autoscaler_gives_back_have_not_failed() {
     assert_eq!(failures("drain-and-upgrade"), Some(4));
     assert_eq!(failures("total-loss"), Some(15));
 }
+
+#[test]
+fn a_daemon_pod_where_none_should_run_makes_up_for_no_other() {
+    let agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent, namespace: default}, spec: {selector: {matchLabels: {app: agent}}, \
+                 template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let timeline = "{at: 30s, kubectl: 'taint node n-1 a=b:NoSchedule'}, {at: 40s, kubectl: annotate ds agent x=y}, \
+                    {at: 50s, fault: {kind: ContainerCrash, pods: {namespace: default}, nodes: {names: [n-2]}}}";
+    let observed = play("5m", timeline, &[agent]);
+    let last = observed.workloads.last().expect("rows of the set");
+    assert_eq!((last.desired, last.ready, last.misscheduled), (2, 2, 1));
+    let [outcome] = &observed.summary.workloads[..] else { panic!("{:?}", observed.summary.workloads) };
+    assert_eq!((outcome.desired, outcome.ready, outcome.ready_min, outcome.missing_max), (2, 2, 1, 1));
+    assert!((0.5..5.0).contains(&outcome.below_desired_s), "{outcome:?}");
+}

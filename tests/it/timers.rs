@@ -174,3 +174,20 @@ fn who_says_how_long_a_wait_is_is_told() {
     let times: Vec<_> = observed.timers.iter().map(|row| row.set_at).collect();
     assert!(times.is_sorted(), "{times:?}");
 }
+
+#[test]
+fn a_node_that_is_created_again_under_its_name_is_silent_from_then_on() {
+    let node = "<<EOF\\n{apiVersion: v1, kind: Node, metadata: {name: n-1}, status: {allocatable: {cpu: '8', memory: 8Gi, pods: '20'}}}\\nEOF";
+    let timeline = format!(
+        "{{at: 1m, fault: {{kind: Crash, nodes: {{names: [n-1]}}}}}}, {{at: 160s, kubectl: delete node n-1}}, \
+         {{at: 161s, kubectl: \"create -f - {node}\"}}"
+    );
+    let observed = play("10m", &timeline, &[&web(3)]);
+    let silences = of(&observed, TimerKind::NodeMonitorGrace);
+    let graces: Vec<&str> = silences.iter().map(|row| row.by).collect();
+    assert!(graces.contains(&"--node-startup-grace-period"), "{silences:?}");
+    for row in silences {
+        let (_, due, ended) = secs(row);
+        assert!(end(row) == Some(TimerEnd::Fired) && ended.is_some_and(|at| at >= due), "{row:?}");
+    }
+}

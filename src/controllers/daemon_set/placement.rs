@@ -1,25 +1,15 @@
-//! Which nodes should run a daemon pod.
+//! Which nodes should run a daemon pod, remembered.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use crate::arena::{ChangeLog, Column, Symbol};
-use crate::model::{Taint, TaintEffect, Toleration, TolerationOperator};
-use crate::state::{DaemonSet, DaemonSetId, Node, NodeId, NodeSlot, Store};
-
-/// The verdict on one node.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
-    /// A pod should be created if there is none.
-    pub(super) should_run: bool,
-    /// A pod that is there may stay.
-    pub(super) should_continue: bool,
-}
+use crate::arena::{ChangeLog, Column};
+use crate::component::DaemonPlacement;
+use crate::state::{DaemonSet, DaemonSetId, NodeId, NodeSlot, Store};
 
 /// Verdicts by set and node, kept until the node's labels or taints or the set's template change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placements {
-    by_set: BTreeMap<DaemonSetId, Column<NodeSlot, Option<Placement>>>,
+    by_set: BTreeMap<DaemonSetId, Column<NodeSlot, Option<DaemonPlacement>>>,
     /// The existing nodes by name; empty when out of date.
     order: Vec<NodeId>,
     /// How often that has been out of date.
@@ -72,10 +62,16 @@ impl Placements {
         &self.log
     }
 
-    pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, store: &Store) -> Option<Placement> {
+    pub(super) fn of(
+        &mut self,
+        id: DaemonSetId,
+        set: &DaemonSet,
+        node: NodeId,
+        store: &Store,
+    ) -> Option<DaemonPlacement> {
         let object = store.node(node)?;
         let verdict = self.by_set.entry(id).or_default().get_mut(node);
-        Some(*verdict.get_or_insert_with(|| judge(set, store.node_name(node), object)))
+        Some(*verdict.get_or_insert_with(|| DaemonPlacement::of(set, store.node_name(node), object)))
     }
 
     /// The nodes that exist as far as the watch has told, by name.
@@ -93,61 +89,13 @@ impl Placements {
     }
 }
 
-/// # Source
-/// daemonset-controller, `NodeShouldRunDaemonPod`: node name, selector and required affinity, then taints; nothing else.
-pub(super) fn judge(set: &DaemonSet, name: Symbol, node: &Node) -> Placement {
-    let no = Placement { should_run: false, should_continue: false };
-    let spec = &set.spec.template.spec;
-    if spec.node_name.is_some_and(|wanted| wanted != name) || !spec.allows_node(&node.labels, name) {
-        return no;
-    }
-    let automatic = automatic_tolerations(spec.host_network);
-    let tolerated = |taint: &Taint| spec.tolerations.iter().chain(automatic).any(|t| t.tolerates(taint));
-    let untolerated = |effects: &[TaintEffect]| {
-        node.taints
-            .iter()
-            .filter(|t| effects.contains(&t.effect))
-            .any(|t| !tolerated(&Taint::new(t.key, t.value, t.effect)))
-    };
-    if untolerated(&[TaintEffect::NoSchedule, TaintEffect::NoExecute]) {
-        return Placement { should_run: false, should_continue: !untolerated(&[TaintEffect::NoExecute]) };
-    }
-    Placement { should_run: true, should_continue: true }
-}
-
-/// # Source
-/// daemonset-controller, `AddOrUpdateDaemonPodTolerations`.
-pub(super) fn automatic_tolerations(host_network: bool) -> &'static [Toleration] {
-    // The last one is for pods in the host's network alone.
-    let count = AUTOMATIC.len() - usize::from(!host_network);
-    &AUTOMATIC[..count]
-}
-
-static AUTOMATIC: LazyLock<[Toleration; 7]> = LazyLock::new(|| {
-    let toleration = |key: &str, effect| Toleration {
-        key: Symbol::new(key),
-        operator: TolerationOperator::Exists,
-        value: Symbol::empty(),
-        effect: Some(effect),
-        toleration_seconds: None,
-    };
-    [
-        toleration("node.kubernetes.io/not-ready", TaintEffect::NoExecute),
-        toleration("node.kubernetes.io/unreachable", TaintEffect::NoExecute),
-        toleration("node.kubernetes.io/disk-pressure", TaintEffect::NoSchedule),
-        toleration("node.kubernetes.io/memory-pressure", TaintEffect::NoSchedule),
-        toleration("node.kubernetes.io/pid-pressure", TaintEffect::NoSchedule),
-        toleration("node.kubernetes.io/unschedulable", TaintEffect::NoSchedule),
-        toleration("node.kubernetes.io/network-unavailable", TaintEffect::NoSchedule),
-    ]
-});
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::DaemonSetSpec;
+    use crate::arena::Symbol;
+    use crate::model::{DaemonSetSpec, TaintEffect};
     use crate::state::DaemonSetStatus;
     use crate::testing::{Lab, config, meta};
 
@@ -171,7 +119,7 @@ mod tests {
             };
             bench.taint("n", key, effect);
         }
-        let placement = judge(&set(template_spec), Symbol::new("n"), bench.node("n"));
+        let placement = DaemonPlacement::of(&set(template_spec), Symbol::new("n"), bench.node("n"));
         assert_eq!((placement.should_run, placement.should_continue), expected, "{template_spec} {taints:?}");
     }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::placement::automatic_tolerations;
 use super::purpose::Purpose;
 use crate::arena::Symbol;
-use crate::component::{RevisionOwner, SyncPlan, present_revision, prune_revisions, revision_hash_label};
+use crate::component::{
+    RevisionOwner, SyncPlan, automatic_tolerations, present_revision, prune_revisions, revision_hash_label,
+};
 use crate::model::PodTemplateSpec;
 use crate::state::{ControllerRevision, DaemonSet, DaemonSetId, Pod, Store, WorkloadId};
 

@@ -4,10 +4,11 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::placement::{Placement, Placements};
+use super::placement::Placements;
 use super::revision;
 use super::status::Counts;
 use crate::arena::{BitSet, ChangeLog, Column, Symbol};
+use crate::component::DaemonPlacement;
 use crate::state::{DaemonPods, DaemonSet, DaemonSetId, NodeId, NodeSlot, Pod, PodId, PodPhase, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -45,7 +46,7 @@ pub(super) struct Kept {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) node: NodeId,
-    pub(super) placement: Placement,
+    pub(super) placement: DaemonPlacement,
     pub(super) found: Found,
     /// None if there is no live pod.
     pub(super) kept: Option<Kept>,
@@ -107,7 +108,7 @@ impl<'a> Rule<'a> {
         self.store.daemon_pods(self.set).map_or(&NOTHING, DaemonPods::writes)
     }
 
-    fn spot(&self, node: NodeId, placement: Placement) -> Spot {
+    fn spot(&self, node: NodeId, placement: DaemonPlacement) -> Spot {
         let pods = self.pods_on(node);
         let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
         let kept = pods.iter().map(|(_, pod)| *pod).min_by(|a, b| keep_order(a, b)).map(|pod| Kept {

@@ -132,13 +132,14 @@ impl NodeLifecycle {
     /// The node whose turn it is, and when it is due.
     ///
     /// # Source
-    /// Every pass queues all waiting nodes anew, so that among them its order counts, not who failed first. Passes that do
-    /// nothing else are not played; their order is drawn here.
+    /// Every pass queues all waiting nodes of a zone anew, so that among them its order counts, not who failed first; one that has moved to
+    /// another zone stays where it was. Passes that do nothing else are not played; their order is drawn here.
     fn head(&mut self, key: ZoneKey, ctx: &Ctx<'_, Self>) -> Option<(NodeId, SimTime)> {
         let (pass_index, pass_at) = self.clock.latest(ctx.now);
         let queue = &self.zones.get_mut(key)?.queue;
         let turns = queue.waiting().map(|(node, due)| {
-            let ready = ctx.store.node(node).and_then(|object| object.conditions.ready());
+            let object = ctx.store.node(node).filter(|object| ZoneKey::of(&object.labels) == key);
+            let ready = object.and_then(|object| object.conditions.ready());
             let is_queued_anew = ready.is_some_and(|ready| ready != Status::True);
             let due = if is_queued_anew && due < pass_at { pass_at } else { due };
             (due, Self::order_key(node, pass_index, ctx), node)

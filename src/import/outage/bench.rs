@@ -120,7 +120,16 @@ impl Bench {
 
     /// Merges it all and looks at it.
     pub(super) fn with<R>(&mut self, look: impl FnOnce(&Timeline<'_>, &[Seen]) -> R) -> R {
-        let inventory = Inventory::of(&cluster());
+        self.with_cluster(&cluster(), look)
+    }
+
+    /// The same beside another cluster file.
+    pub(super) fn with_cluster<R>(
+        &mut self,
+        objects: &[ManifestObject],
+        look: impl FnOnce(&Timeline<'_>, &[Seen]) -> R,
+    ) -> R {
+        let inventory = Inventory::of(objects);
         let merged = sources::merge(&mut self.evidence, &inventory);
         let timeline = Timeline::new(&merged.seen, &self.evidence.records, &inventory);
         look(&timeline, &merged.seen)

@@ -40,7 +40,9 @@ pub(super) struct Inventory {
     /// By namespace and name: the kinds that there are of that name.
     workloads: BTreeMap<(Symbol, Symbol), Vec<Symbol>>,
     /// By namespace and name of a ReplicaSet: its Deployment.
-    pub(super) deployments: BTreeMap<(Symbol, Symbol), Symbol>,
+    deployments: BTreeMap<(Symbol, Symbol), Symbol>,
+    /// By namespace and name of a ReplicaSet: when it was made.
+    replica_sets: BTreeMap<(Symbol, Symbol), Instant>,
     /// By namespace, kind and name of a workload: its selector, as kubectl writes it.
     selectors: BTreeMap<(Symbol, Symbol, Symbol), String>,
     /// By namespace, kind and name: workloads whose replicas an autoscaler sets.
@@ -77,6 +79,8 @@ impl Inventory {
                 if let Some(owner) = metadata.controller() {
                     self.deployments.insert((namespace, name), owner.name);
                 }
+                let created = metadata.creation_timestamp.and_then(|stamp| Instant::parse(stamp.as_str()));
+                self.replica_sets.extend(created.map(|created| ((namespace, name), created)));
                 self.add_workload(object, set.spec.selector.as_ref());
             }
             Object::Deployment(deployment) => self.add_workload(object, deployment.spec.selector.as_ref()),
@@ -187,6 +191,12 @@ impl Inventory {
         let (stem, _) = replica_set.as_str().rsplit_once('-')?;
         let stem = Symbol::new(stem);
         self.is_workload(namespace, "Deployment", stem).then_some(stem)
+    }
+
+    /// Whether a Deployment's ReplicaSet was there before an instant, as far as the file says: it may have been saved after the outage.
+    pub(super) fn had_replica_set(&self, namespace: Symbol, name: Symbol, before: Instant) -> bool {
+        let made_at = self.replica_sets.get(&(namespace, name));
+        self.deployments.contains_key(&(namespace, name)) && made_at.is_none_or(|made_at| *made_at < before)
     }
 
     pub(super) fn is_workload(&self, namespace: Symbol, kind: &str, name: Symbol) -> bool {

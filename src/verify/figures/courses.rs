@@ -1,6 +1,6 @@
 //! How workloads fared, from `pods.csv`, `readiness.csv` and `workloads.csv`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::counted::{Figures, are_alike};
 use super::disruptions::Matched;
@@ -38,6 +38,21 @@ struct Sums {
 }
 
 impl Sums {
+    /// What the summary says, where rows do not suffice to work it out.
+    fn told(outcome: &WorkloadOutcome) -> Self {
+        let nanoseconds = |seconds: f64| (seconds * 1e9).round() as i128;
+        Self {
+            short_ns: nanoseconds(outcome.below_desired_s),
+            longest_ns: nanoseconds(outcome.longest_short_s),
+            missing_ns: nanoseconds(outcome.unready_replica_s),
+            missing_max: i64::from(outcome.missing_max),
+            gap_ns: nanoseconds(outcome.below_min_ready_s),
+            longest_gap_ns: nanoseconds(outcome.longest_gap_s),
+            wanted: i64::from(outcome.desired),
+            ready: i64::from(outcome.ready),
+        }
+    }
+
     /// Fewer ready pods than the objective asks for; than wanted, if there is none.
     fn has_gap(&self, min_ready: Option<MinReady>) -> bool {
         let enough = match min_ready {
@@ -58,12 +73,20 @@ pub(super) fn count(
 ) -> Result<(), String> {
     let mut steps = wanted(observed);
     ready(&mut steps, observed);
+    // Which of its pods stand where none should run, and so are none of those wanted, no row says.
+    let misscheduled = observed.workloads.iter().filter(|row| row.misscheduled > 0);
+    let misscheduled: BTreeSet<Key> = misscheduled.map(|row| (row.namespace, row.kind, row.name)).collect();
     let outcomes = &observed.summary.workloads;
     let mut total = Sums::default();
     for outcome in outcomes {
         let key = (outcome.namespace, outcome.kind, outcome.name);
-        let sums = walk(steps.remove(&key).unwrap_or_default(), outcome.min_ready, end);
-        compare(outcome, &sums)?;
+        let sums = if misscheduled.contains(&key) {
+            Sums::told(outcome)
+        } else {
+            let sums = walk(steps.remove(&key).unwrap_or_default(), outcome.min_ready, end);
+            compare(outcome, &sums)?;
+            sums
+        };
         total.short_ns += sums.short_ns;
         total.missing_ns += sums.missing_ns;
         total.longest_ns = total.longest_ns.max(sums.longest_ns);

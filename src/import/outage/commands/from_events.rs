@@ -17,6 +17,8 @@ const DRAIN: SimDuration = SimDuration::from_secs(600);
 const SAME: SimDuration = SimDuration::from_secs(15);
 /// Changes of ReplicaSets of one Deployment that lie closer together are of one rollout.
 const ONE_ROLLOUT: SimDuration = SimDuration::from_secs(600);
+/// A ReplicaSet is told of no later after it was made.
+const MADE: SimDuration = SimDuration::from_secs(2);
 /// Nodes of one pool that join so close to each other join together.
 const ONE_JOIN: SimDuration = SimDuration::from_secs(5);
 
@@ -205,12 +207,14 @@ fn of_deployment(
     timeline: &Timeline<'_>,
     commands: &mut Commands,
 ) {
-    let is_known = |set: Symbol| timeline.inventory.deployments.contains_key(&(namespace, set));
+    // What makes a ReplicaSet sets its replicas within moments.
+    let was_there =
+        |change: &Change| timeline.inventory.had_replica_set(namespace, change.set, change.when.earliest.earlier(MADE));
     let mut made: BTreeSet<Symbol> = BTreeSet::new();
     let mut rolling_until: Option<Instant> = None;
     for change in changes {
         let is_rolling = rolling_until.is_some_and(|until| change.when.earliest <= until);
-        if !is_known(change.set) && made.insert(change.set) {
+        if !was_there(change) && made.insert(change.set) {
             rolling_until = Some(change.when.latest.later(ONE_ROLLOUT));
             if is_said(commands, change.when, deployment.as_str())
                 || is_said(commands, change.when, &format!("deployment/{deployment}"))

@@ -1,9 +1,11 @@
 //! What operators did, from built evidence.
 
-use super::super::bench::{Bench, at, pod, sym};
+use super::super::bench::{Bench, at, cluster, pod, sym};
 use super::super::faults::{Confidence, Found};
 use super::{Action, find};
 use crate::evidence::{Bounds, DeletedBy, RecordKind, Request, What};
+use crate::model::ManifestObject;
+use crate::model::manifest::load_text;
 
 fn request(user: &str, agent: &str, verb: &str, path: &str, name: &str, body: &str) -> What {
     let (resource, subresource) = path.split_once('/').unwrap_or((path, ""));
@@ -21,7 +23,11 @@ fn request(user: &str, agent: &str, verb: &str, path: &str, name: &str, body: &s
 }
 
 fn lines(bench: &mut Bench) -> Vec<(String, Confidence)> {
-    bench.with(|timeline, _| {
+    lines_of(bench, &cluster())
+}
+
+fn lines_of(bench: &mut Bench, objects: &[ManifestObject]) -> Vec<(String, Confidence)> {
+    bench.with_cluster(objects, |timeline, _| {
         let found = find(timeline, &Found::default());
         let line = |action: &Action| match action {
             Action::Kubectl(line) => line.clone(),
@@ -132,6 +138,37 @@ fn a_new_replica_set_is_a_rollout_and_another_number_is_a_change_of_scale() {
         ("rollout restart deployment web -n shop", Confidence::Guess),
     ];
     assert_eq!(said, expected);
+}
+
+#[test]
+fn a_replica_set_of_a_cluster_that_was_saved_after_the_outage_is_as_new_as_it_is() {
+    let set = |name: &str, created: &str| {
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{{"name":"{name}","namespace":"shop","creationTimestamp":"{created}",
+            "ownerReferences":[{{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"u-web","controller":true}}]}},"spec":{{"replicas":3}}}}"#
+        )
+    };
+    let later = [set("web-2", "2026-03-02T12:01:40Z"), set("web-3", "2026-03-02T12:10:00Z")]
+        .map(|text| load_text("later.json", &text).objects);
+    let objects = [cluster()].into_iter().chain(later).flatten().collect::<Vec<_>>();
+    let scaled = |name: &str, to| What::Scaled {
+        kind: sym("ReplicaSet"),
+        namespace: sym("shop"),
+        name: sym(name),
+        from: None,
+        to,
+    };
+    let mut bench = Bench::new();
+    bench
+        .see(100.0, scaled("web-2", 2))
+        .see(104.0, scaled("web-1", 1))
+        .see(108.0, scaled("web-2", 3))
+        .see(2000.0, scaled("web-2", 5));
+    let expected = [
+        ("rollout restart deployment web -n shop".to_owned(), Confidence::Guess),
+        ("scale deployment web --replicas=5 -n shop".to_owned(), Confidence::Likely),
+    ];
+    assert_eq!(lines_of(&mut bench, &objects), expected);
 }
 
 #[test]

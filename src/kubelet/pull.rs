@@ -11,7 +11,7 @@ use super::{Kubelets, settings};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::Container;
-use crate::state::{CauseId, ContainerState, ContainerStatus, NodeId, Pod, Status};
+use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, Status};
 use crate::units::SimDuration;
 
 impl Kubelets {
@@ -84,10 +84,11 @@ impl Kubelets {
         self.post_waiting(pod, image, ContainerState::ImagePullBackOff, ctx);
     }
 
-    /// What is posted of a pull follows from the fault that makes it fail, and not from the pod's having been bound.
+    /// What is posted of a pull follows from the fault that makes it fail, or from nothing that happened if the image could not be had at the
+    /// start, and not from the pod's having been bound or its node's having come back.
     fn blame_fault(&self, image: Symbol, node: NodeId, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         if how == PullFailure::Refused
-            && let Some(cause) = self.images.fails(image, node).filter(|cause| *cause != CauseId::NONE)
+            && let Some(cause) = self.images.fails(image, node)
         {
             ctx.cause = cause;
         }

@@ -88,13 +88,23 @@ fn is_built_in(group_name: &str) -> bool {
     NEVER_SERVED.contains(&group_name) || SERVED.iter().any(|(version, ..)| group(version) == group_name)
 }
 
+/// Whether a group could be that of a custom resource of that kind, so that a definition of it may be there.
+///
+/// # Source
+/// apiextensions, validation of CustomResourceDefinitions: a group has a dot. Below `k8s.io` nobody defines kinds of the built-in names.
+fn may_be_custom(group_name: &str, kind: &str) -> bool {
+    let is_of_kubernetes = group_name.ends_with(".k8s.io") && SERVED.iter().any(|(.., kinds)| kinds.contains(&kind));
+    group_name.contains('.') && !is_of_kubernetes
+}
+
 /// Whether an API server of that version serves the kind in that version of its group. Kinds of custom resources are taken to
 /// be defined.
 #[must_use]
 pub fn is_served(api_version: &str, kind: &str, version: KubernetesVersion) -> bool {
     let is_it =
         |(served, since, kinds): &Entry| *served == api_version && version.at_least(*since) && kinds.contains(&kind);
-    !is_built_in(group(api_version)) || SERVED.iter().any(is_it)
+    let group_name = group(api_version);
+    (!is_built_in(group_name) && may_be_custom(group_name, kind)) || SERVED.iter().any(is_it)
 }
 
 /// The newest `apiVersion` under which the kind is served; none if none is built in.
@@ -137,6 +147,10 @@ mod tests {
         check("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", 36, true);
         check("gateway.networking.k8s.io/v1beta1", "Gateway", 36, true);
         check("example.com/v1", "Deployment", 36, true);
+        check("apps.kruise.io/v1alpha1", "StatefulSet", 36, true);
+        for mistyped in ["app/v1", "core/v1", "apps.k8s.io/v1"] {
+            check(mistyped, "Deployment", 36, false);
+        }
         check("v1", "Kiwi", 36, false);
     }
 

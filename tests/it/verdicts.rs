@@ -76,6 +76,16 @@ fn a_pull_that_fails_is_named_with_its_fault() {
 }
 
 #[test]
+fn a_pull_that_failed_before_the_run_began_follows_from_nothing_in_it() {
+    let stuck = "{apiVersion: v1, kind: Pod, metadata: {name: stuck, namespace: default}, spec: {nodeName: n-1, containers: [{name: c, image: typo}]}, \
+                 status: {phase: Pending, containerStatuses: [{name: c, image: typo, imageID: '', ready: false, restartCount: 0, \
+                 state: {waiting: {reason: ImagePullBackOff}}}]}}";
+    let observed = play("40m", "{at: 10m, fault: {kind: Reboot, nodes: {names: [n-1]}}}", &[stuck]);
+    let waiting = said(&observed, Matter::PodsWaiting);
+    assert!(waiting.text.contains("(typo): pod/default/stuck"), "{waiting:?}");
+}
+
+#[test]
 fn a_crash_loop_is_named() {
     let crashing = web(1).replace(
         "metadata: {labels: {app: web}}",

@@ -9,6 +9,7 @@ mod folder;
 mod for_people;
 mod locate;
 mod object;
+mod of_tools;
 mod piece;
 mod recognize;
 mod settle;

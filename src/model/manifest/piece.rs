@@ -10,7 +10,7 @@ use super::locate::{self, Place, Wanted};
 use super::object::{Object, ObjectKind, ReadAs};
 use super::settle::settle;
 use super::wording::{nearest_word, reword, syntax_error};
-use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
+use super::{ManifestObject, NotModelled, SkipReason, for_people, of_tools, recognize};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity};
 use crate::model::config::KubernetesVersion;
@@ -192,6 +192,12 @@ impl TextPiece<'_> {
         first.starts_with("- ") || first.starts_with('[') || first == "-"
     }
 
+    /// Whether it is an item of a list, and a list itself.
+    pub(super) fn is_list_in_list(&self) -> bool {
+        let may_be = self.is_item && self.piece.text.contains("List") && self.piece.text.contains("items");
+        may_be && self.header().is_ok_and(|header| header.item_kind().is_some())
+    }
+
     /// Reads the object.
     pub(super) fn read(&self, file: &File<'_>) -> Reading {
         let line = self.first_line().0;
@@ -220,6 +226,13 @@ impl TextPiece<'_> {
         if header.kind() == "Table" {
             reading.skip(SkipReason::ForPeople, for_people::server_table(location()));
             return reading;
+        }
+        if let Some(diagnostic) = of_tools::unbuilt(file.name.as_str(), &header, location) {
+            if header.kind().is_empty() {
+                reading.skip(SkipReason::NotAnObject, diagnostic);
+                return reading;
+            }
+            reading.diagnostics.push(diagnostic);
         }
         if header.kind().is_empty() || (header.api_version().is_empty() && self.implied.is_none()) {
             reading.skip(SkipReason::NotAnObject, self.not_an_object(file, &header));
@@ -311,6 +324,11 @@ impl TextPiece<'_> {
             return reading.skip(SkipReason::Unreadable, diagnostic);
         }
         self.list_refused(file, &object, reading);
+        if !is_stored {
+            reading
+                .diagnostics
+                .extend(of_tools::hook(&object, &reading.label, || self.location(file, None, reading.line)));
+        }
         ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
         let unknown_fields = self.list_unknown(file, &object, header.api_version().as_str(), &ignored, reading);
         object.opaque_parts(&mut |path| ignored.push(path.clone()));

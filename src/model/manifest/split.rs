@@ -1,4 +1,6 @@
-//! From a file to pieces of one object each: documents, and the items of lists.
+//! From a file to pieces of one object each: documents, and the items of lists and of lists in these.
+
+use std::mem;
 
 use serde_json::Value;
 
@@ -20,7 +22,37 @@ pub(super) struct Split<'a> {
 }
 
 /// Cuts a file into pieces of one object each.
+///
+/// # Source
+/// cli-runtime, `FlattenListVisitor`: what lists hold of lists is taken apart, too.
 pub(super) fn split<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Split<'a> {
+    let mut split = split_documents(file, diagnostics);
+    if !split.pieces.iter().any(TextPiece::is_list_in_list) {
+        return split;
+    }
+    let mut waiting = mem::take(&mut split.pieces);
+    waiting.reverse();
+    while let Some(piece) = waiting.pop() {
+        let header = if piece.is_list_in_list() { piece.header().ok() } else { None };
+        let Some(header) = header else {
+            split.pieces.push(piece);
+            continue;
+        };
+        let mut inner = Split::default();
+        let implied = implied(header.api_version(), header.item_kind().unwrap_or_default());
+        split_whole_list(file, &piece, implied, &mut inner, diagnostics);
+        split.unreadable.extend(inner.unreadable);
+        if inner.list_count == 0 {
+            split.pieces.extend(inner.pieces);
+            continue;
+        }
+        split.list_count += inner.list_count;
+        waiting.extend(inner.pieces.into_iter().rev());
+    }
+    split
+}
+
+fn split_documents<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Split<'a> {
     let mut split = Split::default();
     let first = file.text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).bytes().next();
     // What begins like JSON may be YAML in flow style, as kubectl reads it, too.

@@ -340,3 +340,26 @@ fn an_amount_that_is_null_is_zero() {
         assert_eq!(requests, ["cpu=0"]);
     }
 }
+
+#[test]
+fn lists_in_lists_are_taken_apart() {
+    let pod = |name: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: c, image: i}}]}}}}"
+        )
+    };
+    let typed =
+        "{apiVersion: v1, kind: PodList, items: [{metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}]}";
+    let inner = format!(
+        "{{apiVersion: v1, kind: List, items: [{}, {{apiVersion: v1, kind: List, items: [{}]}}]}}",
+        pod("a"),
+        pod("b")
+    );
+    let text = format!("apiVersion: v1\nkind: List\nitems:\n- {inner}\n- {typed}\n- {}\n", pod("d"));
+    let loaded = load_text("nested.yaml", &text);
+    let names: Vec<&str> = loaded.objects.iter().map(|object| object.object.metadata().name.as_str()).collect();
+    assert_eq!((names, loaded.diagnostics.len()), (vec!["a", "b", "c", "d"], 0), "{:?}", loaded.diagnostics);
+    let json = r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]},{"apiVersion":"a.b/v1","kind":"PriceList","metadata":{"name":"x"},"spec":{"items":[]}}]}"#;
+    let loaded = load_text("nested.json", json);
+    assert_eq!(loaded.diagnostics.len(), 0, "{:?}", loaded.diagnostics);
+}

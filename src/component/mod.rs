@@ -63,7 +63,7 @@ pub use revision::{
     template_hash,
 };
 pub use status_write::{StatusStep, StatusWrites};
-pub use volume_match::find_matching_volume;
+pub use volume_match::{find_matching_volume, satisfies};
 pub use what_if::{MakeWhatIf, Snapshot, WhatIf};
 pub use work_queue::WorkQueue;
 

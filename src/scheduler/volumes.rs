@@ -81,7 +81,7 @@ impl AssumedVolumes {
         let (mut bound, mut unbound) = (Vec::new(), Vec::new());
         for id in claims {
             let Some(claim) = volumes.claim(id) else { continue };
-            match claim.volume {
+            match claim.bound_to() {
                 Some(name) => bound.push(name),
                 None => unbound.push((id, claim)),
             }

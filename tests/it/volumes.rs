@@ -280,7 +280,14 @@ fn pod(name: &str, node: &str, volumes: &str) -> String {
 
 const CLAIMED: &str = "{name: v, persistentVolumeClaim: {claimName: data}}";
 
+/// A claim; one that names its volume has it.
 fn claim(name: &str, spec: &str) -> String {
+    let status = if spec.contains("volumeName: ") { ", status: {phase: Bound}" } else { "" };
+    format!("{}{status}}}", asking(name, spec).trim_end_matches('}').to_owned() + "}")
+}
+
+/// A claim, whose binding has not been done.
+fn asking(name: &str, spec: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: default}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: \
          {{storage: 1Gi}}}}, {spec}}}}}"
@@ -324,13 +331,31 @@ fn claims_that_rule_a_pod_out_everywhere() {
     check(&[], "persistentvolumeclaim \"data\" not found. not found");
     check(&[claim("data", "")], "pod has unbound immediate PersistentVolumeClaims. not found");
     check(&[claim("data", "storageClassName: absent")], "pod has unbound immediate PersistentVolumeClaims.");
-    let lost = claim("data", "volumeName: gone").replace("spec: {acc", "status: {phase: Lost}, spec: {acc");
+    let lost = claim("data", "volumeName: gone").replace("phase: Bound", "phase: Lost");
     check(&[lost], "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"gone\".");
     check(&[claim("data", "volumeName: gone")], "persistentvolume \"gone\" not found.");
     let ephemeral = "{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}";
     let text = "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\".";
     check_with(ephemeral, &[], text);
     check_with("{name: v, emptyDir: {}}", &[], "n1");
+}
+
+#[test]
+fn a_claim_that_asks_for_a_volume_by_name_waits_for_the_binder_whatever_its_class() {
+    let unbound = "pod has unbound immediate PersistentVolumeClaims. not found";
+    let asks = asking("data", "storageClassName: disk, volumeName: pv");
+    let pv = |more: &str| volume("pv", "", &format!("storageClassName: disk{more}"));
+    check(&[CLASS.to_owned(), asks.clone()], unbound);
+    check(&[CLASS.to_owned(), asks.clone(), pv("")], unbound);
+    check(&[CLASS.to_owned(), asks.clone(), pv(", claimRef: {namespace: default, name: other, uid: u}")], unbound);
+    // A volume that names it back has been bound to it, whatever else was taken out of a dump.
+    let of = |uid: &str| pv(&format!(", claimRef: {{namespace: default, name: data, uid: {uid}}}"));
+    check(&[CLASS.to_owned(), asks.clone(), of("u")], "n1");
+    let named = |uid: &str| asks.replace("name: data", &format!("name: data, uid: {uid}"));
+    check(&[CLASS.to_owned(), named("u"), of("u")], "n1");
+    check(&[CLASS.to_owned(), named("other"), of("u")], unbound);
+    let marked = asks.replace("name: data", "name: data, annotations: {pv.kubernetes.io/bind-completed: 'yes'}");
+    check(&[CLASS.to_owned(), marked, pv("")], "n1");
 }
 
 #[test]

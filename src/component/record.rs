@@ -315,10 +315,22 @@ pub enum FaultTarget {
     Process(ControlPlaneProcess),
 }
 
+/// With which of client-go's packages a component records Events.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Recorder {
+    /// `tools/record`: damped, and posted one after the other.
+    Record,
+    /// `tools/events`: each is posted as it comes, whatever came before.
+    ///
+    /// # Differs
+    /// Of a series, only the first and the second are posted there, and its count every half hour; here each is told.
+    Events,
+}
+
 /// The event recorder's damping of one component.
 ///
 /// # Source
-/// client-go, events cache: per source, object (its UID counts) and type a burst of 25, refilled once in five minutes (what is over
+/// client-go, `tools/record`, events cache: per source, object (its UID counts) and type a burst of 25, refilled once in five minutes (what is over
 /// is dropped); ten alike but for the message, none of them later than ten minutes after the one before, become one event
 /// "(combined from similar events)".
 #[derive(Clone, Debug, Default)]

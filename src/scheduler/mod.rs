@@ -46,8 +46,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Program, Request, Snapshot,
-    Start, pod_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Program, Recorder, Request,
+    Snapshot, Start, pod_name,
 };
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
@@ -425,6 +425,7 @@ impl Component for Scheduler {
     const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeScheduler);
     const CONTROLLERS: &'static [&'static str] = &[];
     const EVENT_CLIENT: usize = 1;
+    const RECORDER: Recorder = Recorder::Events;
 
     /// Nobody moves pods that have waited for long: time does.
     fn begins_anew(timer: &Timer) -> bool {

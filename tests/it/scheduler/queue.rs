@@ -284,3 +284,37 @@ fn a_pod_is_tried_again_because_of_what_brought_it_back() {
     let chain = chain(&observed, "pod/default/p bound to a");
     assert!(chain[1].contains("pod/default/q"), "{chain:?}");
 }
+
+/// kube-scheduler's recorder neither drops Events of an object nor combines those that are alike but for their text.
+#[test]
+fn every_attempt_is_told_as_it_is() {
+    let nodes = (0..12).map(|i| node(&format!("n{i}"), "1", json!([])));
+    // One without a taint is too small, so that any taint lets the pod try again.
+    let items: Vec<Value> = nodes.chain([node("small", "1", json!([])), pod("p", "5", json!({}))]).collect();
+    let lines: Vec<(u32, String)> =
+        (0..36).map(|i| (10 + 10 * i, format!("taint nodes n{} k{}=v:NoSchedule", i % 12, i / 12))).collect();
+    let lines: Vec<(u32, &str)> = lines.iter().map(|(at, line)| (*at, line.as_str())).collect();
+    let observed = observed("1.36", &json!(items), &lines, &json!({}));
+    let found = attempts(&observed, "p").into_iter().filter(|(at, _)| *at > 5.0);
+    let found: Vec<u32> = found.map(|(at, _)| at as u32).collect();
+    assert_eq!(found.iter().filter(|at| **at < 371).count(), 36, "{found:?}");
+    let is_combined = |message: &str| message.starts_with("(combined");
+    assert!(!observed.events.iter().any(|event| is_combined(&event.message)));
+}
+
+/// Bindings and Events have each a client of fifty in a second, and a hundred at once.
+#[test]
+fn events_do_not_wait_for_each_other() {
+    let tainted = json!([{"key": "k", "effect": "NoSchedule"}]);
+    let mut big = node("a", "1000", tainted);
+    big["status"]["allocatable"]["pods"] = json!("500");
+    let pods = (0..250).map(|i| pod(&format!("p{i}"), "10m", json!({})));
+    let items: Vec<Value> = [big].into_iter().chain(pods).collect();
+    let spec = json!({"duration": "2m"});
+    let observed = observed("1.36", &json!(items), &[(60, "taint nodes a k-")], &spec);
+    let told = observed.events.iter().filter(|row| row.reason == "Scheduled").map(|row| row.at.as_secs_f64());
+    let told: Vec<f64> = told.collect();
+    assert_eq!(told.len(), 250);
+    let last = told.iter().copied().fold(0.0, f64::max);
+    assert!((63.0..64.5).contains(&last), "{last}");
+}

@@ -132,13 +132,15 @@ pub struct EventDraft {
     pub node: Option<NodeId>,
     /// The text.
     pub message: String,
+    /// As whom its component posts it, if not under its own name.
+    pub reporter: Option<Symbol>,
 }
 
 impl EventDraft {
     /// A Normal event.
     #[must_use]
     pub fn normal(reason: &'static str, about: ObjectRef, message: impl Into<String>) -> Self {
-        Self { event_type: EventType::Normal, reason, about, node: None, message: message.into() }
+        Self { event_type: EventType::Normal, reason, about, node: None, message: message.into(), reporter: None }
     }
 
     /// A Warning event.
@@ -151,6 +153,13 @@ impl EventDraft {
     #[must_use]
     pub fn on(mut self, node: NodeId) -> Self {
         self.node = Some(node);
+        self
+    }
+
+    /// Names who posts it, where its component does so under several names.
+    #[must_use]
+    pub fn by(mut self, reporter: Option<Symbol>) -> Self {
+        self.reporter = reporter;
         self
     }
 }

@@ -254,7 +254,7 @@ impl Scheduler {
             }
             if pod.deletion.is_some() {
                 let message = format!("skip schedule deleting pod: {}/{}", pod.namespace, pod.name);
-                ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message));
+                ctx.event(failed(pod, message));
                 continue;
             }
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
@@ -285,7 +285,7 @@ impl Scheduler {
 
     fn unschedulable(&mut self, id: PodId, pod: &Pod, decision: Decision, ctx: &mut Ctx<'_, Self>) {
         let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
-        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(&message)));
+        ctx.event(failed(pod, message::of_event(&message)));
         let nominated_node = match decision.nomination {
             Nomination::Kept => None,
             Nomination::Cleared => pod.nominated_node.is_some().then_some(None),
@@ -385,7 +385,8 @@ impl Scheduler {
             (Ok(_), Some(node)) => {
                 let name = ctx.store.node_name(node);
                 let message = format!("Successfully assigned {}/{} to {name}", pod.namespace, pod.name);
-                ctx.event(EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node));
+                let event = EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node);
+                ctx.event(event.by(pod.spec.scheduler_name));
             }
             (Err(error), None) => {
                 let message = format!("running Bind plugin \"DefaultBinder\": {}", error.message);
@@ -405,7 +406,7 @@ impl Scheduler {
         if let Some(at) = self.queue.errored(id, ctx.now) {
             ctx.arm(at, Timer::ErrorBackoff);
         }
-        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(message)));
+        ctx.event(failed(pod, message::of_event(message)));
         let patch = PodStatusPatch {
             not_scheduled: Some(NotScheduled {
                 reason: NotScheduledReason::SchedulerError,
@@ -416,6 +417,14 @@ impl Scheduler {
         };
         ctx.send(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
     }
+}
+
+/// That a pod could not be scheduled, as the profile that it asks for says it.
+///
+/// # Source
+/// kube-scheduler, `newProfile`: each has a recorder with its own name.
+fn failed(pod: &Pod, message: impl Into<String>) -> EventDraft {
+    EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message).by(pod.spec.scheduler_name)
 }
 
 impl Component for Scheduler {

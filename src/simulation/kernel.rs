@@ -11,6 +11,7 @@ use super::refusals::{self, Refusals};
 use super::settling::Settling;
 use super::watches::{WatchId, Watcher, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
+use crate::arena::Symbol;
 use crate::arena::{Id, Table};
 use crate::component::{
     Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Recorder, Request, Timers,
@@ -432,7 +433,7 @@ impl Kernel {
         }
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
-            let component = Components::name(post.which);
+            let component = post.event.reporter.map_or(Components::name(post.which), Symbol::as_str);
             self.record(Record::Event { component, event: post.event }, self.cause);
         }
     }

@@ -318,3 +318,25 @@ fn events_do_not_wait_for_each_other() {
     let last = told.iter().copied().fold(0.0, f64::max);
     assert!((63.0..64.5).contains(&last), "{last}");
 }
+
+#[test]
+fn each_profile_tells_under_its_own_name() {
+    let mut high = pod("high", "3", json!({"schedulerName": "packing", "priorityClassName": "system-node-critical"}));
+    high["metadata"]["namespace"] = json!("kube-system");
+    let low = pod("low", "2", json!({}));
+    let items = json!([node("a", "4", json!([])), low, high, pod("big", "9", json!({"schedulerName": "packing"}))]);
+    let profiles = json!([{"schedulerName": "default-scheduler"}, {"schedulerName": "packing"}]);
+    let spec = json!({"cluster": {"bootstrap": "cold"}, "controlPlane": {"kubeScheduler": {"profiles": profiles}}});
+    let observed = observed("1.36", &items, &[], &spec);
+    let by = |reason: &str, name: &str| {
+        let mut rows = observed.events.iter().filter(|row| row.reason == reason && &*row.name == name);
+        rows.next().map(|row| row.component)
+    };
+    assert_eq!(by("FailedScheduling", "big"), Some("packing"));
+    assert_eq!(by("Scheduled", "high"), Some("packing"));
+    let told = observed.events.iter().filter(|row| &*row.name == "low").map(|row| (row.component, row.reason));
+    let told: Vec<(&str, &str)> = told.filter(|(by, _)| *by != "kubelet").collect();
+    let is_own = |told: &(&str, &str)| *told == ("default-scheduler", "FailedScheduling");
+    assert!(told.iter().any(is_own), "{told:?}");
+    assert!(told.iter().all(|told| told.1 != "Preempted" || told.0 == "packing"), "{told:?}");
+}

@@ -63,7 +63,7 @@ impl AssumedVolumes {
     /// What the unbound claims of a pod would get on a node; none if they cannot, with the reasons.
     ///
     /// # Source
-    /// kube-scheduler, VolumeBinding: `FindPodVolumes`.
+    /// kube-scheduler, VolumeBinding: `FindPodVolumes`, `checkVolumeProvisions`.
     ///
     /// # Differs
     /// CSIStorageCapacity is not looked at: storage never runs out.
@@ -111,7 +111,11 @@ impl AssumedVolumes {
             };
             let place = Some((&object.labels, node.name));
             let binding = match (selected, assumed) {
-                (Some(selected), _) => (selected == on).then_some(Binding::Node(on)),
+                // Where the class still lets it be made there.
+                (Some(selected), _) => {
+                    let is_made_here = selected == on && provisions(volumes.class_of(claim), node);
+                    is_made_here.then_some(Binding::Node(on))
+                }
                 (None, Some(Binding::Volume(volume))) => {
                     let reaches =
                         |v: &crate::state::PersistentVolume| v.spec.is_reachable_from(&object.labels, node.name);

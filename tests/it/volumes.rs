@@ -415,7 +415,10 @@ fn a_claim_that_waits_for_its_pod_gets_a_volume_that_is_there_or_a_new_one() {
     check(&[allowed("c"), disk.clone()], none);
     let selected = disk
         .replace("namespace: default}", "namespace: default, annotations: {volume.kubernetes.io/selected-node: n2}}");
-    check(&[CLASS.to_owned(), selected], "n2");
+    check(&[CLASS.to_owned(), selected.clone()], "n2");
+    // The node that was selected counts only as long as the class allows it.
+    check(&[allowed("b"), selected.clone()], "n2");
+    check(&[allowed("a"), selected], none);
 }
 
 #[test]

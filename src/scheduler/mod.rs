@@ -62,6 +62,7 @@ use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
 use queue::{SchedulingQueue, Situation};
+use volumes::VolumeLimits;
 
 pub use arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems, ReadArguments};
 pub use audit::Unseen;
@@ -119,6 +120,7 @@ pub struct Scheduler {
     preemptions: Preemptions,
     prebindings: PreBindings,
     profiles: Arc<Profiles>,
+    volume_limits: VolumeLimits,
     /// Pods that have gone while their binding was under way and still count where they were to run.
     removed_while_binding: FxHashMap<PodId, Arc<Pod>>,
     is_awake: bool,
@@ -147,6 +149,7 @@ impl Scheduler {
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::of_config(config)),
+            volume_limits: VolumeLimits::default(),
             removed_while_binding: FxHashMap::default(),
             is_awake: false,
             is_writing: false,
@@ -480,6 +483,7 @@ impl Component for Scheduler {
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
         self.algorithm.list(ctx.store);
+        self.volume_limits.have_risen(ctx.store);
         if start == Start::Initial {
             self.algorithm.cache.replay(ctx.store);
         }
@@ -549,7 +553,11 @@ impl Component for Scheduler {
                     self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace, name }), ctx);
                 }
             }
-            Changed::StorageChanged => self.event(&ClusterEvent::Storage(StorageEvent::Class), ctx),
+            Changed::StorageChanged => {
+                let has_risen = self.volume_limits.have_risen(store);
+                let what = if has_risen { StorageEvent::Limits } else { StorageEvent::Class };
+                self.event(&ClusterEvent::Storage(what), ctx);
+            }
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
             {

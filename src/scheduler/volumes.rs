@@ -1,13 +1,15 @@
 //! The scheduler's picture of volumes: what claims of a pod could be bound to on a node, and what was decided about
 //! claims and is not yet bound.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::node_info::NodeInfo;
 use crate::arena::{Symbol, sym};
 use crate::component::find_matching_volume;
-use crate::model::StorageClass;
+use crate::model::{CSINode, CsiNodeDriver, StorageClass};
 use crate::state::{NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store};
 
 /// What a claim is to get.
@@ -21,6 +23,32 @@ pub(super) enum Binding {
 
 /// What claims are to get.
 pub(super) type Bindings = Vec<(PersistentVolumeClaimId, Binding)>;
+
+/// How many volumes nodes took when the scheduler last looked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VolumeLimits(FxHashMap<Symbol, Arc<CSINode>>);
+
+impl VolumeLimits {
+    /// Looks at all CSINodes, of which some may have changed; whether one is new, or takes more of some driver's volumes than before.
+    ///
+    /// # Source
+    /// kube-scheduler, NodeVolumeLimits: `isSchedulableAfterCSINodeUpdated`. No limit counts as none at all there.
+    pub(super) fn have_risen(&mut self, store: &Store) -> bool {
+        let now = &store.volumes.csi_nodes;
+        let has_risen = now.iter().any(|(name, node)| match self.0.get(name) {
+            Some(before) => !Arc::ptr_eq(before, node) && takes_more(node, before),
+            None => true,
+        });
+        self.0.clone_from(now);
+        has_risen
+    }
+}
+
+fn takes_more(node: &CSINode, before: &CSINode) -> bool {
+    let limit = |driver: &CsiNodeDriver| driver.allocatable.as_ref().and_then(|all| all.count).unwrap_or(0);
+    let limit_before = |name: Symbol| before.spec.drivers.iter().find(|driver| driver.name == name).map_or(0, limit);
+    node.spec.drivers.iter().any(|driver| limit(driver) > limit_before(driver.name))
+}
 
 /// What was decided about claims and has not been seen done.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use crate::model::config::KubernetesVersion;
 use crate::model::{self, CsiNodeSpec};
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
-use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::event::{ClusterEvent, Events, StorageEvent};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::{missing_claim, remedies_of_claims};
@@ -104,12 +104,16 @@ impl Prepared for NodeVolumeLimits {
 
 impl Plugin for NodeVolumeLimits {
     fn events(&self) -> Events {
-        Events::POD_REMOVED | Events::CLAIM | Events::STORAGE | Events::DETACHED
+        Events::POD_REMOVED | Events::CLAIM | Events::VOLUME_LIMITS | Events::DETACHED
     }
 
+    /// # Source
+    /// kube-scheduler, NodeVolumeLimits: `isSchedulableAfterVolumeAttachmentDeleted` and its like. The claim of an ephemeral volume is not
+    /// looked at when a volume is detached.
     fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::PodRemoved { pod: gone, .. } => gone.node.is_some() && !gone.claims().is_empty(),
+            ClusterEvent::Storage(StorageEvent::Detached) => pod.claims().iter().any(|claim| !claim.is_ephemeral),
             _ => event.is_storage_of(pod),
         }
     }

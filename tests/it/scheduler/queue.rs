@@ -340,3 +340,80 @@ fn each_profile_tells_under_its_own_name() {
     assert!(told.iter().any(is_own), "{told:?}");
     assert!(told.iter().all(|told| told.1 != "Preempted" || told.0 == "packing"), "{told:?}");
 }
+
+/// A node that takes one volume of a driver, which `q` has, and `p` with a volume of that driver.
+fn full_of_volumes(volume: &Value) -> Value {
+    let csi_node = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "a"},
+        "spec": {"drivers": [{"name": "d.example.com", "nodeID": "a", "allocatable": {"count": 1}}]}});
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "disk"},
+        "provisioner": "d.example.com", "volumeBindingMode": "WaitForFirstConsumer"});
+    let held = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"storageClassName": "disk",
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "csi": {"driver": "d.example.com", "volumeHandle": "v"},
+        "claimRef": {"namespace": "default", "name": "held"}}});
+    let claim = |name: &str, volume: Value| {
+        let phase = if volume.is_null() { "Pending" } else { "Bound" };
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"storageClassName": "disk", "volumeName": volume, "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": phase}})
+    };
+    let used = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "held"}}]);
+    json!([
+        csi_node,
+        class,
+        held,
+        claim("held", json!("v")),
+        claim("own", Value::Null),
+        node("a", "4", json!([])),
+        pod("q", "1", json!({"nodeName": "a", "volumes": used})),
+        pod("p", "1", json!({"volumes": [volume]})),
+    ])
+}
+
+/// The ephemeral claim of a volume, and one of the pod's own.
+fn ways_to_claim() -> [Value; 2] {
+    let template = json!({"spec": {"storageClassName": "disk", "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}}}});
+    [
+        json!({"name": "v", "ephemeral": {"volumeClaimTemplate": template}}),
+        json!({"name": "v", "persistentVolumeClaim": {"claimName": "own"}}),
+    ]
+}
+
+#[test]
+fn a_detached_volume_is_no_news_for_a_pod_with_ephemeral_volumes_alone() {
+    let [ephemeral, own] = ways_to_claim();
+    let spec = json!({"latency": {"volumeAttach": {"constant": "3s"}, "volumeDetach": {"constant": "6s"}}});
+    let scheduled = |volume: &Value| {
+        let found = play_with("1.36", &full_of_volumes(volume), &[(60, "delete pod q --wait=false")], "p", &spec);
+        let at = found.iter().find(|(_, what)| what == "Scheduled").map(|(at, _)| *at);
+        at.unwrap_or_else(|| panic!("{found:?}"))
+    };
+    let at = scheduled(&own);
+    assert!((76.0..100.0).contains(&at), "{at}");
+    let at = scheduled(&ephemeral);
+    assert!((370.0..405.0).contains(&at), "{at}");
+}
+
+#[test]
+fn a_node_that_takes_more_volumes_is_news_and_a_class_is_none() {
+    let [ephemeral, _] = ways_to_claim();
+    let items = full_of_volumes(&ephemeral);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let apply = |name: &str, object: Value| {
+        let file = directory.path().join(format!("{name}.json"));
+        std::fs::write(&file, object.to_string()).expect("a manifest");
+        format!("apply -f {}", file.display())
+    };
+    let with = |count: u32| {
+        let mut csi_node = items[0].clone();
+        csi_node["spec"]["drivers"][0]["allocatable"]["count"] = json!(count);
+        csi_node
+    };
+    let mut class = items[1].clone();
+    class["metadata"]["name"] = json!("other");
+    let lines = [apply("class", class), apply("less", with(0)), apply("more", with(2))];
+    let lines = [(60, lines[0].as_str()), (120, lines[1].as_str()), (180, lines[2].as_str())];
+    let found = play("1.36", &items, &lines, "p");
+    let later: Vec<&(f64, String)> = found.iter().filter(|(at, _)| *at > 5.0).collect();
+    assert!(matches!(later[..], [(at, what)] if (180.0..190.0).contains(at) && what == "Scheduled"), "{found:?}");
+}

@@ -96,8 +96,8 @@ pub(super) enum StorageEvent {
     Class,
     /// A CSINode appeared, or takes more volumes of a driver than before.
     Limits,
-    /// A volume was detached.
-    Detached,
+    /// A volume of a driver was detached.
+    Detached { driver: Option<Symbol> },
 }
 
 impl ClusterEvent<'_> {
@@ -127,7 +127,7 @@ impl ClusterEvent<'_> {
             Self::Storage(StorageEvent::Volume) => Events::VOLUME,
             Self::Storage(StorageEvent::Class) => Events::STORAGE,
             Self::Storage(StorageEvent::Limits) => Events::STORAGE | Events::VOLUME_LIMITS,
-            Self::Storage(StorageEvent::Detached) => Events::DETACHED,
+            Self::Storage(StorageEvent::Detached { .. }) => Events::DETACHED,
             Self::UnschedulableTimeout(_) => Events::NONE,
         }
     }
@@ -171,7 +171,7 @@ impl ClusterEvent<'_> {
             StorageEvent::Claim { namespace, name } => {
                 *namespace == pod.namespace && pod.claims().iter().any(|claim| claim.name == *name)
             }
-            StorageEvent::Volume | StorageEvent::Class | StorageEvent::Limits | StorageEvent::Detached => true,
+            StorageEvent::Volume | StorageEvent::Class | StorageEvent::Limits | StorageEvent::Detached { .. } => true,
         }
     }
 }

@@ -561,7 +561,8 @@ impl Component for Scheduler {
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
             {
-                self.event(&ClusterEvent::Storage(StorageEvent::Detached), ctx);
+                let driver = store.volumes.volume(*volume).and_then(|volume| volume.driver);
+                self.event(&ClusterEvent::Storage(StorageEvent::Detached { driver }), ctx);
             }
             Changed::HeartbeatChanged(_)
             | Changed::WorkloadAdded(_)

@@ -55,7 +55,9 @@ const OF_A_SCHEDULER: [&str; 3] = ["Scheduled", "FailedScheduling", "Preempted"]
 /// kube-scheduler, as the core API shows them.
 ///
 /// # Differs
-/// Events do not expire here. UIDs are made of kind, namespace, name and creation, as tables have none.
+/// Events do not expire here. kube-scheduler's recorder looks at the version of the pod and not at the message (`getKey`); tables have no
+/// versions.
+/// UIDs are made of kind, namespace, name and creation, as tables have none.
 pub(crate) fn event_list(
     run: &RunTables,
     api_version: impl Fn(&str) -> Option<&'static str>,

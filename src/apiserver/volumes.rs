@@ -62,6 +62,30 @@ pub(super) fn is_protected(s: &Session<'_>) -> bool {
     s.config.kube_apiserver.admits_with(AdmissionPlugin::StorageObjectInUseProtection)
 }
 
+/// A claim of the input. What a dump was stripped of is seen from both sides: a claim and a volume that name each other are bound,
+/// unless UIDs that are written say that they are not; and a `claimRef` says nothing of a claim that is written without a UID.
+pub(super) fn claim_restored(s: &mut Session<'_>, id: PersistentVolumeClaimId, has_uid: bool) {
+    let volumes = &mut s.store.volumes;
+    let Some(claim) = volumes.claim(id) else { return };
+    let (namespace, name, uid) = (claim.meta.namespace, claim.meta.name, claim.meta.uid);
+    let (asks_for, was_bound, is_lost) = (claim.volume, claim.is_bound, claim.is_lost);
+    let mut is_bound = was_bound;
+    for id in volumes.reserved(namespace, name).collect::<Vec<_>>() {
+        let Some(volume) = volumes.volume(id) else { continue };
+        let is_same = volume.claim_uid.map(|known| !has_uid || known == uid);
+        if asks_for == Some(volume.meta.name) && !is_lost && (is_same == Some(true) || (is_same.is_none() && was_bound))
+        {
+            is_bound = true;
+            volumes.give_volume(id, (namespace, name), uid);
+        } else if !has_uid {
+            volumes.change_volume(id, |volume| volume.claim_uid = None);
+        }
+    }
+    if let Some(claim) = volumes.claim_mut(id) {
+        claim.is_bound = is_bound;
+    }
+}
+
 /// Whether a volume is bound to a claim that is there.
 ///
 /// # Source
@@ -75,20 +99,22 @@ pub(super) fn is_bound(s: &Session<'_>, id: PersistentVolumeId) -> bool {
 pub(super) fn bind(s: &mut Session<'_>, claim: PersistentVolumeClaimId, volume: PersistentVolumeId) -> Answer {
     let volumes = &mut s.store.volumes;
     let object = volumes.claim(claim).ok_or_else(|| not_found(CLAIMS, ""))?;
-    let key = (object.meta.namespace, object.meta.name);
-    let bound_to = object.volume;
+    let (key, uid) = ((object.meta.namespace, object.meta.name), object.meta.uid);
+    let asks_for = object.volume;
     let target = volumes.volume(volume).ok_or_else(|| not_found(VOLUMES, ""))?;
     let name = target.meta.name;
-    let is_taken = target.claim.is_some_and(|other| other != key) || bound_to.is_some_and(|other| other != name);
-    if is_taken {
+    let is_others = target.claim.is_some() && (target.is_released || !target.is_for(object));
+    if is_others || asks_for.is_some_and(|other| other != name) {
         let text = format!("volume \"{name}\" already bound to a different claim.");
         return Err(ApiError::new(ErrorReason::Conflict, text));
     }
-    if volumes.reserve_volume(volume, key).is_some() && bound_to.is_some() {
+    let is_bound = object.is_bound;
+    if !volumes.give_volume(volume, key, uid) && is_bound {
         return Ok(Reply::Unchanged);
     }
     if let Some(object) = volumes.claim_mut(claim) {
         object.volume = Some(name);
+        object.is_bound = true;
     }
     s.changed.push(Changed::VolumeChanged(volume));
     s.changed.push(Changed::ClaimChanged(claim));

@@ -96,9 +96,8 @@ pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model:
         ..model::PersistentVolumeClaimSpec::clone(&claim.spec)
     };
     let mut status = model::PersistentVolumeClaimStatus::default();
-    let key = (claim.meta.namespace, claim.meta.name);
-    let bound = claim.volume.and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
-    if let Some(volume) = bound.filter(|volume| volume.claim == Some(key)) {
+    let bound = claim.bound_to().and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
+    if let Some(volume) = bound.filter(|volume| volume.is_for(claim)) {
         status.phase = model::PersistentVolumeClaimPhase::Bound;
         status.capacity = volume.spec.capacity.clone();
     }
@@ -109,16 +108,7 @@ pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model:
 #[must_use]
 pub fn export_volume(store: &Store, id: PersistentVolumeId) -> Option<model::PersistentVolume> {
     let volume = store.volumes.volume(id)?;
-    let bound = volume.claim.and_then(|(namespace, name)| {
-        let claim = store.volumes.claim(store.volumes.find_claim(namespace, name)?)?;
-        (claim.volume == Some(volume.meta.name)).then_some(claim.meta.uid)
-    });
-    let uid = match bound {
-        // Which claim it was is not kept.
-        _ if volume.is_released => Symbol::new("gone"),
-        Some(uid) => Symbol::new(&uid.to_string()),
-        None => Symbol::empty(),
-    };
+    let uid = volume.claim_uid.map(|uid| Symbol::new(&uid.to_string())).unwrap_or_default();
     let claim_ref = volume.claim.map(|(namespace, name)| model::ObjectReference {
         api_version: Symbol::new("v1"),
         kind: Symbol::new("PersistentVolumeClaim"),

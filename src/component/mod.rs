@@ -53,7 +53,7 @@ pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
 pub use record::{
     EventDraft, EventRecorder, EventType, FaultNature, FaultPhase, FaultTarget, InvolvedKind, ObjectRef, Record,
-    SCENARIO, Stops, Timer, TimerPhase, Transcript, typed,
+    Recorder, SCENARIO, Stops, Timer, TimerPhase, Transcript, typed,
 };
 pub use request::{
     Answer, ApiError, BaseVersion, CronJobStatusUpdate, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet,
@@ -65,7 +65,7 @@ pub use revision::{
     template_hash,
 };
 pub use status_write::{StatusStep, StatusWrites};
-pub use volume_match::find_matching_volume;
+pub use volume_match::{find_matching_volume, satisfies};
 pub use what_if::{MakeWhatIf, Snapshot, WhatIf};
 pub use work_queue::WorkQueue;
 
@@ -266,6 +266,8 @@ pub trait Component {
     const TYPES: bool = false;
     /// Which of its clients posts Events.
     const EVENT_CLIENT: usize = 0;
+    /// What becomes of its Events on the way to the API server.
+    const RECORDER: Recorder = Recorder::Record;
 
     /// Whether the scenario asks for anything of it; else it is not started.
     fn has_work(&self) -> bool {

@@ -132,13 +132,15 @@ pub struct EventDraft {
     pub node: Option<NodeId>,
     /// The text.
     pub message: String,
+    /// As whom its component posts it, if not under its own name.
+    pub reporter: Option<Symbol>,
 }
 
 impl EventDraft {
     /// A Normal event.
     #[must_use]
     pub fn normal(reason: &'static str, about: ObjectRef, message: impl Into<String>) -> Self {
-        Self { event_type: EventType::Normal, reason, about, node: None, message: message.into() }
+        Self { event_type: EventType::Normal, reason, about, node: None, message: message.into(), reporter: None }
     }
 
     /// A Warning event.
@@ -151,6 +153,13 @@ impl EventDraft {
     #[must_use]
     pub fn on(mut self, node: NodeId) -> Self {
         self.node = Some(node);
+        self
+    }
+
+    /// Names who posts it, where its component does so under several names.
+    #[must_use]
+    pub fn by(mut self, reporter: Option<Symbol>) -> Self {
+        self.reporter = reporter;
         self
     }
 }
@@ -315,10 +324,22 @@ pub enum FaultTarget {
     Process(ControlPlaneProcess),
 }
 
+/// With which of client-go's packages a component records Events.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Recorder {
+    /// `tools/record`: damped, and posted one after the other.
+    Record,
+    /// `tools/events`: each is posted as it comes, whatever came before.
+    ///
+    /// # Differs
+    /// Of a series, only the first and the second are posted there, and its count every half hour; here each is told.
+    Events,
+}
+
 /// The event recorder's damping of one component.
 ///
 /// # Source
-/// client-go, events cache: per source, object (its UID counts) and type a burst of 25, refilled once in five minutes (what is over
+/// client-go, `tools/record`, events cache: per source, object (its UID counts) and type a burst of 25, refilled once in five minutes (what is over
 /// is dropped); ten alike but for the message, none of them later than ten minutes after the one before, become one event
 /// "(combined from similar events)".
 #[derive(Clone, Debug, Default)]

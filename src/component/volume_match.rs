@@ -23,7 +23,10 @@ pub fn find_matching_volume(
     // Every volume of the class may be the smallest one that does.
     for (id, volume) in volumes.offers_for(claim).filter_map(|id| Some((id, volumes.volume(id)?))) {
         let capacity = storage(&volume.spec.capacity);
-        if is_taken(id) || capacity < requested || volume.spec.volume_mode != claim.spec.volume_mode {
+        let is_others = volume.claim.is_some() && !volume.is_for(claim);
+        let is_going = volume.meta.deleting.is_some();
+        let is_of_mode = volume.spec.volume_mode == claim.spec.volume_mode;
+        if is_taken(id) || is_others || is_going || capacity < requested || !is_of_mode {
             continue;
         }
         let is_reachable = node.is_none_or(|(labels, name)| volume.spec.is_reachable_from(labels, name));
@@ -40,9 +43,27 @@ pub fn find_matching_volume(
     smallest.map(|(_, id)| id)
 }
 
+/// Whether a volume that is kept for nobody is one that a claim may have which asks for it by name: it need not have the labels
+/// of the claim's selector.
+///
+/// # Source
+/// persistentvolume-binder-controller, `checkVolumeSatisfyClaim`.
+#[must_use]
+pub fn satisfies(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    volume.meta.deleting.is_none()
+        && storage(&volume.spec.capacity) >= storage(&claim.spec.resources.requests)
+        && volume.spec.storage_class_name == claim.spec.storage_class_name.unwrap_or_default()
+        && volume.spec.volume_mode == claim.spec.volume_mode
+        && has_modes(volume, claim)
+}
+
+fn has_modes(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    claim.spec.access_modes.iter().all(|mode| volume.spec.access_modes.contains(mode))
+}
+
 fn suits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     claim.spec.selector.as_ref().is_none_or(|selector| selector.matches(&volume.meta.labels))
-        && claim.spec.access_modes.iter().all(|mode| volume.spec.access_modes.contains(mode))
+        && has_modes(volume, claim)
 }
 
 fn storage(amounts: &crate::model::ResourceList) -> i64 {
@@ -81,8 +102,14 @@ mod tests {
             let json = format!(r#"{{"storageClassName":"c","accessModes":["ReadWriteOnce"],{spec}}}"#);
             let spec: model::PersistentVolumeSpec = serde_json::from_str(&json).expect("a spec");
             let claim = claim.map(|claim| (sym!("default"), Symbol::new(claim)));
-            let volume =
-                PersistentVolume { meta: meta(name), spec: Arc::new(spec), claim, is_released: false, driver: None };
+            let volume = PersistentVolume {
+                meta: meta(name),
+                spec: Arc::new(spec),
+                claim,
+                claim_uid: None,
+                is_released: false,
+                driver: None,
+            };
             volumes.insert_volume(volume);
         }
         let json =
@@ -92,6 +119,7 @@ mod tests {
             meta: meta("data"),
             spec: Arc::new(spec),
             volume: None,
+            is_bound: false,
             is_lost: false,
             selected_node: None,
             owner_pod: None,

@@ -5,14 +5,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::{Symbol, stable_hash, sym};
 use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, EventDraft, Latencies, ObjectRef, Reconcile, Request, Start, SyncPlan,
-    find_matching_volume,
+    find_matching_volume, satisfies,
 };
 use crate::model::{
     self, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
     ObjectKind, ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeNodeAffinity,
 };
 use crate::state::{
-    Change, Changed, NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store,
+    Change, Changed, NodeId, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod,
+    PodId, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -64,7 +65,7 @@ impl PersistentVolumes {
         }
         if let Some(wanted) = claim.volume {
             if let Some(volume) = volumes.find_volume(wanted)
-                && volumes.volume(volume).is_some_and(|object| object.claim.is_none())
+                && volumes.volume(volume).is_some_and(|object| may_have(claim, object))
             {
                 plan.then(Request::BindClaim { claim: id, volume }, Purpose::Other);
             }
@@ -96,10 +97,18 @@ impl PersistentVolumes {
         plan
     }
 
+    /// # Source
+    /// persistentvolume-binder-controller, `syncVolume`: a claim that has another UID than `claimRef` says was made when the volume's
+    /// own had gone.
+    ///
+    /// # Differs
+    /// A `claimRef` whose claim the input does not hold says that there is one.
     fn sync_volume(&mut self, id: PersistentVolumeId, store: &Store) -> SyncPlan<Purpose> {
         let mut plan = SyncPlan::nothing();
         let Some(volume) = store.volumes.volume(id) else { return plan };
-        if self.released.remove(&id) {
+        let claim = claim_of(volume, store).and_then(|claim| store.volumes.claim(claim));
+        let is_anothers = !volume.is_released && claim.is_some_and(|claim| !volume.is_for(claim));
+        if self.released.remove(&id) || is_anothers {
             if volume.spec.persistent_volume_reclaim_policy == Some(ReclaimPolicy::Delete) {
                 let (namespace, name) = (Symbol::empty(), volume.meta.name);
                 plan.then(
@@ -109,15 +118,33 @@ impl PersistentVolumes {
             } else {
                 plan.then(Request::ReleaseVolume { volume: id }, Purpose::Other);
             }
-            return plan;
-        }
-        let Some((namespace, name)) = volume.claim else { return plan };
-        if let Some(claim) = store.volumes.find_claim(namespace, name)
-            && store.volumes.claim(claim).is_some_and(|object| object.volume.is_none())
-        {
-            plan.then(Request::BindClaim { claim, volume: id }, Purpose::Other);
         }
         plan
+    }
+}
+
+/// The claim that a volume names.
+fn claim_of(volume: &PersistentVolume, store: &Store) -> Option<PersistentVolumeClaimId> {
+    let (namespace, name) = volume.claim?;
+    store.volumes.find_claim(namespace, name)
+}
+
+/// Whether a claim gets the volume that it asks for by name, or has been bound to.
+///
+/// # Source
+/// persistentvolume-binder-controller, `syncUnboundClaim` and `syncBoundClaim`.
+///
+/// # Differs
+/// A claim that has been bound stays so if its volume is gone or another's, and does not become Lost; VolumeMismatch and FailedBinding are
+/// no Events.
+fn may_have(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {
+    match (claim.is_bound, volume.claim) {
+        (true, None) => true,
+        (false, None) => satisfies(volume, claim),
+        (is_bound, Some(_)) => {
+            let is_done = is_bound && volume.claim_uid.is_some();
+            !volume.is_released && volume.is_for(claim) && !is_done
+        }
     }
 }
 
@@ -159,14 +186,22 @@ impl Reconcile for PersistentVolumes {
         match &change.what {
             Changed::ClaimChanged(id) => queue.now(Key::Claim(*id)),
             Changed::VolumeChanged(id) => match volumes.volume(*id) {
-                Some(volume) if volume.claim.is_some() => queue.now(Key::Volume(*id)),
+                Some(volume) if volume.claim.is_some() => {
+                    queue.now(Key::Volume(*id));
+                    // Whether the volume does for its claim is the claim's question.
+                    let claim = claim_of(volume, ctx.store);
+                    let is_bound = |id| volumes.claim(id).is_some_and(|claim| claim.bound_to().is_some());
+                    claim.filter(|id| !is_bound(*id)).into_iter().for_each(|id| queue.now(Key::Claim(id)));
+                }
                 // A volume for whoever it suits.
                 Some(_) => enqueue_unbound(ctx.store, queue),
                 None => {}
             },
             Changed::StorageChanged => enqueue_unbound(ctx.store, queue),
             Changed::ClaimRemoved(claim) => {
-                if let Some(volume) = claim.volume.and_then(|name| volumes.find_volume(name)) {
+                let bound = claim.bound_to().and_then(|name| volumes.find_volume(name));
+                if let Some(volume) = bound.filter(|id| volumes.volume(*id).is_some_and(|volume| volume.is_for(claim)))
+                {
                     self.released.insert(volume);
                     queue.now(Key::Volume(volume));
                 }
@@ -233,7 +268,7 @@ impl Reconcile for PersistentVolumes {
 fn enqueue_unbound(store: &Store, queue: &mut Enqueue<Key>) {
     let volumes = &store.volumes;
     let is_unbound = |claim: &PersistentVolumeClaim| {
-        let named = claim.volume.and_then(|name| volumes.volume(volumes.find_volume(name)?));
+        let named = claim.bound_to().and_then(|name| volumes.volume(volumes.find_volume(name)?));
         named.is_none_or(|volume| volume.claim.is_none())
     };
     let unbound = volumes.claims().filter(|(_, claim)| is_unbound(claim));
@@ -296,6 +331,7 @@ fn provisioned(store: &Store, claim: &PersistentVolumeClaim, class: &StorageClas
             kind: sym!("PersistentVolumeClaim"),
             namespace: claim.meta.namespace,
             name: claim.meta.name,
+            uid: Symbol::new(&claim.meta.uid.to_string()),
             ..ObjectReference::default()
         }),
         persistent_volume_reclaim_policy: Some(class.reclaim_policy.unwrap_or(ReclaimPolicy::Delete)),

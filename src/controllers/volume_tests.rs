@@ -6,7 +6,7 @@ use super::attach_detach::AttachDetach;
 use super::persistent_volume::PersistentVolumes;
 use super::tests::{Cluster, cluster};
 use crate::arena::{Symbol, stable_hash};
-use crate::component::{DeleteOptions, ErrorReason, Reply, Request};
+use crate::component::{DeleteOptions, ErrorReason, Reply, Request, export_volume};
 use crate::engine::Distribution;
 use crate::model::{self, Object, ObjectKind, TaintEffect};
 use crate::state::{
@@ -36,9 +36,13 @@ fn binder() -> Binder {
 }
 
 fn add_claim(binder: &mut Binder, name: &str, class: &str) {
+    write_claim(binder, &format!("name: {name}, namespace: default"), class, "5Gi", "");
+}
+
+fn write_claim(binder: &mut Binder, metadata: &str, class: &str, size: &str, more: &str) {
     let claim = format!(
-        "{{metadata: {{name: {name}, namespace: default}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, \
-         resources: {{requests: {{storage: 5Gi}}}}}}}}"
+        "{{metadata: {{{metadata}}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, {more} \
+         resources: {{requests: {{storage: {size}}}}}}}}}"
     );
     let claim: model::PersistentVolumeClaim = serde_saphyr::from_str(&claim).expect("a claim");
     binder.create(Object::PersistentVolumeClaim(Box::new(claim)));
@@ -47,7 +51,7 @@ fn add_claim(binder: &mut Binder, name: &str, class: &str) {
 fn add_volume(binder: &mut Binder, name: &str, size: &str, class: &str, more: &str) {
     let volume = format!(
         "{{metadata: {{name: {name}}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, {more} \
-         capacity: {{storage: {size}}}}}}}"
+         hostPath: {{path: /d}}, capacity: {{storage: {size}}}}}}}"
     );
     let volume: model::PersistentVolume = serde_saphyr::from_str(&volume).expect("a volume");
     binder.create(Object::PersistentVolume(Box::new(volume)));
@@ -57,7 +61,16 @@ fn add_volume(binder: &mut Binder, name: &str, size: &str, class: &str, more: &s
 fn bound(binder: &Binder, claim: &str) -> Option<&'static str> {
     let volumes = &binder.store().volumes;
     let claim = volumes.find_claim(Symbol::new("default"), Symbol::new(claim))?;
-    volumes.claim(claim)?.volume.map(Symbol::as_str)
+    volumes.claim(claim)?.bound_to().map(Symbol::as_str)
+}
+
+/// Writes a label of a volume, which says nothing of its claim.
+fn label_volume(binder: &mut Binder, name: &str) {
+    let id = binder.store().volumes.find_volume(Symbol::new(name)).expect("the volume");
+    let mut volume = export_volume(binder.store(), id).expect("the volume");
+    volume.metadata.labels = serde_json::from_str(r#"{"a":"b"}"#).expect("labels");
+    binder.ask(Request::Apply(Box::new(Object::PersistentVolume(Box::new(volume))))).expect("an update");
+    binder.run_for(10.0);
 }
 
 fn delete_claim(binder: &mut Binder, name: &str) {
@@ -138,9 +151,67 @@ fn what_becomes_of_a_volume_whose_claim_is_gone_is_up_to_its_policy() {
         add_claim(&mut binder, "data", "none");
         binder.run_for(10.0);
         assert_eq!(bound(&binder, "data"), None, "{policy}");
+        if stays {
+            label_volume(&mut binder, "v");
+            assert_eq!(bound(&binder, "data"), None, "{policy}");
+        }
     };
     check("Delete", false);
     check("Retain", true);
+}
+
+#[test]
+fn a_volume_that_another_claim_of_the_name_had_is_not_bound_again() {
+    let check = |uid: &str, expected: Option<&str>| {
+        let mut binder = binder();
+        let of = format!("claimRef: {{kind: PersistentVolumeClaim, namespace: default, name: data, uid: {uid}}},");
+        add_volume(&mut binder, "v", "10Gi", "none", &of);
+        write_claim(&mut binder, "name: data, namespace: default, uid: mine", "none", "5Gi", "");
+        binder.run_for(10.0);
+        assert_eq!(bound(&binder, "data"), expected, "{uid}");
+        label_volume(&mut binder, "v");
+        assert_eq!(bound(&binder, "data"), expected, "{uid}");
+        let id = binder.store().volumes.find_volume(Symbol::new("v")).expect("it stays");
+        assert_eq!(binder.store().volumes.volume(id).expect("it stays").is_released, expected.is_none(), "{uid}");
+    };
+    check("old", None);
+    check("mine", Some("v"));
+    check("''", Some("v"));
+}
+
+#[test]
+fn a_claim_that_asks_for_a_volume_by_name_is_bound_if_the_volume_does() {
+    let check = |volume: Option<[&str; 3]>, size: &str, expected: Option<&str>| {
+        let mut binder = binder();
+        write_claim(&mut binder, "name: data, namespace: default", "later", size, "volumeName: v,");
+        add_volume(&mut binder, "better", "5Gi", "later", "");
+        if let Some([size, class, more]) = volume {
+            add_volume(&mut binder, "v", size, class, more);
+        }
+        binder.run_for(60.0);
+        assert_eq!(bound(&binder, "data"), expected, "{volume:?} {size}");
+    };
+    check(Some(["10Gi", "later", ""]), "5Gi", Some("v"));
+    check(None, "5Gi", None);
+    check(Some(["2Gi", "later", ""]), "5Gi", None);
+    check(Some(["10Gi", "none", ""]), "5Gi", None);
+    check(Some(["10Gi", "later", "volumeMode: Block,"]), "5Gi", None);
+    check(Some(["10Gi", "later", "claimRef: {namespace: default, name: other},"]), "5Gi", None);
+    // What is kept for it is its own, large enough or not.
+    check(Some(["2Gi", "later", "claimRef: {namespace: default, name: data},"]), "5Gi", Some("v"));
+}
+
+#[test]
+fn a_claim_that_only_asked_for_a_volume_leaves_it_to_its_owner_when_it_goes() {
+    let mut binder = binder();
+    add_volume(&mut binder, "v", "10Gi", "none", "persistentVolumeReclaimPolicy: Delete,");
+    add_claim(&mut binder, "data", "none");
+    binder.run_for(10.0);
+    write_claim(&mut binder, "name: other, namespace: default", "none", "5Gi", "volumeName: v,");
+    binder.run_for(10.0);
+    delete_claim(&mut binder, "other");
+    assert_eq!(bound(&binder, "data"), Some("v"));
+    assert!(binder.store().volumes.find_volume(Symbol::new("v")).is_some());
 }
 
 #[test]
@@ -196,6 +267,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         meta: meta("disk", None),
         spec: serde_saphyr::from_str("{accessModes: [ReadWriteOnce]}").map(Arc::new).expect("a spec"),
         claim: Some((Symbol::new("default"), Symbol::new("data"))),
+        claim_uid: Some(meta("data", None).uid),
         is_released: false,
         driver: Some(driver),
     });
@@ -203,6 +275,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         meta: meta("data", None),
         spec: Arc::default(),
         volume: Some(Symbol::new("disk")),
+        is_bound: true,
         is_lost: false,
         selected_node: None,
         owner_pod: None,

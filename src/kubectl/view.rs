@@ -561,27 +561,18 @@ fn other(
         }
         Kind::PersistentVolumeClaim => {
             let claim = store.volumes.claim(store.volumes.find_claim(namespace, name)?)?;
-            let phase = match (claim.is_lost, claim.volume) {
-                (true, _) => "Lost",
-                (false, Some(_)) => "Bound",
-                (false, None) => "Pending",
-            };
-            let bound = claim.volume.and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
-            let bound = bound.filter(|_| phase == "Bound").map(|volume| &volume.spec);
+            let bound = claim.bound_to().filter(|_| !claim.is_lost);
+            let bound = bound.and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
+            let bound = bound.map(|volume| &volume.spec);
             let status = json!({
-                "phase": phase, "capacity": bound.map(|spec| &spec.capacity),
+                "phase": claim.phase().as_str(), "capacity": bound.map(|spec| &spec.capacity),
                 "accessModes": bound.map(|spec| &spec.access_modes),
             });
             (metadata_of(&claim.meta, store, clock), status)
         }
         Kind::PersistentVolume => {
             let volume = store.volumes.volume(store.volumes.find_volume(name)?)?;
-            let phase = match (volume.is_released, volume.claim) {
-                (true, _) => "Released",
-                (false, Some(_)) => "Bound",
-                (false, None) => "Available",
-            };
-            (metadata_of(&volume.meta, store, clock), json!({"phase": phase}))
+            (metadata_of(&volume.meta, store, clock), json!({"phase": volume.phase().as_str()}))
         }
         Kind::Stored(kind) => match store.stored.get(&(kind.printed(), namespace, name)) {
             Some(stored) => {

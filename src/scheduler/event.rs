@@ -28,7 +28,8 @@ impl Events {
     pub(super) const VOLUME: Self = Self(1 << 10);
     pub(super) const STORAGE: Self = Self(1 << 11);
     pub(super) const DETACHED: Self = Self(1 << 12);
-    pub(super) const ALL: Self = Self((1 << 13) - 1);
+    pub(super) const VOLUME_LIMITS: Self = Self(1 << 13);
+    pub(super) const ALL: Self = Self((1 << 14) - 1);
 
     pub(super) fn touches(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -93,8 +94,10 @@ pub(super) enum StorageEvent {
     Volume,
     /// A storage class, driver or CSINode appeared or changed.
     Class,
-    /// A volume was detached.
-    Detached,
+    /// A CSINode appeared, or takes more volumes of a driver than before.
+    Limits,
+    /// A volume of a driver was detached.
+    Detached { driver: Option<Symbol> },
 }
 
 impl ClusterEvent<'_> {
@@ -123,7 +126,8 @@ impl ClusterEvent<'_> {
             Self::Storage(StorageEvent::Claim { .. }) => Events::CLAIM,
             Self::Storage(StorageEvent::Volume) => Events::VOLUME,
             Self::Storage(StorageEvent::Class) => Events::STORAGE,
-            Self::Storage(StorageEvent::Detached) => Events::DETACHED,
+            Self::Storage(StorageEvent::Limits) => Events::STORAGE | Events::VOLUME_LIMITS,
+            Self::Storage(StorageEvent::Detached { .. }) => Events::DETACHED,
             Self::UnschedulableTimeout(_) => Events::NONE,
         }
     }
@@ -167,7 +171,7 @@ impl ClusterEvent<'_> {
             StorageEvent::Claim { namespace, name } => {
                 *namespace == pod.namespace && pod.claims().iter().any(|claim| claim.name == *name)
             }
-            StorageEvent::Volume | StorageEvent::Class | StorageEvent::Detached => true,
+            StorageEvent::Volume | StorageEvent::Class | StorageEvent::Limits | StorageEvent::Detached { .. } => true,
         }
     }
 }

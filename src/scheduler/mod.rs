@@ -46,8 +46,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Program, Request, Snapshot,
-    Start, pod_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Program, Recorder, Request,
+    Snapshot, Start, pod_name,
 };
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
@@ -62,6 +62,7 @@ use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
 use queue::{SchedulingQueue, Situation};
+use volumes::VolumeLimits;
 
 pub use arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems, ReadArguments};
 pub use audit::Unseen;
@@ -119,6 +120,7 @@ pub struct Scheduler {
     preemptions: Preemptions,
     prebindings: PreBindings,
     profiles: Arc<Profiles>,
+    volume_limits: VolumeLimits,
     /// Pods that have gone while their binding was under way and still count where they were to run.
     removed_while_binding: FxHashMap<PodId, Arc<Pod>>,
     is_awake: bool,
@@ -147,6 +149,7 @@ impl Scheduler {
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::of_config(config)),
+            volume_limits: VolumeLimits::default(),
             removed_while_binding: FxHashMap::default(),
             is_awake: false,
             is_writing: false,
@@ -254,7 +257,7 @@ impl Scheduler {
             }
             if pod.deletion.is_some() {
                 let message = format!("skip schedule deleting pod: {}/{}", pod.namespace, pod.name);
-                ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message));
+                ctx.event(failed(pod, message));
                 continue;
             }
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
@@ -285,7 +288,7 @@ impl Scheduler {
 
     fn unschedulable(&mut self, id: PodId, pod: &Pod, decision: Decision, ctx: &mut Ctx<'_, Self>) {
         let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
-        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(&message)));
+        ctx.event(failed(pod, message::of_event(&message)));
         let nominated_node = match decision.nomination {
             Nomination::Kept => None,
             Nomination::Cleared => pod.nominated_node.is_some().then_some(None),
@@ -385,7 +388,8 @@ impl Scheduler {
             (Ok(_), Some(node)) => {
                 let name = ctx.store.node_name(node);
                 let message = format!("Successfully assigned {}/{} to {name}", pod.namespace, pod.name);
-                ctx.event(EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node));
+                let event = EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node);
+                ctx.event(event.by(pod.spec.scheduler_name));
             }
             (Err(error), None) => {
                 let message = format!("running Bind plugin \"DefaultBinder\": {}", error.message);
@@ -405,7 +409,7 @@ impl Scheduler {
         if let Some(at) = self.queue.errored(id, ctx.now) {
             ctx.arm(at, Timer::ErrorBackoff);
         }
-        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(message)));
+        ctx.event(failed(pod, message::of_event(message)));
         let patch = PodStatusPatch {
             not_scheduled: Some(NotScheduled {
                 reason: NotScheduledReason::SchedulerError,
@@ -418,6 +422,14 @@ impl Scheduler {
     }
 }
 
+/// That a pod could not be scheduled, as the profile that it asks for says it.
+///
+/// # Source
+/// kube-scheduler, `newProfile`: each has a recorder with its own name.
+fn failed(pod: &Pod, message: impl Into<String>) -> EventDraft {
+    EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message).by(pod.spec.scheduler_name)
+}
+
 impl Component for Scheduler {
     type Timer = Timer;
     type Tag = Tag;
@@ -425,6 +437,7 @@ impl Component for Scheduler {
     const PROGRAM: Program = Program::ControlPlane(ControlPlaneProcess::KubeScheduler);
     const CONTROLLERS: &'static [&'static str] = &[];
     const EVENT_CLIENT: usize = 1;
+    const RECORDER: Recorder = Recorder::Events;
 
     /// Nobody moves pods that have waited for long: time does.
     fn begins_anew(timer: &Timer) -> bool {
@@ -470,6 +483,7 @@ impl Component for Scheduler {
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
         self.algorithm.list(ctx.store);
+        self.volume_limits.have_risen(ctx.store);
         if start == Start::Initial {
             self.algorithm.cache.replay(ctx.store);
         }
@@ -539,11 +553,16 @@ impl Component for Scheduler {
                     self.event(&ClusterEvent::Storage(StorageEvent::Claim { namespace, name }), ctx);
                 }
             }
-            Changed::StorageChanged => self.event(&ClusterEvent::Storage(StorageEvent::Class), ctx),
+            Changed::StorageChanged => {
+                let has_risen = self.volume_limits.have_risen(store);
+                let what = if has_risen { StorageEvent::Limits } else { StorageEvent::Class };
+                self.event(&ClusterEvent::Storage(what), ctx);
+            }
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
             {
-                self.event(&ClusterEvent::Storage(StorageEvent::Detached), ctx);
+                let driver = store.volumes.volume(*volume).and_then(|volume| volume.driver);
+                self.event(&ClusterEvent::Storage(StorageEvent::Detached { driver }), ctx);
             }
             Changed::HeartbeatChanged(_)
             | Changed::WorkloadAdded(_)

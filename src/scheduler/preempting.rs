@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Scheduler, Tag};
+use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, DeleteOptions, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::config::KubernetesVersion;
 use crate::state::{DeletionCause, DisruptionReason, NodeId, PodId, Store, Uid};
@@ -13,6 +14,8 @@ struct Ongoing {
     node: NodeId,
     /// The pod for which room is made.
     by: Uid,
+    /// The profile that it asks for.
+    profile: Option<Symbol>,
     /// All whom a call is made for: those without grace are gone when that is answered.
     about: Vec<(PodId, ObjectRef)>,
     /// Victims whose calls are not done.
@@ -55,8 +58,9 @@ impl Scheduler {
         let about = refs.collect();
         let (Some(last), Some(by)) = (staying.pop(), ctx.store.pod(preemptor)) else { return };
         self.withdraw_nominations(preemptor, node, ctx);
-        let (by, in_flight) = (by.uid, staying.len());
-        let ongoing = Ongoing { node, by, about, in_flight, last: Some(last), awaited: None, has_failed: false };
+        let (by, profile, in_flight) = (by.uid, by.spec.scheduler_name, staying.len());
+        let ongoing =
+            Ongoing { node, by, profile, about, in_flight, last: Some(last), awaited: None, has_failed: false };
         self.preemptions.0.insert(preemptor, ongoing);
         for victim in staying {
             self.evict(preemptor, victim, ctx);
@@ -136,10 +140,10 @@ impl Scheduler {
     }
 
     fn tell_victim(&self, preemptor: PodId, victim: PodId, how: &str, ctx: &mut Ctx<'_, Self>) {
-        let Some(Ongoing { node, by, about, .. }) = self.preemptions.0.get(&preemptor) else { return };
+        let Some(Ongoing { node, by, profile, about, .. }) = self.preemptions.0.get(&preemptor) else { return };
         if let Some((_, about)) = about.iter().find(|(pod, _)| *pod == victim) {
             let message = format!("Preempted by pod {by} on node {}{how}", ctx.store.node_name(*node));
-            ctx.event(EventDraft::normal("Preempted", about.clone(), message).on(*node));
+            ctx.event(EventDraft::normal("Preempted", about.clone(), message).on(*node).by(*profile));
         }
     }
 

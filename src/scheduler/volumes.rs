@@ -1,13 +1,15 @@
 //! The scheduler's picture of volumes: what claims of a pod could be bound to on a node, and what was decided about
 //! claims and is not yet bound.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::node_info::NodeInfo;
 use crate::arena::{Symbol, sym};
 use crate::component::find_matching_volume;
-use crate::model::StorageClass;
+use crate::model::{CSINode, CsiNodeDriver, StorageClass};
 use crate::state::{NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store};
 
 /// What a claim is to get.
@@ -21,6 +23,32 @@ pub(super) enum Binding {
 
 /// What claims are to get.
 pub(super) type Bindings = Vec<(PersistentVolumeClaimId, Binding)>;
+
+/// How many volumes nodes took when the scheduler last looked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VolumeLimits(FxHashMap<Symbol, Arc<CSINode>>);
+
+impl VolumeLimits {
+    /// Looks at all CSINodes, of which some may have changed; whether one is new, or takes more of some driver's volumes than before.
+    ///
+    /// # Source
+    /// kube-scheduler, NodeVolumeLimits: `isSchedulableAfterCSINodeUpdated`. No limit counts as none at all there.
+    pub(super) fn have_risen(&mut self, store: &Store) -> bool {
+        let now = &store.volumes.csi_nodes;
+        let has_risen = now.iter().any(|(name, node)| match self.0.get(name) {
+            Some(before) => !Arc::ptr_eq(before, node) && takes_more(node, before),
+            None => true,
+        });
+        self.0.clone_from(now);
+        has_risen
+    }
+}
+
+fn takes_more(node: &CSINode, before: &CSINode) -> bool {
+    let limit = |driver: &CsiNodeDriver| driver.allocatable.as_ref().and_then(|all| all.count).unwrap_or(0);
+    let limit_before = |name: Symbol| before.spec.drivers.iter().find(|driver| driver.name == name).map_or(0, limit);
+    node.spec.drivers.iter().any(|driver| limit(driver) > limit_before(driver.name))
+}
 
 /// What was decided about claims and has not been seen done.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +91,7 @@ impl AssumedVolumes {
     /// What the unbound claims of a pod would get on a node; none if they cannot, with the reasons.
     ///
     /// # Source
-    /// kube-scheduler, VolumeBinding: `FindPodVolumes`.
+    /// kube-scheduler, VolumeBinding: `FindPodVolumes`, `checkVolumeProvisions`.
     ///
     /// # Differs
     /// CSIStorageCapacity is not looked at: storage never runs out.
@@ -81,7 +109,7 @@ impl AssumedVolumes {
         let (mut bound, mut unbound) = (Vec::new(), Vec::new());
         for id in claims {
             let Some(claim) = volumes.claim(id) else { continue };
-            match claim.volume {
+            match claim.bound_to() {
                 Some(name) => bound.push(name),
                 None => unbound.push((id, claim)),
             }
@@ -111,7 +139,11 @@ impl AssumedVolumes {
             };
             let place = Some((&object.labels, node.name));
             let binding = match (selected, assumed) {
-                (Some(selected), _) => (selected == on).then_some(Binding::Node(on)),
+                // Where the class still lets it be made there.
+                (Some(selected), _) => {
+                    let is_made_here = selected == on && provisions(volumes.class_of(claim), node);
+                    is_made_here.then_some(Binding::Node(on))
+                }
                 (None, Some(Binding::Volume(volume))) => {
                     let reaches =
                         |v: &crate::state::PersistentVolume| v.spec.is_reachable_from(&object.labels, node.name);

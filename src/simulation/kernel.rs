@@ -11,9 +11,10 @@ use super::refusals::{self, Refusals};
 use super::settling::Settling;
 use super::watches::{WatchId, Watcher, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
+use crate::arena::Symbol;
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Request, Timers,
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Recorder, Request, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::kubelet::Kubelets;
@@ -100,6 +101,10 @@ pub(super) struct PendingPost {
     pub(super) event: EventDraft,
     /// How often it has met no API server.
     pub(super) tries: u32,
+    /// It had to wait for a token: until then it is in the memory of its process alone.
+    pub(super) has_waited: bool,
+    /// Others are not posted before it is answered.
+    pub(super) is_awaited: bool,
 }
 
 /// The state of a run, without its components.
@@ -190,7 +195,9 @@ impl Kernel {
             outbox.events.clear();
         }
         for (client, event, cause) in outbox.events.drain(..) {
-            if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
+            if C::RECORDER == Recorder::Events {
+                self.send_event(which, slot, client, event, cause);
+            } else if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
                 && slot.unposted.len() < EVENTS_QUEUED_MAX
             {
                 slot.unposted.push_back((client, event, cause));
@@ -216,14 +223,32 @@ impl Kernel {
     /// Sends a component's next Event.
     ///
     /// # Source
-    /// client-go, event recorder: one sender, which waits for each answer; so Events take turns with the calls that wait
+    /// client-go, `tools/record`: one sender, which waits for each answer; so Events take turns with the calls that wait
     /// for the same client's tokens.
     pub(super) fn post_next<C: Component>(&mut self, which: Which, slot: &mut Slot<C>) {
         let next = slot.unposted.pop_front();
         slot.is_posting = next.is_some();
         let Some((client, event, cause)) = next else { return };
+        self.send_event(which, slot, client, event, cause);
+    }
+
+    /// An Event sets out as soon as its client has a token for it.
+    ///
+    /// # Source
+    /// client-go, `tools/events`, `recordToSink`: each Event has a sender of its own.
+    fn send_event<C: Component>(
+        &mut self,
+        which: Which,
+        slot: &mut Slot<C>,
+        client: usize,
+        event: EventDraft,
+        cause: CauseId,
+    ) {
         let at = self.reserve(slot, client);
-        let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event, tries: 0 });
+        let has_waited = at > self.now + self.call_times.request();
+        let is_awaited = C::RECORDER == Recorder::Record;
+        let post = PendingPost { which, epoch: slot.epoch, event, tries: 0, has_waited, is_awaited };
+        let id = self.posts.insert(post);
         self.queue.push_certain(at, Scheduled { cause, event: Event::Post(id) });
     }
 
@@ -384,8 +409,12 @@ impl Kernel {
     /// An Event arrives.
     ///
     /// # Source
-    /// client-go, event broadcaster: while the API server does not answer the sender holds on to the Event, and to all that
-    /// wait behind it, and tries again: after a random part of ten seconds, then every ten, twelve times in all.
+    /// client-go, event broadcasters: while the API server does not answer the sender holds on to the Event, and to all that
+    /// wait behind it, and tries again: after a random part of ten seconds, then every ten, twelve times in all. Those of `tools/events`
+    /// wait for ten to twelve and a half seconds each time.
+    ///
+    /// # Differs
+    /// What is tried again takes no token.
     pub(super) fn post(&mut self, id: Id<PendingPost>) {
         let Some(mut post) = self.posts.remove(id) else { return };
         if !self.api_is_up {
@@ -397,12 +426,14 @@ impl Kernel {
                 return;
             }
         }
-        let answered = Event::Posted { which: post.which, epoch: post.epoch };
-        let at = self.now + self.call_times.answer(post.which, self.now, &self.streams);
-        self.queue.push_certain(at, Scheduled { cause: self.cause, event: answered });
+        if post.is_awaited {
+            let answered = Event::Posted { which: post.which, epoch: post.epoch };
+            let at = self.now + self.call_times.answer(post.which, self.now, &self.streams);
+            self.queue.push_certain(at, Scheduled { cause: self.cause, event: answered });
+        }
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
-            let component = Components::name(post.which);
+            let component = post.event.reporter.map_or(Components::name(post.which), Symbol::as_str);
             self.record(Record::Event { component, event: post.event }, self.cause);
         }
     }
@@ -419,6 +450,12 @@ impl Kernel {
     }
 
     fn post_retry(&self, post: &PendingPost) -> SimDuration {
+        if !post.is_awaited {
+            let about = &post.event.about;
+            let entity = format!("{}/{}/{}", Components::name(post.which), about.namespace, about.name);
+            let part = self.streams.at("event-retry", &entity, self.now.as_nanos() as u64).unit();
+            return SimDuration::from_nanos((POST_RETRY.as_nanos() as f64 * (1.0 + part / 4.0)) as u64);
+        }
         if post.tries > 1 {
             return POST_RETRY;
         }

@@ -303,9 +303,9 @@ impl Simulation {
                 }
             }
             Event::Post(id) => {
-                // What is tried again is still in the memory of its process.
+                // What is tried again, or waits for a token, is still in the memory of its process.
                 let is_lost = self.kernel.posts.get(id).is_some_and(|post| {
-                    post.tries > 0
+                    (post.tries > 0 || (post.has_waited && !post.is_awaited))
                         && !(self.components.is_up(post.which) && self.components.epoch(post.which) == post.epoch)
                 });
                 if is_lost {

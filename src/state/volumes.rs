@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::meta::Meta;
+use super::meta::{Meta, Uid};
 use super::nodes::NodeId;
 use super::pods::{Pod, PodId};
 use crate::arena::{Id, Symbol, Table};
@@ -28,10 +28,37 @@ pub struct PersistentVolume {
     pub spec: Arc<model::PersistentVolumeSpec>,
     /// `spec.claimRef`: namespace and name.
     pub claim: Option<(Symbol, Symbol)>,
+    /// `spec.claimRef.uid`; none while it is only reserved.
+    pub claim_uid: Option<Uid>,
     /// Its claim is gone, or it failed: nobody else gets it.
     pub is_released: bool,
     /// The CSI driver that serves it.
     pub driver: Option<Symbol>,
+}
+
+impl PersistentVolume {
+    /// Whether it is bound to a claim, or reserved for it. A claim that was made anew is another claim.
+    ///
+    /// # Source
+    /// component-helpers, `IsVolumeBoundToClaim`.
+    #[must_use]
+    pub fn is_for(&self, claim: &PersistentVolumeClaim) -> bool {
+        self.claim == Some((claim.meta.namespace, claim.meta.name))
+            && self.claim_uid.is_none_or(|uid| uid == claim.meta.uid)
+    }
+
+    /// `status.phase`.
+    ///
+    /// # Source
+    /// persistentvolume-binder-controller, `syncVolume`: one that is only reserved is available.
+    #[must_use]
+    pub fn phase(&self) -> model::PersistentVolumePhase {
+        match (self.is_released, self.claim.and(self.claim_uid)) {
+            (true, _) => model::PersistentVolumePhase::Released,
+            (false, Some(_)) => model::PersistentVolumePhase::Bound,
+            (false, None) => model::PersistentVolumePhase::Available,
+        }
+    }
 }
 
 /// A PersistentVolumeClaim.
@@ -41,14 +68,37 @@ pub struct PersistentVolumeClaim {
     pub meta: Meta,
     /// Spec, but for the name of its volume.
     pub spec: Arc<model::PersistentVolumeClaimSpec>,
-    /// `spec.volumeName`.
+    /// `spec.volumeName`: the volume that it is bound to, or that its author wants.
     pub volume: Option<Symbol>,
+    /// It was bound to its volume: annotation `pv.kubernetes.io/bind-completed`.
+    pub is_bound: bool,
     /// `status.phase` is Lost.
     pub is_lost: bool,
     /// Annotation `volume.kubernetes.io/selected-node`: where its first pod will run.
     pub selected_node: Option<NodeId>,
     /// An owner reference to a pod: the claim goes with it.
     pub owner_pod: Option<PodId>,
+}
+
+impl PersistentVolumeClaim {
+    /// The volume that it is bound to, by name: not one that it only asks for.
+    ///
+    /// # Source
+    /// kube-scheduler, `isPVCFullyBound`.
+    #[must_use]
+    pub fn bound_to(&self) -> Option<Symbol> {
+        self.volume.filter(|_| self.is_bound)
+    }
+
+    /// `status.phase`.
+    #[must_use]
+    pub fn phase(&self) -> model::PersistentVolumeClaimPhase {
+        match (self.is_lost, self.bound_to()) {
+            (true, _) => model::PersistentVolumeClaimPhase::Lost,
+            (false, Some(_)) => model::PersistentVolumeClaimPhase::Bound,
+            (false, None) => model::PersistentVolumeClaimPhase::Pending,
+        }
+    }
 }
 
 /// What the control plane makes of a volume on a node.
@@ -138,13 +188,16 @@ impl Volumes {
         id
     }
 
-    /// Sets `spec.claimRef`; what it was before.
+    /// Sets `spec.claimRef`; whether that changes anything.
     ///
     /// # Panics
     ///
     /// If there is no such volume.
-    pub fn reserve_volume(&mut self, id: PersistentVolumeId, claim: (Symbol, Symbol)) -> Option<(Symbol, Symbol)> {
-        self.change_volume(id, |volume| volume.claim.replace(claim))
+    pub fn give_volume(&mut self, id: PersistentVolumeId, claim: (Symbol, Symbol), uid: Uid) -> bool {
+        self.change_volume(id, |volume| {
+            let before = (volume.claim.replace(claim), volume.claim_uid.replace(uid));
+            before != (Some(claim), Some(uid))
+        })
     }
 
     /// The volume's claim is gone: nobody else gets it.
@@ -177,11 +230,17 @@ impl Volumes {
     /// nobody; in id order.
     pub fn offers_for(&self, claim: &PersistentVolumeClaim) -> impl Iterator<Item = PersistentVolumeId> + '_ {
         let class = Offered::ToClass(claim.spec.storage_class_name.unwrap_or_default());
-        let own = Offered::ToClaim(claim.meta.namespace, claim.meta.name);
-        [own, class].into_iter().flat_map(|to| {
-            let from = self.offers.range((to, PersistentVolumeId::MIN)..);
-            from.take_while(move |(other, _)| *other == to).map(|(_, id)| *id)
-        })
+        self.reserved(claim.meta.namespace, claim.meta.name).chain(self.offered(class))
+    }
+
+    /// Volumes whose `spec.claimRef` names a claim, but for those that are released; in id order.
+    pub fn reserved(&self, namespace: Symbol, name: Symbol) -> impl Iterator<Item = PersistentVolumeId> + '_ {
+        self.offered(Offered::ToClaim(namespace, name))
+    }
+
+    fn offered(&self, to: Offered) -> impl Iterator<Item = PersistentVolumeId> + '_ {
+        let from = self.offers.range((to, PersistentVolumeId::MIN)..);
+        from.take_while(move |(other, _)| *other == to).map(|(_, id)| *id)
     }
 
     /// Takes a volume out; where it is attached it stays so.
@@ -234,7 +293,7 @@ impl Volumes {
     /// The volume that a claim is bound to, if both exist.
     #[must_use]
     pub fn volume_of(&self, namespace: Symbol, claim: Symbol) -> Option<PersistentVolumeId> {
-        self.find_volume(self.claim(self.find_claim(namespace, claim)?)?.volume?)
+        self.find_volume(self.claim(self.find_claim(namespace, claim)?)?.bound_to()?)
     }
 
     /// The class of that name.

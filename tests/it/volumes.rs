@@ -280,7 +280,14 @@ fn pod(name: &str, node: &str, volumes: &str) -> String {
 
 const CLAIMED: &str = "{name: v, persistentVolumeClaim: {claimName: data}}";
 
+/// A claim; one that names its volume has it.
 fn claim(name: &str, spec: &str) -> String {
+    let status = if spec.contains("volumeName: ") { ", status: {phase: Bound}" } else { "" };
+    format!("{}{status}}}", asking(name, spec).trim_end_matches('}').to_owned() + "}")
+}
+
+/// A claim, whose binding has not been done.
+fn asking(name: &str, spec: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: default}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: \
          {{storage: 1Gi}}}}, {spec}}}}}"
@@ -324,13 +331,31 @@ fn claims_that_rule_a_pod_out_everywhere() {
     check(&[], "persistentvolumeclaim \"data\" not found. not found");
     check(&[claim("data", "")], "pod has unbound immediate PersistentVolumeClaims. not found");
     check(&[claim("data", "storageClassName: absent")], "pod has unbound immediate PersistentVolumeClaims.");
-    let lost = claim("data", "volumeName: gone").replace("spec: {acc", "status: {phase: Lost}, spec: {acc");
+    let lost = claim("data", "volumeName: gone").replace("phase: Bound", "phase: Lost");
     check(&[lost], "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"gone\".");
     check(&[claim("data", "volumeName: gone")], "persistentvolume \"gone\" not found.");
     let ephemeral = "{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}";
     let text = "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\".";
     check_with(ephemeral, &[], text);
     check_with("{name: v, emptyDir: {}}", &[], "n1");
+}
+
+#[test]
+fn a_claim_that_asks_for_a_volume_by_name_waits_for_the_binder_whatever_its_class() {
+    let unbound = "pod has unbound immediate PersistentVolumeClaims. not found";
+    let asks = asking("data", "storageClassName: disk, volumeName: pv");
+    let pv = |more: &str| volume("pv", "", &format!("storageClassName: disk{more}"));
+    check(&[CLASS.to_owned(), asks.clone()], unbound);
+    check(&[CLASS.to_owned(), asks.clone(), pv("")], unbound);
+    check(&[CLASS.to_owned(), asks.clone(), pv(", claimRef: {namespace: default, name: other, uid: u}")], unbound);
+    // A volume that names it back has been bound to it, whatever else was taken out of a dump.
+    let of = |uid: &str| pv(&format!(", claimRef: {{namespace: default, name: data, uid: {uid}}}"));
+    check(&[CLASS.to_owned(), asks.clone(), of("u")], "n1");
+    let named = |uid: &str| asks.replace("name: data", &format!("name: data, uid: {uid}"));
+    check(&[CLASS.to_owned(), named("u"), of("u")], "n1");
+    check(&[CLASS.to_owned(), named("other"), of("u")], unbound);
+    let marked = asks.replace("name: data", "name: data, annotations: {pv.kubernetes.io/bind-completed: 'yes'}");
+    check(&[CLASS.to_owned(), marked, pv("")], "n1");
 }
 
 #[test]
@@ -390,7 +415,10 @@ fn a_claim_that_waits_for_its_pod_gets_a_volume_that_is_there_or_a_new_one() {
     check(&[allowed("c"), disk.clone()], none);
     let selected = disk
         .replace("namespace: default}", "namespace: default, annotations: {volume.kubernetes.io/selected-node: n2}}");
-    check(&[CLASS.to_owned(), selected], "n2");
+    check(&[CLASS.to_owned(), selected.clone()], "n2");
+    // The node that was selected counts only as long as the class allows it.
+    check(&[allowed("b"), selected.clone()], "n2");
+    check(&[allowed("a"), selected], none);
 }
 
 #[test]
@@ -436,6 +464,15 @@ fn a_node_takes_as_many_volumes_of_a_driver_as_its_csinode_says() {
     let shared: Vec<String> =
         objects.iter().map(|object| object.replace("claimName: a}", "claimName: data}")).collect();
     check(&shared, "n1");
+    // A disk that a pod names itself is the driver's, too.
+    let disk = |name: &str| format!("{{name: v, azureDisk: {{diskName: {name}, diskURI: {name}}}}}");
+    let there = [csi_node("n1", 1), csi_node("n2", 1), pod("on-n1", "n1", &disk("d"))];
+    check_with(&disk("e"), &there, "n2");
+    check_with(&disk("d"), &there, "n1");
+    let full = [there.as_slice(), &[pod("on-n2", "n2", &disk("f"))]].concat();
+    check_with(&disk("e"), &full, "2 node(s) exceed max volume count.");
+    let claimed = [full.as_slice(), &used("data")].concat();
+    check(&claimed, "2 node(s) exceed max volume count.");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::strategy::{Key, Strategy};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::session::Session;
 use crate::apiserver::{finalizers, limit_ranger, resource_quota, validation, volumes};
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim};
 use crate::model::config::AdmissionPlugin;
 use crate::model::{self, Object, ObjectKind, PersistentVolumeClaimPhase};
@@ -46,10 +46,17 @@ impl Strategy for model::PersistentVolumeClaim {
         }
         let volume = self.spec.volume_name.take();
         let meta = api.meta(s, "PersistentVolumeClaim", &self.metadata);
-        let is_lost = self.status.phase == PersistentVolumeClaimPhase::Lost;
+        let is_of_input = api.is_restoring || api.is_applying_input;
+        let phase = self.status.phase;
+        let is_lost = phase == PersistentVolumeClaimPhase::Lost;
+        let is_bound = has_been_bound(&self.metadata) || (is_of_input && phase == PersistentVolumeClaimPhase::Bound);
+        let has_uid = self.metadata.uid.is_some_and(|uid| !uid.is_empty());
         let spec = Arc::new(self.spec);
-        let claim = PersistentVolumeClaim { meta, spec, volume, is_lost, selected_node, owner_pod: None };
+        let claim = PersistentVolumeClaim { meta, spec, volume, is_bound, is_lost, selected_node, owner_pod: None };
         let id = s.store.volumes.insert_claim(claim);
+        if is_of_input {
+            volumes::claim_restored(s, id, has_uid);
+        }
         s.changed.push(Changed::ClaimChanged(id));
         Ok(Reply::Done)
     }
@@ -97,6 +104,10 @@ impl Strategy for model::PersistentVolumeClaim {
         if is_same {
             return Ok(if is_protected { Reply::Unchanged } else { Reply::Done });
         }
+        let is_marked = has_been_bound(&new.metadata);
+        if is_marked != has_been_bound(&old.metadata) {
+            claim.is_bound = is_marked;
+        }
         claim.meta.labels = new.metadata.labels;
         claim.meta.annotations = Arc::new(new.metadata.annotations);
         claim.meta.finalizers = held_by;
@@ -109,6 +120,11 @@ impl Strategy for model::PersistentVolumeClaim {
     fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
         volumes::delete_claim(s, id)
     }
+}
+
+/// Whether the binder's mark is there: the claim was bound once.
+fn has_been_bound(metadata: &model::ObjectMeta) -> bool {
+    metadata.annotations.contains_key(&sym!("pv.kubernetes.io/bind-completed"))
 }
 
 /// # Source

@@ -8,8 +8,14 @@ use crate::apiserver::session::Session;
 use crate::apiserver::{finalizers, validation, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply, VOLUME_PROTECTION, export_volume};
-use crate::model::{self, Object, ObjectKind, PersistentVolumePhase};
-use crate::state::{Changed, PersistentVolume, PersistentVolumeId, Propagation, Store};
+use crate::model::{self, Object, ObjectKind, ObjectReference, PersistentVolumePhase};
+use crate::state::{Changed, PersistentVolume, PersistentVolumeId, Propagation, Store, Uid};
+
+/// Whom a volume is for, and the UID if it says more than the name.
+fn claim_ref(written: Option<ObjectReference>) -> (Option<(Symbol, Symbol)>, Option<Uid>) {
+    let uid = written.as_ref().map(|claim| claim.uid).filter(|uid| !uid.is_empty());
+    (written.map(|claim| (claim.namespace, claim.name)), uid.map(|uid| Uid::from_text(uid.as_str())))
+}
 
 impl Strategy for model::PersistentVolume {
     type Id = PersistentVolumeId;
@@ -21,12 +27,12 @@ impl Strategy for model::PersistentVolume {
     }
 
     fn create(mut self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
-        let claim = self.spec.claim_ref.take().map(|claim| (claim.namespace, claim.name));
+        let (claim, claim_uid) = claim_ref(self.spec.claim_ref.take());
         let is_released =
             matches!(self.status.phase, Some(PersistentVolumePhase::Released | PersistentVolumePhase::Failed));
         let meta = api.meta(s, "PersistentVolume", &self.metadata);
         let driver = self.spec.driver();
-        let volume = PersistentVolume { meta, spec: Arc::new(self.spec), claim, is_released, driver };
+        let volume = PersistentVolume { meta, spec: Arc::new(self.spec), claim, claim_uid, is_released, driver };
         let id = s.store.volumes.insert_volume(volume);
         s.changed.push(Changed::VolumeChanged(id));
         Ok(Reply::Done)
@@ -69,15 +75,14 @@ impl Strategy for model::PersistentVolume {
         if is_same {
             return Ok(Reply::Unchanged);
         }
-        let claim = new.spec.claim_ref.take();
-        let is_released = claim.as_ref().is_some_and(|claim| !claim.uid.is_empty());
+        let (claim, claim_uid) = claim_ref(new.spec.claim_ref.take());
         let model::PersistentVolume { metadata, spec, .. } = *new;
         s.store.volumes.change_volume(id, |volume| {
             volume.meta.labels = metadata.labels;
             volume.meta.annotations = Arc::new(metadata.annotations);
             volume.meta.finalizers = held_by;
-            volume.is_released &= is_released;
-            volume.claim = claim.map(|claim| (claim.namespace, claim.name));
+            volume.is_released &= claim_uid.is_some() && claim_uid == volume.claim_uid;
+            (volume.claim, volume.claim_uid) = (claim, claim_uid);
             volume.spec = Arc::new(spec);
         });
         s.changed.push(Changed::VolumeChanged(id));

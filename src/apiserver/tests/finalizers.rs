@@ -55,8 +55,8 @@ fn claims_volumes_and_namespaces_stay_as_well() {
     let mut api = Api::new();
     let claim = |finalizers: &str| {
         format!(
-            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: c, namespace: default, {finalizers}}}, spec: \
-             {{accessModes: [ReadWriteOnce], volumeName: v, resources: {{requests: {{storage: 1Gi}}}}}}}}"
+            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: c, namespace: default, annotations: \
+             {{pv.kubernetes.io/bind-completed: 'yes'}}, {finalizers}}}, spec: {{accessModes: [ReadWriteOnce], volumeName: v, resources: {{requests: {{storage: 1Gi}}}}}}}}"
         )
     };
     make(&mut api, &claim(HELD)).expect("a claim");

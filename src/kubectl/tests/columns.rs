@@ -89,9 +89,9 @@ fn storage_shows_what_it_holds() {
                  {storageclass.kubernetes.io/is-default-class: 'true'}}, provisioner: p, allowVolumeExpansion: true}";
     let volume = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv}, spec: {capacity: {storage: 8192Mi}, \
                   accessModes: [ReadOnlyMany, ReadWriteOnce], storageClassName: fast, \
-                  claimRef: {namespace: default, name: data}, hostPath: {path: /x}}}";
-    let claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: default}, spec: \
-                 {storageClassName: fast, volumeName: pv, accessModes: [ReadWriteOnce], \
+                  claimRef: {namespace: default, name: data, uid: u}, hostPath: {path: /x}}}";
+    let claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: default, uid: u, \
+                 annotations: {pv.kubernetes.io/bind-completed: 'yes'}}, spec: {storageClassName: fast, volumeName: pv, accessModes: [ReadWriteOnce], \
                  resources: {requests: {storage: 5Gi}}}}";
     let all = [class, volume, claim];
     check(
@@ -112,6 +112,9 @@ fn storage_shows_what_it_holds() {
     );
     let columns = "NAME|STATUS|VOLUME|CAPACITY|ACCESS MODES|STORAGECLASS|VOLUMEATTRIBUTESCLASS|AGE";
     check("get pvc", &all, &[columns, "data|Bound|pv|8Gi|RWO,ROX|fast|<unset>|0s"]);
+    let (wanted, unmarked) =
+        (&["data|Pending|pv|0||fast|<unset>|0s"], ", annotations: {pv.kubernetes.io/bind-completed: 'yes'}");
+    check("get pvc", &[class, &claim.replace(unmarked, "")], &[columns, wanted[0]]);
     check("get pvc", &[&claim.replace(", volumeName: pv", "")], &[columns, "data|Pending||||fast|<unset>|0s"]);
 }
 

@@ -344,8 +344,8 @@ fn a_claim_grows_only_if_it_is_bound_and_its_class_lets_it() {
              {storage: 1Gi}, claimRef: {namespace: default, name: c}, hostPath: {path: /d}, storageClassName: s}}",
         ));
         desk.create(object(&format!(
-            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: c, namespace: default}}, spec: {{accessModes: \
-             [ReadWriteOnce], storageClassName: s, resources: {{requests: {{storage: 1Gi}}}}{bound}}}}}"
+            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: c, namespace: default, annotations: \
+             {{pv.kubernetes.io/bind-completed: 'yes'}}}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: s, resources: {{requests: {{storage: 1Gi}}}}{bound}}}}}"
         )));
         desk.check(exit, stdout, stderr);
     };

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::super::waiting::Waiting;
 use super::Nature;
 use crate::component::{node_name, pod_name, workload_name};
+use crate::model::PersistentVolumePhase;
 use crate::state::{
     AttachmentPhase, CauseId, Changed, DeletionCause, Node, NodeDelta, NodeId, NotScheduled, ObjectDelta, Pod,
     PodDelta, PodDisruptionBudgetId, PodId, PodPhase, ServiceId, Store, WorkloadId,
@@ -206,7 +207,7 @@ fn of_storage(what: &Changed, store: &Store) -> Option<String> {
         }
         Changed::ClaimChanged(id) => {
             let claim = store.volumes.claim(*id)?;
-            let how = if claim.volume.is_some() { "is bound" } else { "is not bound" };
+            let how = if claim.bound_to().is_some() { "is bound" } else { "is not bound" };
             Some(format!("persistentvolumeclaim/{}/{} {how}", claim.meta.namespace, claim.meta.name))
         }
         Changed::ClaimRemoved(claim) => {
@@ -214,10 +215,10 @@ fn of_storage(what: &Changed, store: &Store) -> Option<String> {
         }
         Changed::VolumeChanged(id) => {
             let volume = store.volumes.volume(*id)?;
-            let how = match (volume.is_released, volume.claim) {
-                (true, _) => "is released",
-                (false, Some(_)) => "is bound",
-                (false, None) => "is available",
+            let how = match volume.phase() {
+                PersistentVolumePhase::Released | PersistentVolumePhase::Failed => "is released",
+                PersistentVolumePhase::Bound => "is bound",
+                PersistentVolumePhase::Available | PersistentVolumePhase::Pending => "is available",
             };
             Some(format!("persistentvolume/{} {how}", volume.meta.name))
         }

@@ -39,8 +39,8 @@ struct Happened<'a> {
     message: &'a str,
 }
 
-/// The component whose Events are those of the newer recorder.
-const SCHEDULER: &str = "default-scheduler";
+/// The reasons of kube-scheduler's Events, which are those of the newer recorder: it posts them under the names of its profiles.
+const OF_A_SCHEDULER: [&str; 3] = ["Scheduled", "FailedScheduling", "Preempted"];
 
 /// A run's Events as a List: the API's of events.csv, so neither timeline actions nor faults.
 ///
@@ -55,7 +55,9 @@ const SCHEDULER: &str = "default-scheduler";
 /// kube-scheduler, as the core API shows them.
 ///
 /// # Differs
-/// Events do not expire here. UIDs are made of kind, namespace, name and creation, as tables have none.
+/// Events do not expire here. kube-scheduler's recorder looks at the version of the pod and not at the message (`getKey`); tables have no
+/// versions.
+/// UIDs are made of kind, namespace, name and creation, as tables have none.
 pub(crate) fn event_list(
     run: &RunTables,
     api_version: impl Fn(&str) -> Option<&'static str>,
@@ -89,8 +91,8 @@ pub(crate) fn event_list(
             "message": happened.message,
             "reportingComponent": key.component,
         });
-        if key.component == SCHEDULER {
-            as_newer(&mut event, &happened, epoch)
+        if OF_A_SCHEDULER.contains(&key.reason) {
+            as_newer(&mut event, &key, &happened, epoch)
         } else {
             as_older(&mut event, &key, &happened, epoch)
         }
@@ -116,10 +118,10 @@ fn as_older(event: &mut Value, key: &Key<'_>, happened: &Happened<'_>, epoch: Ep
 }
 
 /// The fields of the recorder of kube-scheduler: microseconds, and a series from the second time on.
-fn as_newer(event: &mut Value, happened: &Happened<'_>, epoch: Epoch) {
-    let action = match event["reason"].as_str() {
-        Some("Scheduled") => "Binding",
-        Some("Preempted") => "Preempting",
+fn as_newer(event: &mut Value, key: &Key<'_>, happened: &Happened<'_>, epoch: Epoch) {
+    let action = match key.reason {
+        "Scheduled" => "Binding",
+        "Preempted" => "Preempting",
         _ => "Scheduling",
     };
     event["source"] = json!({});
@@ -127,7 +129,7 @@ fn as_newer(event: &mut Value, happened: &Happened<'_>, epoch: Epoch) {
     event["firstTimestamp"] = Value::Null;
     event["lastTimestamp"] = Value::Null;
     event["eventTime"] = epoch.microsecond(happened.first_ms).into();
-    event["reportingInstance"] = format!("{SCHEDULER}-0").into();
+    event["reportingInstance"] = format!("{}-0", key.component).into();
     if happened.count > 1 {
         event["series"] = json!({"count": happened.count, "lastObservedTime": epoch.microsecond(happened.last_ms)});
     }
@@ -228,6 +230,11 @@ mod tests {
             (&json!("default-scheduler"), &json!("Scheduling"))
         );
         assert!(list(&row("61.250"))[0]["series"].is_null());
+        let packing = &list(&row("61.250").replace("default-scheduler", "packing"))[0];
+        assert_eq!(
+            (&packing["reportingComponent"], &packing["reportingInstance"], &packing["eventTime"]),
+            (&json!("packing"), &json!("packing-0"), &events[0]["eventTime"])
+        );
     }
 
     #[test]

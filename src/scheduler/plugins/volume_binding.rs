@@ -52,7 +52,10 @@ fn not_created(claim: Symbol) -> String {
     format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{claim}\"")
 }
 
-/// Why the claims of a pod rule it out everywhere.
+/// Why the claims of a pod rule it out everywhere. One that asks for a volume by name is the binder's, whatever its class says.
+///
+/// # Source
+/// kube-scheduler, VolumeBinding: `PreFilter`, `GetPodVolumeClaims`.
 fn problem(pod: &Pod, store: &Store) -> Option<String> {
     let mut has_unbound = false;
     for used in pod.claims() {
@@ -69,7 +72,8 @@ fn problem(pod: &Pod, store: &Store) -> Option<String> {
         if claim.meta.deleting.is_some() {
             return Some(format!("persistentvolumeclaim \"{name}\" is being deleted"));
         }
-        has_unbound |= claim.volume.is_none() && !store.volumes.waits_for_pod(claim);
+        let is_chosen = claim.volume.is_some() || !store.volumes.waits_for_pod(claim);
+        has_unbound |= claim.bound_to().is_none() && is_chosen;
     }
     has_unbound.then(|| "pod has unbound immediate PersistentVolumeClaims".to_owned())
 }

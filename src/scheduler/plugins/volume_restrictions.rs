@@ -22,7 +22,8 @@ fn is_disk(volume: &Volume) -> bool {
     disks.iter().any(|disk| !disk.is_none())
 }
 
-fn read(opaque: Opaque) -> Option<Value> {
+/// A volume's source, if there is one.
+pub(super) fn read(opaque: Opaque) -> Option<Value> {
     serde_json::from_str::<Value>(opaque.as_json()).ok().filter(|value| !value.is_null())
 }
 

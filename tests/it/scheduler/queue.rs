@@ -284,3 +284,136 @@ fn a_pod_is_tried_again_because_of_what_brought_it_back() {
     let chain = chain(&observed, "pod/default/p bound to a");
     assert!(chain[1].contains("pod/default/q"), "{chain:?}");
 }
+
+/// kube-scheduler's recorder neither drops Events of an object nor combines those that are alike but for their text.
+#[test]
+fn every_attempt_is_told_as_it_is() {
+    let nodes = (0..12).map(|i| node(&format!("n{i}"), "1", json!([])));
+    // One without a taint is too small, so that any taint lets the pod try again.
+    let items: Vec<Value> = nodes.chain([node("small", "1", json!([])), pod("p", "5", json!({}))]).collect();
+    let lines: Vec<(u32, String)> =
+        (0..36).map(|i| (10 + 10 * i, format!("taint nodes n{} k{}=v:NoSchedule", i % 12, i / 12))).collect();
+    let lines: Vec<(u32, &str)> = lines.iter().map(|(at, line)| (*at, line.as_str())).collect();
+    let observed = observed("1.36", &json!(items), &lines, &json!({}));
+    let found = attempts(&observed, "p").into_iter().filter(|(at, _)| *at > 5.0);
+    let found: Vec<u32> = found.map(|(at, _)| at as u32).collect();
+    assert_eq!(found.iter().filter(|at| **at < 371).count(), 36, "{found:?}");
+    let is_combined = |message: &str| message.starts_with("(combined");
+    assert!(!observed.events.iter().any(|event| is_combined(&event.message)));
+}
+
+/// Bindings and Events have each a client of fifty in a second, and a hundred at once.
+#[test]
+fn events_do_not_wait_for_each_other() {
+    let tainted = json!([{"key": "k", "effect": "NoSchedule"}]);
+    let mut big = node("a", "1000", tainted);
+    big["status"]["allocatable"]["pods"] = json!("500");
+    let pods = (0..250).map(|i| pod(&format!("p{i}"), "10m", json!({})));
+    let items: Vec<Value> = [big].into_iter().chain(pods).collect();
+    let spec = json!({"duration": "2m"});
+    let observed = observed("1.36", &json!(items), &[(60, "taint nodes a k-")], &spec);
+    let told = observed.events.iter().filter(|row| row.reason == "Scheduled").map(|row| row.at.as_secs_f64());
+    let told: Vec<f64> = told.collect();
+    assert_eq!(told.len(), 250);
+    let last = told.iter().copied().fold(0.0, f64::max);
+    assert!((63.0..64.5).contains(&last), "{last}");
+}
+
+#[test]
+fn each_profile_tells_under_its_own_name() {
+    let mut high = pod("high", "3", json!({"schedulerName": "packing", "priorityClassName": "system-node-critical"}));
+    high["metadata"]["namespace"] = json!("kube-system");
+    let low = pod("low", "2", json!({}));
+    let items = json!([node("a", "4", json!([])), low, high, pod("big", "9", json!({"schedulerName": "packing"}))]);
+    let profiles = json!([{"schedulerName": "default-scheduler"}, {"schedulerName": "packing"}]);
+    let spec = json!({"cluster": {"bootstrap": "cold"}, "controlPlane": {"kubeScheduler": {"profiles": profiles}}});
+    let observed = observed("1.36", &items, &[], &spec);
+    let by = |reason: &str, name: &str| {
+        let mut rows = observed.events.iter().filter(|row| row.reason == reason && &*row.name == name);
+        rows.next().map(|row| row.component)
+    };
+    assert_eq!(by("FailedScheduling", "big"), Some("packing"));
+    assert_eq!(by("Scheduled", "high"), Some("packing"));
+    let told = observed.events.iter().filter(|row| &*row.name == "low").map(|row| (row.component, row.reason));
+    let told: Vec<(&str, &str)> = told.filter(|(by, _)| *by != "kubelet").collect();
+    let is_own = |told: &(&str, &str)| *told == ("default-scheduler", "FailedScheduling");
+    assert!(told.iter().any(is_own), "{told:?}");
+    assert!(told.iter().all(|told| told.1 != "Preempted" || told.0 == "packing"), "{told:?}");
+}
+
+/// A node that takes one volume of a driver, which `q` has, and `p` with a volume of that driver.
+fn full_of_volumes(volume: &Value) -> Value {
+    let csi_node = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "a"},
+        "spec": {"drivers": [{"name": "d.example.com", "nodeID": "a", "allocatable": {"count": 1}}]}});
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "disk"},
+        "provisioner": "d.example.com", "volumeBindingMode": "WaitForFirstConsumer"});
+    let held = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"storageClassName": "disk",
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "csi": {"driver": "d.example.com", "volumeHandle": "v"},
+        "claimRef": {"namespace": "default", "name": "held"}}});
+    let claim = |name: &str, volume: Value| {
+        let phase = if volume.is_null() { "Pending" } else { "Bound" };
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"storageClassName": "disk", "volumeName": volume, "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": phase}})
+    };
+    let used = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "held"}}]);
+    json!([
+        csi_node,
+        class,
+        held,
+        claim("held", json!("v")),
+        claim("own", Value::Null),
+        node("a", "4", json!([])),
+        pod("q", "1", json!({"nodeName": "a", "volumes": used})),
+        pod("p", "1", json!({"volumes": [volume]})),
+    ])
+}
+
+/// The ephemeral claim of a volume, and one of the pod's own.
+fn ways_to_claim() -> [Value; 2] {
+    let template = json!({"spec": {"storageClassName": "disk", "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}}}});
+    [
+        json!({"name": "v", "ephemeral": {"volumeClaimTemplate": template}}),
+        json!({"name": "v", "persistentVolumeClaim": {"claimName": "own"}}),
+    ]
+}
+
+#[test]
+fn a_detached_volume_is_no_news_for_a_pod_with_ephemeral_volumes_alone() {
+    let [ephemeral, own] = ways_to_claim();
+    let spec = json!({"latency": {"volumeAttach": {"constant": "3s"}, "volumeDetach": {"constant": "6s"}}});
+    let scheduled = |volume: &Value| {
+        let found = play_with("1.36", &full_of_volumes(volume), &[(60, "delete pod q --wait=false")], "p", &spec);
+        let at = found.iter().find(|(_, what)| what == "Scheduled").map(|(at, _)| *at);
+        at.unwrap_or_else(|| panic!("{found:?}"))
+    };
+    let at = scheduled(&own);
+    assert!((76.0..100.0).contains(&at), "{at}");
+    let at = scheduled(&ephemeral);
+    assert!((370.0..405.0).contains(&at), "{at}");
+}
+
+#[test]
+fn a_node_that_takes_more_volumes_is_news_and_a_class_is_none() {
+    let [ephemeral, _] = ways_to_claim();
+    let items = full_of_volumes(&ephemeral);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let apply = |name: &str, object: Value| {
+        let file = directory.path().join(format!("{name}.json"));
+        std::fs::write(&file, object.to_string()).expect("a manifest");
+        format!("apply -f {}", file.display())
+    };
+    let with = |count: u32| {
+        let mut csi_node = items[0].clone();
+        csi_node["spec"]["drivers"][0]["allocatable"]["count"] = json!(count);
+        csi_node
+    };
+    let mut class = items[1].clone();
+    class["metadata"]["name"] = json!("other");
+    let lines = [apply("class", class), apply("less", with(0)), apply("more", with(2))];
+    let lines = [(60, lines[0].as_str()), (120, lines[1].as_str()), (180, lines[2].as_str())];
+    let found = play("1.36", &items, &lines, "p");
+    let later: Vec<&(f64, String)> = found.iter().filter(|(at, _)| *at > 5.0).collect();
+    assert!(matches!(later[..], [(at, what)] if (180.0..190.0).contains(at) && what == "Scheduled"), "{found:?}");
+}

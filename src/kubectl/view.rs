@@ -415,7 +415,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 .filter_map(|(name, condition)| {
                     let condition = condition?;
                     Some(json!({
-                        "type": name, "status": status_text(condition.status), "reason": condition.reason.as_str(),
+                        "type": name, "status": of_status(condition.status), "reason": condition.reason.as_str(),
                         "lastUpdateTime": clock.stamp(condition.updated_at),
                         "lastTransitionTime": clock.stamp(condition.since),
                     }))

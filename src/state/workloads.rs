@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType};
 use super::meta::{Meta, Uid};
-use super::nodes::NodeId;
+use super::nodes::{NodeId, Status};
 use super::pods::PodId;
 use crate::arena::{Id, Symbol};
 use crate::model;
@@ -37,8 +37,8 @@ pub type NamespaceId = Id<Namespace>;
 /// A condition of a Deployment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeploymentCondition {
-    /// Whether it holds.
-    pub status: bool,
+    /// Whether it holds; unknown of the progress of what is paused.
+    pub status: Status,
     /// The API's reason.
     pub reason: DeploymentReason,
     /// `lastUpdateTime`.

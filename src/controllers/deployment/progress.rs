@@ -2,7 +2,7 @@
 
 use super::fenceposts::max_unavailable;
 use super::view::View;
-use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Store, WorkloadId};
+use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Status, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 const NEW_AVAILABLE: DeploymentReason = DeploymentReason::NewReplicaSetAvailable;
@@ -35,24 +35,28 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
         ..old
     };
     let enough = status.available >= view.replicas() - max_unavailable(view);
-    let reason =
-        if enough { DeploymentReason::MinimumReplicasAvailable } else { DeploymentReason::MinimumReplicasUnavailable };
-    status.availability = Some(condition(view, old.availability, enough, reason, false));
+    let (holds, reason) = match enough {
+        true => (Status::True, DeploymentReason::MinimumReplicasAvailable),
+        false => (Status::False, DeploymentReason::MinimumReplicasUnavailable),
+    };
+    status.availability = Some(condition(view, old.availability, holds, reason, false));
     status.progressing = paused_or_resumed(view);
     status
 }
 
-/// The condition of a Deployment that has just been paused, or that goes on: time spent paused is not held against it.
+/// The condition of a Deployment that has just been paused, or that goes on: nobody knows whether it gets on, and time spent
+/// paused is not held against it.
 ///
 /// # Source
 /// deployment-controller, `checkPausedConditions`.
 fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
     let previous = view.deployment.status.progressing;
     let reason = previous.map(|condition| condition.reason);
-    if deadline(view.deployment).is_none() || reason == Some(TIMED_OUT) {
+    let is_deleting = view.deployment.meta.deleting.is_some();
+    if is_deleting || deadline(view.deployment).is_none() || reason == Some(TIMED_OUT) {
         return previous;
     }
-    let new = |reason| Some(condition(view, None, false, reason, false));
+    let new = |reason| Some(condition(view, previous, Status::Unknown, reason, false));
     match (view.deployment.spec.paused, reason == Some(PAUSED)) {
         (true, false) => new(PAUSED),
         (false, true) => new(DeploymentReason::DeploymentResumed),
@@ -63,7 +67,7 @@ fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
 fn condition(
     view: &View<'_>,
     old: Option<DeploymentCondition>,
-    holds: bool,
+    holds: Status,
     reason: DeploymentReason,
     refresh: bool,
 ) -> DeploymentCondition {
@@ -72,7 +76,7 @@ fn condition(
 
 fn changed(
     old: Option<DeploymentCondition>,
-    holds: bool,
+    holds: Status,
     reason: DeploymentReason,
     refresh: bool,
     now: SimTime,
@@ -99,7 +103,7 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         return previous;
     }
     if is_complete(view, status) {
-        return Some(condition(view, previous, true, NEW_AVAILABLE, false));
+        return Some(condition(view, previous, Status::True, NEW_AVAILABLE, false));
     }
     let old_pods = |s: &DeploymentStatus| s.replicas - s.updated;
     let progressed = status.updated > old.updated
@@ -107,12 +111,12 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         || status.ready > old.ready
         || status.available > old.available;
     if progressed {
-        return Some(condition(view, previous, true, DeploymentReason::ReplicaSetUpdated, true));
+        return Some(condition(view, previous, Status::True, DeploymentReason::ReplicaSetUpdated, true));
     }
     if has_timed_out(view, previous) {
-        return Some(condition(view, previous, false, TIMED_OUT, false));
+        return Some(condition(view, previous, Status::False, TIMED_OUT, false));
     }
-    previous.or_else(|| Some(condition(view, None, true, DeploymentReason::FoundNewReplicaSet, false)))
+    previous.or_else(|| Some(condition(view, None, Status::True, DeploymentReason::FoundNewReplicaSet, false)))
 }
 
 /// The condition of a Deployment whose new ReplicaSet has just been created; none if its progress is not estimated.
@@ -121,7 +125,7 @@ pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
     if deadline(view.deployment).is_none() {
         return previous;
     }
-    Some(condition(view, previous, true, DeploymentReason::NewReplicaSetCreated, false))
+    Some(condition(view, previous, Status::True, DeploymentReason::NewReplicaSetCreated, false))
 }
 
 /// The condition of a Deployment whose new ReplicaSet could not be created.
@@ -130,7 +134,7 @@ pub(super) fn not_created(deployment: &Deployment, now: SimTime) -> Option<Deplo
     if deadline(deployment).is_none() {
         return previous;
     }
-    Some(changed(previous, false, DeploymentReason::ReplicaSetCreateError, false, now))
+    Some(changed(previous, Status::False, DeploymentReason::ReplicaSetCreateError, false, now))
 }
 
 fn deadline(deployment: &Deployment) -> Option<SimDuration> {
@@ -189,7 +193,7 @@ mod tests {
             ..model::DeploymentSpec::default()
         };
         let updated_at = NOW - updated_ago;
-        let progressing = DeploymentCondition { status: true, reason, updated_at, since: updated_at };
+        let progressing = DeploymentCondition { status: Status::True, reason, updated_at, since: updated_at };
         let status = DeploymentStatus { progressing: Some(progressing), ..DeploymentStatus::default() };
         let mut store = Store::default();
         let object = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
@@ -223,6 +227,7 @@ mod tests {
             let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
             let found = counted(&Store::default(), &view).progressing.expect("a condition");
             assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
+            assert_eq!(found.status == Status::Unknown, is_fresh, "{paused} {reason}");
             assert_eq!(has_timed_out(&view, Some(found)), !is_fresh && reason != NEW_AVAILABLE, "{paused} {reason}");
         };
         check(true, DeploymentReason::ReplicaSetUpdated, PAUSED, true);
@@ -231,6 +236,19 @@ mod tests {
         check(false, PAUSED, DeploymentReason::DeploymentResumed, true);
         check(false, DeploymentReason::ReplicaSetUpdated, DeploymentReason::ReplicaSetUpdated, false);
         check(false, NEW_AVAILABLE, NEW_AVAILABLE, false);
+    }
+
+    #[test]
+    fn what_goes_on_has_been_unknown_since_it_was_paused() {
+        let (mut object, id) = deployment(Some(10), PAUSED, SECOND * 60);
+        let paused = object.status.progressing.as_mut().expect("a condition");
+        paused.status = Status::Unknown;
+        let since = paused.since;
+        let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
+        let found = counted(&Store::default(), &view).progressing.expect("a condition");
+        let resumed = DeploymentReason::DeploymentResumed;
+        let expected = DeploymentCondition { status: Status::Unknown, reason: resumed, updated_at: NOW, since };
+        assert_eq!(found, expected);
     }
 
     #[test]

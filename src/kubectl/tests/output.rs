@@ -117,3 +117,18 @@ fn classes_and_drivers_are_there_for_commands() {
     let (exit, _, err, _) = run("patch sc fast -p '{\"provisioner\":\"other\"}'");
     assert_eq!(exit, 1, "{err:?}");
 }
+
+#[test]
+fn of_what_is_paused_nobody_knows_whether_it_gets_on() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {paused: true, selector: \
+               {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}, status: \
+               {conditions: [{type: Progressing, status: Unknown, reason: DeploymentPaused}]}}";
+    let check = |line: &str, expected: &str| {
+        let mut desk = Desk::new(line);
+        desk.create(object(web));
+        let (exit, stdout, _) = desk.printed(600.0);
+        assert_eq!((exit, stdout), (0, vec![expected.to_owned()]), "{line}");
+    };
+    check("get deploy web -o jsonpath={.status.conditions[0].status}", "Unknown");
+    check("wait deploy/web --for=condition=Progressing=Unknown", "deployment.apps/web condition met");
+}

@@ -408,7 +408,6 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
     Some(match id {
         WorkloadId::Deployment(id) => {
             let status = &store.deployments.get(id)?.status;
-            let wanted = store.deployments.get(id)?.spec.replicas.unwrap_or(1);
             let named = [("Available", status.availability), ("Progressing", status.progressing)];
             let conditions: Vec<Value> = named
                 .into_iter()
@@ -426,7 +425,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
                 "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available),
-                "unavailableReplicas": count((wanted - status.available).max(0)),
+                "unavailableReplicas": count(status.unavailable),
                 "conditions": conditions,
             })
         }

@@ -60,6 +60,8 @@ pub struct DeploymentStatus {
     pub ready: i32,
     /// Pods ready for minReadySeconds.
     pub available: i32,
+    /// Pods that its ReplicaSets should have, less those that are available.
+    pub unavailable: i32,
     /// Terminating pods.
     pub terminating: i32,
     /// Condition `Progressing`.

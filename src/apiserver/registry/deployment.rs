@@ -34,6 +34,7 @@ impl WorkloadObject for model::Deployment {
             updated: self.status.updated_replicas,
             ready: self.status.ready_replicas,
             available: self.status.available_replicas,
+            unavailable: self.status.unavailable_replicas,
             terminating: self.status.terminating_replicas.unwrap_or(0),
             progressing: condition("Progressing"),
             replica_failure: None,

@@ -25,12 +25,14 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
     let old = view.deployment.status;
     let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
     let terminating = view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
+    let available: i32 = sum(|s| s.available);
     let mut status = DeploymentStatus {
         observed_generation: view.deployment.meta.generation,
         replicas: sum(|s| s.replicas),
         updated: view.newest.map_or(0, |(_, set)| set.status.replicas),
         ready: sum(|s| s.ready),
-        available: sum(|s| s.available),
+        available,
+        unavailable: unavailable(view, available),
         terminating,
         ..old
     };
@@ -42,6 +44,15 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
     status.availability = Some(condition(view, old.availability, holds, reason, false));
     status.progressing = paused_or_resumed(view);
     status
+}
+
+/// Pods that are not available, of those that all its ReplicaSets should have: those that surge count, too, and of those that
+/// are on their way down none is missed.
+///
+/// # Source
+/// deployment-controller, `calculateStatus`.
+fn unavailable(view: &View<'_>, available: i32) -> i32 {
+    i32::try_from((view.total() - i64::from(available)).max(0)).unwrap_or(i32::MAX)
 }
 
 /// The condition of a Deployment that has just been paused, or that goes on: nobody knows whether it gets on, and time spent
@@ -176,7 +187,7 @@ mod tests {
     use super::*;
     use crate::arena::Id;
     use crate::model;
-    use crate::state::{Deployment, DeploymentId};
+    use crate::state::{Deployment, DeploymentId, ReplicaSet, ReplicaSetStatus};
     use crate::testing::meta;
     use crate::units::SimTime;
 
@@ -236,6 +247,30 @@ mod tests {
         check(false, PAUSED, DeploymentReason::DeploymentResumed, true);
         check(false, DeploymentReason::ReplicaSetUpdated, DeploymentReason::ReplicaSetUpdated, false);
         check(false, NEW_AVAILABLE, NEW_AVAILABLE, false);
+    }
+
+    #[test]
+    fn pods_that_surge_are_missed_and_those_on_their_way_down_are_not() {
+        let check = |sets: &[(i32, i32)], expected: i32| {
+            let (object, id) = deployment(Some(600), NEW_AVAILABLE, SECOND);
+            let mut store = Store::default();
+            let set = |(replicas, available): (i32, i32)| ReplicaSet {
+                meta: meta("web-1", None),
+                is_replication_controller: false,
+                replicas,
+                spec: Arc::default(),
+                status: ReplicaSetStatus { available, ..ReplicaSetStatus::default() },
+            };
+            let made: Vec<ReplicaSet> = sets.iter().map(|&sizes| set(sizes)).collect();
+            let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
+            assert_eq!(counted(&store, &view).unavailable, expected, "{sets:?}");
+        };
+        check(&[(3, 3)], 0);
+        check(&[(3, 3), (1, 0)], 1);
+        check(&[(2, 3), (2, 1)], 0);
+        check(&[(0, 3), (0, 0)], 0);
+        check(&[(6, 0), (4, 0)], 10);
     }
 
     #[test]

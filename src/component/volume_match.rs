@@ -94,7 +94,7 @@ mod tests {
             volume: None,
             is_lost: false,
             selected_node: None,
-            owner_pod: None,
+            owner: None,
         };
         let labels = Labels::default();
         let node = node.map(|name| (&labels, Symbol::new(name)));

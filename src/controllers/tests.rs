@@ -15,7 +15,7 @@ use crate::engine::Streams;
 use crate::model::config::FeatureGates;
 use crate::model::{self, Object, ObjectKind};
 use crate::state::{
-    DeletionCause, DeploymentCondition, DeploymentId, JobConditionType, JobId, Owner, Pod, PodId, PodPhase,
+    ClaimOwner, DeletionCause, DeploymentCondition, DeploymentId, JobConditionType, JobId, Owner, Pod, PodId, PodPhase,
     ReplicaSetId, ReplicaSetStatus, StatefulSetId, Status, WorkloadId,
 };
 use crate::testing::{Lab, Member, config};

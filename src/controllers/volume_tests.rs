@@ -205,7 +205,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         volume: Some(Symbol::new("disk")),
         is_lost: false,
         selected_node: None,
-        owner_pod: None,
+        owner: None,
     });
     bench.start();
     (bench, volume)

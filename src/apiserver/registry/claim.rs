@@ -48,7 +48,7 @@ impl Strategy for model::PersistentVolumeClaim {
         let meta = api.meta(s, "PersistentVolumeClaim", &self.metadata);
         let is_lost = self.status.phase == PersistentVolumeClaimPhase::Lost;
         let spec = Arc::new(self.spec);
-        let claim = PersistentVolumeClaim { meta, spec, volume, is_lost, selected_node, owner_pod: None };
+        let claim = PersistentVolumeClaim { meta, spec, volume, is_lost, selected_node, owner: None };
         let id = s.store.volumes.insert_claim(claim);
         s.changed.push(Changed::ClaimChanged(id));
         Ok(Reply::Done)

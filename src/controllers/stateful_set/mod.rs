@@ -43,10 +43,6 @@ pub enum Purpose {
 ///
 /// # Source
 /// kube-controller-manager, statefulset-controller.
-///
-/// # Differs
-/// Claims that go with their set (`whenDeleted: Delete`) are deleted by this controller, not by the garbage collector
-/// through an owner.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulSets {
     templates: claims::Templates,
@@ -54,8 +50,6 @@ pub struct StatefulSets {
     deleting: FxHashMap<PodId, Arc<str>>,
     /// Statuses on their way.
     unwritten: FxHashMap<StatefulSetId, StatefulSetStatus>,
-    /// Sets whose claims go with them.
-    legacies: FxHashMap<StatefulSetId, claims::Legacy>,
 }
 
 fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
@@ -151,9 +145,9 @@ impl StatefulSets {
     ) -> i32 {
         let set = view.set;
         let mut work = view.pass();
-        let settled = work.settled.iter().map(|&pod| (pod, true));
-        for ((ordinal, pod), is_wanted) in settled.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
-            for request in claims::hand_over(ctx.store, set, ordinal, pod, is_wanted) {
+        let kept = work.pending.iter().chain(&work.settled).map(|&pod| (pod, true));
+        for ((ordinal, pod), is_wanted) in kept.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
+            for request in claims::hand_over(ctx.store, id, set, (ordinal, Some(pod)), is_wanted) {
                 plan.then(request, Purpose::Other);
             }
         }
@@ -172,6 +166,11 @@ impl StatefulSets {
             })
             .collect();
         slow_start(creates, plan);
+        for request in
+            work.create.iter().flat_map(|&ordinal| claims::hand_over(ctx.store, id, set, (ordinal, None), true))
+        {
+            plan.then(request, Purpose::Other);
+        }
         let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
         for same in work.delete.chunk_by(|(_, a), (_, b)| a == b) {
             let calls: Vec<Planned<Purpose>> =
@@ -317,16 +316,7 @@ impl Reconcile for StatefulSets {
 
     fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
-        let Some(set) = store.stateful_sets.get(id) else {
-            let mut plan = SyncPlan::nothing();
-            let removals = self.legacies.remove(&id).map(|legacy| legacy.removals(store)).unwrap_or_default();
-            let calls = removals.into_iter().map(|request| Planned { request, purpose: Purpose::Other }).collect();
-            plan.steps.push(Step::Concurrent(calls));
-            return plan;
-        };
-        if let Some(legacy) = claims::Legacy::of(set) {
-            self.legacies.insert(id, legacy);
-        }
+        let Some(set) = store.stateful_sets.get(id) else { return SyncPlan::nothing() };
         let Some(selector) = &set.spec.selector else { return SyncPlan::nothing() };
         let mut plan = SyncPlan::nothing();
         let is_deleting = set.meta.deleting.is_some();

@@ -55,6 +55,8 @@ pub(super) struct Work {
     pub(super) delete: Vec<(PodId, Why)>,
     /// Ordinals whose claims are to be there.
     pub(super) claims: Vec<i32>,
+    /// Pods that are Pending; their claims are looked after while they wait.
+    pub(super) pending: Vec<(i32, PodId)>,
     /// Pods that are as they should be; their claims are to outlive them.
     pub(super) settled: Vec<(i32, PodId)>,
     /// Pods that are no longer wanted; their claims may go with them.
@@ -158,6 +160,7 @@ impl View<'_> {
             PodPhase::Failed | PodPhase::Succeeded => Some(Why::Finished),
             PodPhase::Pending => {
                 work.claims.push(ordinal);
+                work.pending.push((ordinal, id));
                 None
             }
             PodPhase::Running => None,

@@ -269,10 +269,14 @@ fn bind_all(cluster: &mut Cluster<StatefulSets>) {
     }
 }
 
-/// What the garbage collector does with claims whose pods are gone.
+/// What the garbage collector does with claims whose owners are gone.
 fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
     let store = cluster.store();
-    let left = store.volumes.claims().filter(|(_, c)| c.owner_pod.is_some_and(|pod| store.pod(pod).is_none()));
+    let is_left = |owner: ClaimOwner| match owner {
+        ClaimOwner::Pod(pod) => store.pod(pod).is_none(),
+        ClaimOwner::StatefulSet(set) => store.stateful_sets.get(set).is_none(),
+    };
+    let left = store.volumes.claims().filter(|(_, claim)| claim.owner.is_some_and(is_left));
     let names: Vec<(Symbol, Symbol)> = left.map(|(_, claim)| (claim.meta.namespace, claim.meta.name)).collect();
     for (namespace, name) in names {
         let request = Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name };
@@ -297,7 +301,8 @@ fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
         let (workload, propagation) = (WorkloadId::StatefulSet(id), crate::state::Propagation::Background);
         cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
         cluster.run_for(5.0);
-        // What the garbage collector does; a claim stays as long as a pod uses it.
+        // A claim stays as long as a pod uses it.
+        collect_claims(&mut cluster);
         let pods: Vec<PodId> = cluster.store().pods().map(|(pod, _)| pod).collect();
         for pod in pods {
             let options = DeleteOptions { grace_s: Some(0), uid: None };
@@ -323,7 +328,8 @@ fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
         up(&mut cluster, None);
         cluster.run_for(5.0);
         let owned_claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
-            let claims = cluster.store().volumes.claims().filter(|(_, claim)| claim.owner_pod.is_some());
+            let claims =
+                cluster.store().volumes.claims().filter(|(_, claim)| matches!(claim.owner, Some(ClaimOwner::Pod(_))));
             claims.map(|(_, claim)| claim.meta.name.as_str()).collect()
         };
         assert!(owned_claims(&cluster).is_empty(), "{policy}");

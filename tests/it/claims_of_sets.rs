@@ -97,3 +97,20 @@ fn claims_that_come_with_their_set_as_owner_lose_it_where_they_are_to_stay() {
     check("whenDeleted: Retain", &ALL);
     check("whenDeleted: Delete", &[]);
 }
+
+/// Pods are adopted before anything is made of them.
+#[test]
+fn pods_are_adopted_while_a_claim_of_theirs_is_being_deleted() {
+    let again = format!("apply -f - <<EOF\n{}\nEOF", set("whenDeleted: Retain").replace(", uid: s", ""));
+    let lines = [
+        (60, "delete pvc data-db-0 --wait=false"),
+        (62, "delete sts db --cascade=orphan"),
+        (65, &again),
+        (67, "get sts db -o jsonpath='{.status.replicas} {.status.readyReplicas}'"),
+    ];
+    let observed = play_lines(&lines, "", &set("whenDeleted: Retain"));
+    assert_eq!(observed.transcript.last().expect("a line").stdout, ["3 3"], "{:?}", printed(&observed));
+    let failed = observed.events.iter().filter(|event| event.reason == "FailedCreate");
+    assert_eq!(failed.map(|event| event.message.to_string()).collect::<Vec<_>>(), Vec::<String>::new());
+    assert!(observed.pods.iter().all(|pod| pod.gone_at.is_none()));
+}

@@ -73,10 +73,14 @@ pub(super) fn are_stale(store: &Store, set: &StatefulSet, ordinal: i32) -> bool 
     deletes(set).1 && of_ordinal(store, set, ordinal).any(|(_, claim)| is_of_pod(claim))
 }
 
-/// The name of a claim of that ordinal which is being deleted.
-pub(super) fn being_deleted(store: &Store, set: &StatefulSet, ordinal: i32) -> Option<Symbol> {
-    let mut claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| claim.meta.deleting.is_some());
-    claims.next().map(|(_, claim)| claim.meta.name)
+/// The names of claims of that ordinal which are being deleted.
+pub(super) fn being_deleted<'a>(
+    store: &'a Store,
+    set: &'a StatefulSet,
+    ordinal: i32,
+) -> impl Iterator<Item = Symbol> + 'a {
+    let claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| claim.meta.deleting.is_some());
+    claims.map(|(_, claim)| claim.meta.name)
 }
 
 /// Requests after which the claims of a pod, which may not be there yet, go with the set, with the pod, or with nobody. What belongs

@@ -17,14 +17,12 @@ use crate::component::{
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
 use crate::state::{
-    Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, StatefulSetStatus, Store, WorkloadId,
+    Change, Changed, Owner, Pod, PodDelta, PodId, PodPhase, StatefulSet, StatefulSetId, StatefulSetStatus, Store,
+    WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use ordinal::ordinal_of;
 use pass::{Slot, View, Why};
-
-/// Creates of one batch at most.
-const BATCH_MAX: usize = 500;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
@@ -59,42 +57,60 @@ fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
 /// Replicas beyond these are never come to: no run has as many pods. The real controller makes room for all and dies of it.
 const SLOTS_MAX: i32 = 5_000_000;
 
-/// Arranges the set's pods by ordinal.
-fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
+/// A pod of the set, with its ordinal.
+type Member<'a> = (i32, PodId, &'a Pod);
+
+/// Arranges the set's pods by ordinal: those that are wanted, and the others.
+fn arrange<'a>(set: &StatefulSet, members: &[Member<'a>]) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
     let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
     let wanted = set.spec.replicas.unwrap_or(1).clamp(0, SLOTS_MAX);
     let mut replicas: Vec<Slot<'a>> = (start..start.saturating_add(wanted)).map(|ordinal| (ordinal, None)).collect();
     let mut condemned: Vec<Slot<'a>> = Vec::new();
-    for &pod_id in store.pods_of(WorkloadId::StatefulSet(id)) {
-        let Some(pod) = store.pod(pod_id) else { continue };
-        let Some(ordinal) = ordinal_of(set.meta.name, &pod.name) else { continue };
+    for &(ordinal, id, pod) in members {
         match usize::try_from(ordinal - start).ok().and_then(|index| replicas.get_mut(index)) {
-            Some(slot) => slot.1 = Some((pod_id, pod)),
-            None => condemned.push((ordinal, Some((pod_id, pod)))),
+            Some(slot) => slot.1 = Some((id, pod)),
+            None => condemned.push((ordinal, Some((id, pod)))),
         }
     }
     condemned.sort_by_key(|(ordinal, _)| std::cmp::Reverse(*ordinal));
     (replicas, condemned)
 }
 
-/// Pods to adopt and to release.
-fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSelector) -> Vec<Planned<Purpose>> {
+/// The set's pods, with those that it adopts in this pass and without those that it releases; the calls for these.
+///
+/// # Source
+/// statefulset-controller, `getPodsForStatefulSet`: pods are claimed before anything is made of them, and who does not have the set's
+/// name is none of it.
+fn claim<'a>(
+    store: &'a Store,
+    id: StatefulSetId,
+    set: &StatefulSet,
+    selector: &LabelSelector,
+) -> (Vec<Member<'a>>, Vec<Planned<Purpose>>) {
     let workload = WorkloadId::StatefulSet(id);
-    let mut calls = Vec::new();
+    let is_deleting = set.meta.deleting.is_some();
+    let (mut members, mut calls) = (Vec::new(), Vec::new());
     let pods = store.ownerless_pods(set.meta.namespace).iter().chain(store.pods_of(workload));
     for &pod_id in pods {
         let Some(pod) = store.pod(pod_id) else { continue };
-        if pod.owner.is_none() && ordinal_of(set.meta.name, &pod.name).is_none() {
-            continue;
-        }
-        let owner = match judge_claim(workload, false, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
-            Claim::Adopt => Some(workload.as_owner()),
-            Claim::Release => None,
-            Claim::Keep | Claim::Ignore => continue,
+        let ordinal = ordinal_of(set.meta.name, &pod.name);
+        let judged = judge_claim(workload, is_deleting, selector, pod.owner, &pod.labels, pod.deletion.is_some());
+        let owner = match (judged, ordinal) {
+            (Claim::Keep, Some(ordinal)) => {
+                members.push((ordinal, pod_id, pod));
+                continue;
+            }
+            (Claim::Adopt, Some(ordinal)) => {
+                members.push((ordinal, pod_id, pod));
+                Some(workload.as_owner())
+            }
+            (Claim::Keep, None) if !is_deleting => None,
+            (Claim::Release, _) => None,
+            (Claim::Keep | Claim::Adopt | Claim::Ignore, _) => continue,
         };
         calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, purpose: Purpose::Other });
     }
-    calls
+    (members, calls)
 }
 
 fn gate_is_on(config: &Config) -> bool {
@@ -144,14 +160,14 @@ impl StatefulSets {
         plan: &mut SyncPlan<Purpose>,
     ) -> i32 {
         let set = view.set;
-        let mut work = view.pass();
+        let work = view.pass();
         let kept = work.pending.iter().chain(&work.settled).map(|&pod| (pod, true));
         for ((ordinal, pod), is_wanted) in kept.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
             for request in claims::hand_over(ctx.store, id, set, (ordinal, Some(pod)), is_wanted) {
                 plan.then(request, Purpose::Other);
             }
         }
-        refuse_deleted_claims(id, set, &mut work, ctx, plan);
+        tell_refused(id, view, &work, ctx, plan);
         for request in claims::missing(ctx.store, set, &work.claims) {
             plan.then(request, Purpose::Other);
         }
@@ -193,8 +209,8 @@ impl StatefulSets {
 
 /// Batches that double, up to the limit.
 fn slow_start(mut calls: Vec<Planned<Purpose>>, plan: &mut SyncPlan<Purpose>) {
-    while calls.len() > 2 * BATCH_MAX {
-        let tail = calls.split_off(2 * BATCH_MAX - 1);
+    while calls.len() > 2 * pass::BATCH_MAX {
+        let tail = calls.split_off(2 * pass::BATCH_MAX - 1);
         plan.steps.push(Step::SlowStart(calls));
         calls = tail;
     }
@@ -203,25 +219,27 @@ fn slow_start(mut calls: Vec<Planned<Purpose>>, plan: &mut SyncPlan<Purpose>) {
     }
 }
 
-/// A pod whose claim is being deleted cannot be created. If nothing else can be, either, the pass has failed.
+/// A pod whose claim is being deleted cannot be created, and the claims of one that is Pending are not looked after: the pass has
+/// failed.
 ///
 /// # Source
-/// statefulset-controller, `createPersistentVolumeClaims`.
-fn refuse_deleted_claims(
+/// statefulset-controller, `CreateStatefulPod`, `createMissingPersistentVolumeClaims`: only of the former an event is told.
+fn tell_refused(
     id: StatefulSetId,
-    set: &StatefulSet,
-    work: &mut pass::Work,
+    view: &View<'_>,
+    work: &pass::Work,
     ctx: &mut Ctx<'_, Controller<StatefulSets>>,
     plan: &mut SyncPlan<Purpose>,
 ) {
-    let going = |ordinal: &i32| claims::being_deleted(ctx.store, set, *ordinal).map(|claim| (*ordinal, claim));
-    let Some((ordinal, claim)) = work.create.iter().find_map(going) else { return };
-    work.create.retain(|ordinal| claims::being_deleted(ctx.store, set, *ordinal).is_none());
-    plan.failed = work.create.is_empty();
-    if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)).filter(|_| plan.failed) {
-        let (verb, name) = (verb(true, ctx.config), pod_name(set, ordinal));
-        let message =
-            format!("{verb} Pod {name} in StatefulSet {} failed error: pvc {claim} is being deleted", about.name);
+    plan.failed = !work.refused.is_empty();
+    let missing = |ordinal: &&i32| view.replicas.iter().any(|(other, pod)| other == *ordinal && pod.is_none());
+    for &ordinal in work.refused.iter().filter(missing) {
+        let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
+        let going = claims::being_deleted(ctx.store, view.set, ordinal);
+        let errors: Vec<String> = going.map(|claim| format!("pvc {claim} is being deleted")).collect();
+        let error = if let [one] = errors.as_slice() { one.clone() } else { format!("[{}]", errors.join(", ")) };
+        let (verb, name) = (verb(true, ctx.config), pod_name(view.set, ordinal));
+        let message = format!("{verb} Pod {name} in StatefulSet {} failed error: {error}", about.name);
         ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, message));
     }
 }
@@ -320,9 +338,8 @@ impl Reconcile for StatefulSets {
         let Some(selector) = &set.spec.selector else { return SyncPlan::nothing() };
         let mut plan = SyncPlan::nothing();
         let is_deleting = set.meta.deleting.is_some();
-        let calls = if is_deleting { Vec::new() } else { claim(store, id, set, selector) };
+        let (members, calls) = claim(store, id, set, selector);
         if !calls.is_empty() {
-            // Their own change brings the set back.
             plan.steps.push(Step::Concurrent(calls));
         }
         let owner = WorkloadId::StatefulSet(id);
@@ -331,7 +348,7 @@ impl Reconcile for StatefulSets {
         let update_revision = present_revision(store, present, Purpose::Other, &mut plan).name;
         let known = set.status.current_revision;
         let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };
-        let view = view(ctx.config, store, id, set, update_revision, ctx.now);
+        let view = view(ctx.config, store, set, &members, update_revision, ctx.now);
         let updated = if is_deleting { 0 } else { self.act(id, &view, current_revision, ctx, &mut plan) };
         let (mut status, next) = status::status(&view, current_revision);
         status.current -= updated;
@@ -416,15 +433,21 @@ impl Reconcile for StatefulSets {
 fn view<'a>(
     config: &Config,
     store: &'a Store,
-    id: StatefulSetId,
     set: &'a StatefulSet,
+    members: &[Member<'a>],
     update_revision: Symbol,
     now: SimTime,
 ) -> View<'a> {
-    let (replicas, condemned) = arrange(store, id, set);
+    let (replicas, condemned) = arrange(set, members);
     let max_unavailable = gate_is_on(config).then(|| pass::max_unavailable(set));
     let counts_min_ready = config.version.at_least(34);
-    let empty = replicas.iter().filter(|(_, pod)| pod.is_none()).map(|(ordinal, _)| *ordinal);
+    // In order a pass goes no further than to the first of these.
+    let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
+    let reach = if is_parallel { usize::MAX } else { 1 };
+    let empty = replicas.iter().filter(|(_, pod)| pod.is_none()).map(|(ordinal, _)| *ordinal).take(reach);
     let stale = empty.filter(|ordinal| claims::are_stale(store, set, *ordinal)).collect();
-    View { set, replicas, condemned, stale, update_revision, max_unavailable, counts_min_ready, now }
+    let waits = |pod: Option<(PodId, &Pod)>| pod.is_none_or(|(_, pod)| pod.phase == PodPhase::Pending);
+    let waiting = replicas.iter().filter(|(_, pod)| waits(*pod)).map(|(ordinal, _)| *ordinal).take(reach);
+    let refused = waiting.filter(|ordinal| claims::being_deleted(store, set, *ordinal).next().is_some()).collect();
+    View { set, replicas, condemned, stale, refused, update_revision, max_unavailable, counts_min_ready, now }
 }

@@ -400,3 +400,37 @@ fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
     cluster.run_for(30.0);
     assert_eq!(names(&cluster), ["db-0"]);
 }
+
+#[test]
+fn a_pending_pod_gets_another_claim_once_the_one_that_is_being_deleted_is_gone() {
+    let mut cluster = cluster::<StatefulSets>();
+    stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
+    cluster.start();
+    cluster.run_for(5.0);
+    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
+                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
+    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
+    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    let (namespace, name) = (Symbol::new("default"), Symbol::new("data-db-0"));
+    let kind = ObjectKind::PersistentVolumeClaim.into();
+    cluster.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");
+    // Whatever wakes the set.
+    cluster.start();
+    cluster.run_for(5.0);
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    cluster.ask(Request::DeletePod { pod: other, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    assert_eq!(cluster.store().volumes.claims().count(), 0);
+    cluster.run_for(30.0);
+    assert!(cluster.store().volumes.find_claim(namespace, name).is_some());
+    assert_eq!((names(&cluster), cluster.reasons("FailedCreate")), (vec!["db-0"], 0));
+}
+
+#[test]
+fn a_pod_of_the_set_that_is_not_named_as_one_is_released() {
+    let mut cluster = cluster::<StatefulSets>();
+    let id = stateful_set(&mut cluster, "replicas: 0");
+    let pod = cluster.owned_pod("db-x", Owner::StatefulSet(id), None, PodPhase::Pending, false);
+    cluster.start();
+    cluster.run_for(1.0);
+    assert_eq!(cluster.store().pod(pod).expect("the pod").owner, None);
+}

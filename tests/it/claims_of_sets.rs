@@ -114,3 +114,26 @@ fn pods_are_adopted_while_a_claim_of_theirs_is_being_deleted() {
     assert_eq!(failed.map(|event| event.message.to_string()).collect::<Vec<_>>(), Vec::<String>::new());
     assert!(observed.pods.iter().all(|pod| pod.gone_at.is_none()));
 }
+
+/// Before the pod's own: whether a claim is made, and why it is not.
+#[test]
+fn claims_that_are_made_or_refused_are_told() {
+    let small = set("whenDeleted: Retain").replace("replicas: 3", "replicas: 1");
+    let quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: default}, spec: {hard: {persistentvolumeclaims: '2'}}}";
+    let lines = [(60, "scale sts db --replicas=2"), (120, "scale sts db --replicas=3")];
+    let observed = play_lines(&lines, "", &format!("{small}\n---\n{quota}"));
+    let told = observed.events.iter().filter(|event| &*event.name == "db" && event.reason.ends_with("Create"));
+    let mut told: Vec<String> = told.map(|event| format!("{} {}", event.reason, event.message)).collect();
+    told.dedup();
+    let refused = "persistentvolumeclaims \"data-db-2\" is forbidden: exceeded quota: few, requested: persistentvolumeclaims=1, used: \
+                   persistentvolumeclaims=2, limited: persistentvolumeclaims=2";
+    let expected = [
+        "SuccessfulCreate Create Claim data-db-1 Pod db-1 in StatefulSet db success".to_owned(),
+        "SuccessfulCreate Create Pod db-1 in StatefulSet db successful".to_owned(),
+        format!("FailedCreate Create Claim data-db-2 for Pod db-2 in StatefulSet db failed error: {refused}"),
+        format!(
+            "FailedCreate Create Pod db-2 in StatefulSet db failed error: failed to create PVC data-db-2: {refused}"
+        ),
+    ];
+    assert_eq!(told[..4], expected, "{told:?}");
+}

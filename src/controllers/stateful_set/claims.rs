@@ -17,8 +17,8 @@ fn claim_name(template: Symbol, set: Symbol, ordinal: i32) -> Symbol {
     Symbol::new(&format!("{template}-{set}-{ordinal}"))
 }
 
-/// Requests that create the claims of these ordinals that are missing.
-pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec<Request> {
+/// Requests that create the claims of these ordinals that are missing, with ordinal and name.
+pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec<(i32, Symbol, Request)> {
     let mut requests = Vec::new();
     if set.spec.volume_claim_templates.is_empty() {
         return requests;
@@ -37,7 +37,8 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
                     claim.metadata.labels = claim.metadata.labels.with(key, value);
                 }
             }
-            requests.push(Request::Create(Box::new(Object::PersistentVolumeClaim(Box::new(claim)))));
+            let request = Request::Create(Box::new(Object::PersistentVolumeClaim(Box::new(claim))));
+            requests.push((ordinal, name, request));
         }
     }
     requests

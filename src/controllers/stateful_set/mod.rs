@@ -29,6 +29,15 @@ use pass::{Slot, View, Why};
 pub enum Purpose {
     /// Creating the pod of this ordinal.
     Create(i32),
+    /// Creating a claim.
+    Claim {
+        /// Of the pod of this ordinal.
+        ordinal: i32,
+        /// Its name.
+        claim: Symbol,
+        /// The pod is created next.
+        is_for_new_pod: bool,
+    },
     /// Deleting a pod.
     Delete(PodId),
     /// Writing status, and how often it was refused in this pass.
@@ -168,8 +177,9 @@ impl StatefulSets {
             }
         }
         tell_refused(id, view, &work, ctx, plan);
-        for request in claims::missing(ctx.store, set, &work.claims) {
-            plan.then(request, Purpose::Other);
+        for (ordinal, claim, request) in claims::missing(ctx.store, set, &work.claims) {
+            let is_for_new_pod = work.create.contains(&ordinal);
+            plan.then(request, Purpose::Claim { ordinal, claim, is_for_new_pod });
         }
         let old = template_of(ctx.store, id, current).unwrap_or_else(|| Arc::clone(&set.spec.template));
         let kept = view.kept();
@@ -241,6 +251,35 @@ fn tell_refused(
         let (verb, name) = (verb(true, ctx.config), pod_name(view.set, ordinal));
         let message = format!("{verb} Pod {name} in StatefulSet {} failed error: {error}", about.name);
         ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, message));
+    }
+}
+
+/// # Source
+/// statefulset-controller, `recordClaimEvent`; a pod that is to be created says as well that it cannot be.
+fn tell_claim(
+    id: StatefulSetId,
+    ordinal: i32,
+    (claim, is_for_new_pod): (Symbol, bool),
+    answer: &Answer,
+    ctx: &mut Ctx<'_, Controller<StatefulSets>>,
+) {
+    let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
+    let (verb, set) = (verb(true, ctx.config), Arc::clone(&about.name));
+    let error = match answer {
+        Ok(_) => {
+            let message = format!("{verb} Claim {claim} Pod {set}-{ordinal} in StatefulSet {set} success");
+            return ctx.event(EventDraft::normal(reason::SUCCESSFUL_CREATE, about, message));
+        }
+        Err(error) => error,
+    };
+    if error.reason != ErrorReason::AlreadyExists {
+        let text = format!("{verb} Claim {claim} for Pod {set}-{ordinal} in StatefulSet {set} failed error: ");
+        ctx.event(EventDraft::warning(reason::FAILED_CREATE, about.clone(), text + &error.message));
+    }
+    if is_for_new_pod {
+        let text =
+            format!("{verb} Pod {set}-{ordinal} in StatefulSet {set} failed error: failed to create PVC {claim}: ");
+        ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, text + &error.message));
     }
 }
 
@@ -369,10 +408,13 @@ impl Reconcile for StatefulSets {
     }
 
     fn answered(&mut self, id: StatefulSetId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        if let Purpose::Claim { ordinal, claim, is_for_new_pod } = purpose {
+            return tell_claim(id, ordinal, (claim, is_for_new_pod), answer, ctx);
+        }
         let name = match purpose {
             Purpose::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
             Purpose::Delete(pod) => self.deleting.remove(&pod),
-            Purpose::Status(_) | Purpose::Other => None,
+            Purpose::Claim { .. } | Purpose::Status(_) | Purpose::Other => None,
         };
         let (Some(name), Some(about)) = (name, ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id))) else {
             return;

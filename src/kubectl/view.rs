@@ -435,7 +435,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
                 "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available),
-                "unavailableReplicas": count(status.unavailable),
+                "unavailableReplicas": count(status.unavailable), "terminatingReplicas": status.terminating,
                 "conditions": conditions,
             })
         }
@@ -444,7 +444,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
             json!({
                 "observedGeneration": status.observed_generation, "replicas": status.replicas,
                 "fullyLabeledReplicas": count(status.fully_labeled), "readyReplicas": count(status.ready),
-                "availableReplicas": count(status.available),
+                "availableReplicas": count(status.available), "terminatingReplicas": status.terminating,
                 "conditions": status.failure.map(|failure| [replica_failure(failure, None, clock)]),
             })
         }

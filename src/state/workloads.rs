@@ -62,8 +62,8 @@ pub struct DeploymentStatus {
     pub available: i32,
     /// Pods that its ReplicaSets should have, less those that are available.
     pub unavailable: i32,
-    /// Terminating pods.
-    pub terminating: i32,
+    /// Terminating pods, where they are counted.
+    pub terminating: Option<i32>,
     /// Condition `Progressing`.
     pub progressing: Option<DeploymentCondition>,
     /// Condition `ReplicaFailure`: that of the newest ReplicaSet, or of another.
@@ -109,8 +109,8 @@ pub struct ReplicaSetStatus {
     pub ready: i32,
     /// Pods ready for minReadySeconds.
     pub available: i32,
-    /// Terminating pods.
-    pub terminating: i32,
+    /// Terminating pods, where they are counted.
+    pub terminating: Option<i32>,
     /// Condition `ReplicaFailure`: there while the last create or delete failed.
     pub failure: Option<ReplicaFailure>,
 }

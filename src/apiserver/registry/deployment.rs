@@ -35,7 +35,7 @@ impl WorkloadObject for model::Deployment {
             ready: self.status.ready_replicas,
             available: self.status.available_replicas,
             unavailable: self.status.unavailable_replicas,
-            terminating: self.status.terminating_replicas.unwrap_or(0),
+            terminating: self.status.terminating_replicas,
             progressing: condition("Progressing"),
             replica_failure: None,
             availability: condition("Available"),

@@ -2,7 +2,8 @@
 
 use super::fenceposts::max_unavailable;
 use super::view::View;
-use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Status, Store, WorkloadId};
+use crate::component::Config;
+use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, ReplicaSetStatus, Status};
 use crate::units::{SimDuration, SimTime};
 
 const NEW_AVAILABLE: DeploymentReason = DeploymentReason::NewReplicaSetAvailable;
@@ -10,8 +11,8 @@ const TIMED_OUT: DeploymentReason = DeploymentReason::ProgressDeadlineExceeded;
 const PAUSED: DeploymentReason = DeploymentReason::DeploymentPaused;
 
 /// The status as a sync of a roll-out sees it; `created` if it makes the new ReplicaSet.
-pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
-    let mut status = counted(store, view);
+pub(super) fn status(config: &Config, view: &View<'_>, created: bool) -> DeploymentStatus {
+    let mut status = counted(config, view);
     status.progressing = progressing(view, &status, created);
     status.replica_failure = view.newest.iter().chain(&view.old).find_map(|(_, set)| set.status.failure);
     status
@@ -21,10 +22,9 @@ pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> Deploymen
 ///
 /// # Source
 /// deployment-controller, `syncDeploymentStatus`.
-pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
+pub(super) fn counted(config: &Config, view: &View<'_>) -> DeploymentStatus {
     let old = view.deployment.status;
     let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
-    let terminating = view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
     let available: i32 = sum(|s| s.available);
     let mut status = DeploymentStatus {
         observed_generation: view.deployment.meta.generation,
@@ -33,7 +33,7 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
         ready: sum(|s| s.ready),
         available,
         unavailable: unavailable(view, available),
-        terminating,
+        terminating: terminating(config, view),
         ..old
     };
     let enough = status.available >= view.replicas() - max_unavailable(view);
@@ -44,6 +44,19 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
     status.availability = Some(condition(view, old.availability, holds, reason, false));
     status.progressing = paused_or_resumed(view);
     status
+}
+
+/// None where they are not counted, and where a ReplicaSet's status was written by a controller that did not.
+///
+/// # Source
+/// deployment-controller, `GetTerminatingReplicaCountForReplicaSets`.
+fn terminating(config: &Config, view: &View<'_>) -> Option<i32> {
+    if !config.kube_controller_manager.feature_gates.terminating_replicas(config.version) {
+        return None;
+    }
+    let is_seen = |status: &ReplicaSetStatus| status.observed_generation != 0 || status.terminating.is_some();
+    let statuses = view.all().map(|(_, set)| &set.status).filter(|status| is_seen(status));
+    statuses.map(|status| status.terminating).sum()
 }
 
 /// Pods that are not available, of those that all its ReplicaSets should have: those that surge count, too, and of those that
@@ -187,8 +200,8 @@ mod tests {
     use super::*;
     use crate::arena::Id;
     use crate::model;
-    use crate::state::{Deployment, DeploymentId, ReplicaSet, ReplicaSetStatus};
-    use crate::testing::meta;
+    use crate::state::{DeploymentId, ReplicaSet, Store};
+    use crate::testing::{config, meta};
     use crate::units::SimTime;
 
     const NOW: SimTime = SimTime::from_secs(100_000);
@@ -236,7 +249,7 @@ mod tests {
             let (mut object, id) = deployment(Some(10), reason, SECOND * 60);
             Arc::make_mut(&mut object.spec).paused = paused;
             let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
-            let found = counted(&Store::default(), &view).progressing.expect("a condition");
+            let found = counted(&config(), &view).progressing.expect("a condition");
             assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
             assert_eq!(found.status == Status::Unknown, is_fresh, "{paused} {reason}");
             assert_eq!(has_timed_out(&view, Some(found)), !is_fresh && reason != NEW_AVAILABLE, "{paused} {reason}");
@@ -264,7 +277,7 @@ mod tests {
             let made: Vec<ReplicaSet> = sets.iter().map(|&sizes| set(sizes)).collect();
             let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
             let view = View { id, deployment: &object, newest: None, old, now: NOW };
-            assert_eq!(counted(&store, &view).unavailable, expected, "{sets:?}");
+            assert_eq!(counted(&config(), &view).unavailable, expected, "{sets:?}");
         };
         check(&[(3, 3)], 0);
         check(&[(3, 3), (1, 0)], 1);
@@ -274,13 +287,39 @@ mod tests {
     }
 
     #[test]
+    fn terminating_pods_are_those_that_all_replica_sets_have_told() {
+        let check = |version: &str, sets: &[(i64, Option<i32>)], expected: Option<i32>| {
+            let (object, id) = deployment(Some(600), NEW_AVAILABLE, SECOND);
+            let mut store = Store::default();
+            let set = |(observed_generation, terminating): (i64, Option<i32>)| ReplicaSet {
+                meta: meta("web-1", None),
+                is_replication_controller: false,
+                replicas: 1,
+                spec: Arc::default(),
+                status: ReplicaSetStatus { observed_generation, terminating, ..ReplicaSetStatus::default() },
+            };
+            let made: Vec<ReplicaSet> = sets.iter().map(|&status| set(status)).collect();
+            let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
+            let config = Config { version: version.parse().expect("a version"), ..config() };
+            assert_eq!(counted(&config, &view).terminating, expected, "{version} {sets:?}");
+        };
+        check("1.36", &[], Some(0));
+        check("1.36", &[(1, Some(2)), (3, Some(1))], Some(3));
+        // One is new, the other was told of before terminating pods were.
+        check("1.36", &[(1, Some(2)), (0, None)], Some(2));
+        check("1.36", &[(1, Some(2)), (1, None)], None);
+        check("1.34", &[(1, Some(2))], None);
+    }
+
+    #[test]
     fn what_goes_on_has_been_unknown_since_it_was_paused() {
         let (mut object, id) = deployment(Some(10), PAUSED, SECOND * 60);
         let paused = object.status.progressing.as_mut().expect("a condition");
         paused.status = Status::Unknown;
         let since = paused.since;
         let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
-        let found = counted(&Store::default(), &view).progressing.expect("a condition");
+        let found = counted(&config(), &view).progressing.expect("a condition");
         let resumed = DeploymentReason::DeploymentResumed;
         let expected = DeploymentCondition { status: Status::Unknown, reason: resumed, updated_at: NOW, since };
         assert_eq!(found, expected);

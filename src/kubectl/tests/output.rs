@@ -132,3 +132,21 @@ fn of_what_is_paused_nobody_knows_whether_it_gets_on() {
     check("get deploy web -o jsonpath={.status.conditions[0].status}", "Unknown");
     check("wait deploy/web --for=condition=Progressing=Unknown", "deployment.apps/web condition met");
 }
+
+#[test]
+fn terminating_pods_are_shown_where_they_are_counted() {
+    let check = |kind: &str, status: &str, expected: &[&str]| {
+        let text = format!(
+            "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: web, namespace: default}}, spec: {{selector: {{matchLabels: {{a: b}}}}, \
+             template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}, status: {{{status}}}}}"
+        );
+        let mut desk = Desk::new(&format!("get {kind} web -o jsonpath={{.status.terminatingReplicas}}"));
+        desk.create(object(&text));
+        assert_eq!(desk.printed(600.0).1, expected, "{kind} {status}");
+    };
+    for kind in ["Deployment", "ReplicaSet"] {
+        check(kind, "terminatingReplicas: 2", &["2"]);
+        check(kind, "terminatingReplicas: 0", &["0"]);
+        check(kind, "", &[]);
+    }
+}

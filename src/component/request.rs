@@ -38,6 +38,8 @@ pub struct PodDraft {
     pub template: Arc<PodTemplateSpec>,
     /// Labels on top of the template's.
     pub extra_labels: SmallVec<[(Symbol, Symbol); 2]>,
+    /// Annotations on top of the template's.
+    pub extra_annotations: SmallVec<[(Symbol, Symbol); 2]>,
     /// Controlling owner.
     pub owner: Option<Owner>,
     /// A daemon pod's target: replaces the required node affinity by `metadata.name In [node]`.

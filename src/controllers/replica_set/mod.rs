@@ -396,6 +396,7 @@ fn create_request(id: ReplicaSetId, set: &ReplicaSet) -> Request {
         name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),
         template: Arc::clone(&set.spec.template),
         extra_labels: smallvec::SmallVec::new(),
+        extra_annotations: smallvec::SmallVec::new(),
         owner: Some(Owner::ReplicaSet(id)),
         pinned_node: None,
         job_tracking: false,

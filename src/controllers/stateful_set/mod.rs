@@ -153,6 +153,7 @@ impl StatefulSets {
             name: PodName::Exact(name),
             template: self.templates.of(id, set, template, ordinal),
             extra_labels,
+            extra_annotations: smallvec::SmallVec::new(),
             owner: Some(Owner::StatefulSet(id)),
             pinned_node: None,
             job_tracking: false,

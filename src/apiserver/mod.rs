@@ -248,7 +248,7 @@ impl ApiServer {
             }
             Request::DeleteOther { kind, namespace, name } => self.delete(s, kind, namespace, name),
             Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),
-            Request::SetClaimOwner { claim, pod } => volumes::set_claim_owner(s, claim, pod),
+            Request::SetClaimOwner { claim, owner } => volumes::set_claim_owner(s, claim, owner),
             Request::SelectNode { claim, node } => volumes::select_node(s, claim, node),
             Request::ReleaseVolume { volume } => volumes::release(s, volume),
             Request::SetAttachment { volume, node, phase } => volumes::set_attachment(s, volume, node, phase),

@@ -4,7 +4,7 @@ use super::session::Session;
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply};
 use crate::model::{AnyKind, Object, ObjectKind};
-use crate::state::{Changed, Dependent, DependentKey, Owner, Reference, Store, Uid, WorkloadId, printed};
+use crate::state::{Changed, ClaimOwner, Dependent, DependentKey, Owner, Reference, Store, Uid, WorkloadId, printed};
 
 /// Where the objects come from whose owners are looked for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,9 @@ fn link(store: &mut Store, key: &DependentKey, from: From) {
         let is_found = found == Some(owner.uid);
         let is_custom = matches!(owner.owner_kind(), AnyKind::Stored(kind) if !kind.is_built_in());
         owner.is_assumed = !is_found && (from == From::Input || is_custom);
+        if is_claim(kind) {
+            return !tie_claim(store, key, owner);
+        }
         if !owner.is_controller || !has_owner(kind) {
             return true;
         }
@@ -83,6 +86,30 @@ fn link(store: &mut Store, key: &DependentKey, from: From) {
         }
     });
     store.references.set(*key, Some(dependent));
+}
+
+fn is_claim(kind: AnyKind) -> bool {
+    kind == AnyKind::Modelled(ObjectKind::PersistentVolumeClaim)
+}
+
+/// A claim's owner that is a StatefulSet or a pod is the claim's `owner`, whether it controls it or, as StatefulSets of earlier
+/// versions had it, does not. False if it is neither, is gone, or the claim has such an owner already.
+fn tie_claim(store: &mut Store, key: &DependentKey, owner: &Reference) -> bool {
+    let (_, namespace, name) = *key;
+    let set = match store.workload_of_owner(namespace, owner) {
+        Some(WorkloadId::StatefulSet(id)) => Some(ClaimOwner::StatefulSet(id)),
+        _ => None,
+    };
+    let is_pod = owner.owner_kind() == AnyKind::Modelled(ObjectKind::Pod);
+    let pod = || store.find_pod(namespace, &std::sync::Arc::from(owner.name.as_str())).filter(|_| is_pod);
+    let pod = || pod().filter(|id| store.pod(*id).is_some_and(|pod| pod.uid == owner.uid)).map(ClaimOwner::Pod);
+    let Some(acting) = set.or_else(pod) else { return false };
+    let Some(id) = store.volumes.find_claim(namespace, name) else { return false };
+    let Some(claim) = store.volumes.claim_mut(id).filter(|claim| claim.owner.is_none()) else { return false };
+    // The name alone is not to outlive the reference.
+    claim.meta.owner = None;
+    store.volumes.set_claim_owner(id, Some(acting));
+    true
 }
 
 /// Kinds whose `owner` decides.
@@ -125,6 +152,12 @@ fn set_owner(store: &mut Store, kind: AnyKind, key: &DependentKey, owner: Option
                 store.set_workload_owner(id, owner);
             }
         }
+        AnyKind::Modelled(ObjectKind::PersistentVolumeClaim) => {
+            let claim = store.volumes.find_claim(namespace, name).and_then(|id| store.volumes.claim_mut(id));
+            if let Some(claim) = claim {
+                claim.meta.owner = owner;
+            }
+        }
         // Revisions of the input are linked with all others.
         _ => {}
     }
@@ -143,7 +176,7 @@ pub(super) fn drop_owners(s: &mut Session<'_>, kind: AnyKind, namespace: Symbol,
     let key = (printed(kind), namespace, name);
     s.store.references.set(key, Some(Dependent { kind, uid, owners: left }));
     // The name of a controlling owner that is gone goes with its reference.
-    if loses_controller && has_owner(kind) {
+    if loses_controller && (has_owner(kind) || is_claim(kind)) {
         set_owner(s.store, kind, &key, None);
     }
     s.changed.push(Changed::ReferencesChanged);

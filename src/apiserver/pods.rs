@@ -55,7 +55,8 @@ impl ApiServer {
             owner: draft.owner,
             not_scheduled: gated(&spec),
             spec,
-            own_annotations: None,
+            own_annotations: (!draft.extra_annotations.is_empty())
+                .then(|| Arc::new(draft.extra_annotations.into_iter().collect())),
             pinned_node: draft.pinned_node,
             is_mirror: false,
             node,

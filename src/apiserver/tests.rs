@@ -152,6 +152,7 @@ fn draft(name: PodName, namespace: &str) -> Request {
         name,
         template: Arc::new(template),
         extra_labels: smallvec::SmallVec::new(),
+        extra_annotations: smallvec::SmallVec::new(),
         owner: None,
         pinned_node: None,
         job_tracking: false,

@@ -6,7 +6,8 @@ use super::session::{Session, not_found};
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::model::config::AdmissionPlugin;
 use crate::state::{
-    Attachment, AttachmentPhase, Changed, Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Propagation,
+    Attachment, AttachmentPhase, Changed, ClaimOwner, Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId,
+    Propagation,
 };
 
 const CLAIMS: &str = "persistentvolumeclaims";
@@ -130,12 +131,16 @@ pub(super) fn select_node(s: &mut Session<'_>, claim: PersistentVolumeClaimId, n
     Ok(Reply::Done)
 }
 
-pub(super) fn set_claim_owner(s: &mut Session<'_>, claim: PersistentVolumeClaimId, pod: Option<PodId>) -> Answer {
-    let object = s.store.volumes.claim_mut(claim).ok_or_else(|| not_found(CLAIMS, ""))?;
-    if object.owner_pod == pod {
+pub(super) fn set_claim_owner(
+    s: &mut Session<'_>,
+    claim: PersistentVolumeClaimId,
+    owner: Option<ClaimOwner>,
+) -> Answer {
+    let object = s.store.volumes.claim(claim).ok_or_else(|| not_found(CLAIMS, ""))?;
+    if object.owner == owner {
         return Ok(Reply::Unchanged);
     }
-    object.owner_pod = pod;
+    s.store.volumes.set_claim_owner(claim, owner);
     s.changed.push(Changed::ClaimChanged(claim));
     Ok(Reply::Done)
 }

@@ -87,7 +87,7 @@ pub struct SyncPlan<M> {
     pub requeue_after: Option<SimDuration>,
     /// Look at the key again after this time, counted from the pass, however it ends.
     pub wake_after: Option<SimDuration>,
-    /// The pass itself failed: retry with back-off.
+    /// The pass has failed, whatever comes of its calls: retry with back-off.
     pub failed: bool,
 }
 
@@ -231,6 +231,8 @@ pub(super) struct Run<K, M> {
     parts: VecDeque<Part<M>>,
     outstanding: usize,
     failed: bool,
+    /// It is tried again with back-off, even if no call fails.
+    is_to_be_retried: bool,
     record_failed: bool,
     is_concluded: bool,
     requeue_after: Option<SimDuration>,
@@ -355,7 +357,8 @@ impl<R: Reconcile> Controller<R> {
                 cause,
                 parts,
                 outstanding: 0,
-                failed: plan.failed,
+                failed: false,
+                is_to_be_retried: plan.failed,
                 record_failed: false,
                 is_concluded: false,
                 requeue_after: plan.requeue_after,
@@ -410,7 +413,7 @@ impl<R: Reconcile> Controller<R> {
 
     fn finish(&mut self, run: &Run<R::Key, R::Purpose>, ctx: &mut Ctx<'_, Self>) {
         ctx.cause = run.cause;
-        if run.failed {
+        if run.failed || run.is_to_be_retried {
             self.retry_later(run.key, ctx);
         } else {
             self.failures.remove(&run.key);

@@ -9,11 +9,12 @@ use crate::arena::Symbol;
 use crate::model::validation::{self, FieldError};
 use crate::model::{self, AnyKind, Labels, Object, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
 use crate::state::{
-    AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
-    DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
-    NodeConditionKind, NodeConditions, NodeDescription, NodeId, NotScheduled, Owner, PersistentVolumeClaimId,
-    PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey,
-    ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    AttachmentPhase, AutoscalerKey, AutoscalerStatus, ClaimOwner, ContainerStatus, CronJobId, DaemonSetId,
+    DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node,
+    NodeCondition, NodeConditionKind, NodeConditions, NodeDescription, NodeId, NotScheduled, Owner,
+    PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase,
+    Propagation, QuotaKey, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status,
+    TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -37,6 +38,8 @@ pub struct PodDraft {
     pub template: Arc<PodTemplateSpec>,
     /// Labels on top of the template's.
     pub extra_labels: SmallVec<[(Symbol, Symbol); 2]>,
+    /// Annotations on top of the template's.
+    pub extra_annotations: SmallVec<[(Symbol, Symbol); 2]>,
     /// Controlling owner.
     pub owner: Option<Owner>,
     /// A daemon pod's target: replaces the required node affinity by `metadata.name In [node]`.
@@ -291,12 +294,12 @@ pub enum Request {
         /// The Job that adopts it; none: it is released.
         job: Option<JobId>,
     },
-    /// PUT a claim with an owner reference to a pod, or without one.
+    /// PUT a claim with an owner reference to a StatefulSet or a pod, or without one.
     SetClaimOwner {
         /// Claim.
         claim: PersistentVolumeClaimId,
-        /// The pod with which it goes.
-        pod: Option<PodId>,
+        /// With whom it goes.
+        owner: Option<ClaimOwner>,
     },
     /// PATCH away the job tracking finalizer.
     ReleasePodFromJob {

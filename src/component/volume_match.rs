@@ -122,7 +122,7 @@ mod tests {
             is_bound: false,
             is_lost: false,
             selected_node: None,
-            owner_pod: None,
+            owner: None,
         };
         let labels = Labels::default();
         let node = node.map(|name| (&labels, Symbol::new(name)));

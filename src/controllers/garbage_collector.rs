@@ -12,8 +12,9 @@ use crate::component::{
 };
 use crate::model::{AnyKind, ObjectKind};
 use crate::state::{
-    Change, Changed, ControllerRevisionId, DeletionCause, DependentKey, ObjectDelta, Owner, PersistentVolumeClaimId,
-    PodDelta, PodId, Propagation, Reference, Standing, Store, Uid, WorkloadId,
+    Change, Changed, ClaimOwner, ControllerRevisionId, DeletionCause, DependentKey, ObjectDelta, Owner,
+    PersistentVolumeClaim, PersistentVolumeClaimId, PodDelta, PodId, Propagation, Reference, Standing, Store, Uid,
+    WorkloadId,
 };
 
 /// An object that the collector looks at.
@@ -23,7 +24,7 @@ pub enum Item {
     Pod(PodId),
     /// A revision.
     Revision(ControllerRevisionId),
-    /// A claim that goes with a pod.
+    /// A claim that goes with a StatefulSet or a pod.
     Claim(PersistentVolumeClaimId),
     /// A workload: as a dependent, or as an owner that lingers.
     Workload(WorkloadId),
@@ -73,6 +74,20 @@ fn fate(store: &Store, owner: Option<Owner>) -> Fate {
     }
 }
 
+fn claim_owner_fate(store: &Store, owner: ClaimOwner) -> Fate {
+    match owner {
+        ClaimOwner::StatefulSet(id) => fate(store, Some(Owner::StatefulSet(id))),
+        ClaimOwner::Pod(id) if store.pod(id).is_some() => Fate::Stays,
+        ClaimOwner::Pod(_) => Fate::Goes,
+    }
+}
+
+/// Kind, namespace and name of a claim.
+fn of_claim(store: &Store, claim: &PersistentVolumeClaim) -> Option<(AnyKind, Symbol, Symbol)> {
+    let meta = &claim.meta;
+    (!store.references.is_empty()).then(|| (ObjectKind::PersistentVolumeClaim.into(), meta.namespace, meta.name))
+}
+
 /// Kind, namespace and name of a pod.
 fn of_pod(store: &Store, id: PodId) -> Option<(AnyKind, Symbol, Symbol)> {
     if store.references.is_empty() {
@@ -103,6 +118,11 @@ fn fate_of_all(store: &Store, owner: Option<Owner>, namespace: Symbol, beside: &
     // A controlling owner that is none of ours stands among the others with its UID.
     let is_among = matches!(owner, Some(Owner::Foreign { .. })) && beside.iter().any(|owner| owner.is_controller);
     let own = owner.filter(|_| !is_among).map(|owner| fate(store, Some(owner)));
+    fate_with(store, own, namespace, beside)
+}
+
+/// The same where what becomes of one owner's dependents is known.
+fn fate_with(store: &Store, own: Option<Fate>, namespace: Symbol, beside: &[Reference]) -> Fate {
     let others = beside.iter().map(|owner| match store.standing(namespace, owner) {
         Standing::Lives => Fate::Stays,
         Standing::Waits => Fate::IsWaitedFor,
@@ -126,6 +146,11 @@ fn pod_fate(store: &Store, id: PodId) -> Fate {
     fate_of_all(store, pod.owner, pod.namespace, beside(store, of_pod(store, id)))
 }
 
+fn claim_fate(store: &Store, claim: &PersistentVolumeClaim) -> Fate {
+    let own = claim.owner.map(|owner| claim_owner_fate(store, owner));
+    fate_with(store, own, claim.meta.namespace, beside(store, of_claim(store, claim)))
+}
+
 fn workload_fate(store: &Store, id: WorkloadId) -> Fate {
     let Some(meta) = store.workload_meta(id) else { return Fate::Stays };
     fate_of_all(store, meta.owner, meta.namespace, beside(store, of_workload(store, id)))
@@ -145,6 +170,7 @@ fn item_of(store: &Store, key: &DependentKey, kind: AnyKind) -> Option<Item> {
         AnyKind::Modelled(ObjectKind::Pod) => {
             Item::Pod(store.find_pod(namespace, &std::sync::Arc::from(name.as_str()))?)
         }
+        AnyKind::Modelled(ObjectKind::PersistentVolumeClaim) => Item::Claim(store.volumes.find_claim(namespace, name)?),
         AnyKind::Modelled(kind) => store.find_workload(kind, namespace, name).map_or(Item::Other(*key), Item::Workload),
         AnyKind::Stored(_) => Item::Other(*key),
     })
@@ -174,7 +200,10 @@ fn dependents(store: &Store, owner: WorkloadId) -> Vec<Item> {
         WorkloadId::CronJob(id) => {
             items.extend(store.jobs_of(id).iter().map(|&job| Item::Workload(WorkloadId::Job(job))));
         }
-        WorkloadId::ReplicaSet(_) | WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_) | WorkloadId::Job(_) => {}
+        WorkloadId::StatefulSet(id) => {
+            items.extend(store.volumes.claims_owned_by(ClaimOwner::StatefulSet(id)).map(Item::Claim));
+        }
+        WorkloadId::ReplicaSet(_) | WorkloadId::DaemonSet(_) | WorkloadId::Job(_) => {}
     }
     items
 }
@@ -228,16 +257,24 @@ impl GarbageCollector {
         plan
     }
 
-    /// # Source
-    /// garbage collector: a claim whose owner is a pod (StatefulSets, `whenScaled: Delete`) is deleted when that is gone.
+    /// A claim goes with its StatefulSet (`whenDeleted: Delete`) or its pod (`whenScaled: Delete`).
     fn collect_claim(&mut self, id: PersistentVolumeClaimId, store: &Store) -> SyncPlan<()> {
         let mut plan = SyncPlan::nothing();
         let Some(claim) = store.volumes.claim(id).filter(|claim| claim.meta.deleting.is_none()) else { return plan };
-        if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
-            self.look_first(None, &mut plan);
-            let (namespace, name) = (claim.meta.namespace, claim.meta.name);
-            plan.then(Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }, ());
+        if claim_fate(store, claim) == Fate::Stays {
+            let_go_of(store, of_claim(store, claim), &mut plan);
+            if claim.owner.is_some_and(|owner| claim_owner_fate(store, owner) != Fate::Stays) {
+                plan.then(Request::SetClaimOwner { claim: id, owner: None }, ());
+            }
+            return plan;
         }
+        let owner = claim.owner.and_then(|owner| match owner {
+            ClaimOwner::StatefulSet(id) => Some(Owner::StatefulSet(id)),
+            ClaimOwner::Pod(_) => None,
+        });
+        self.look_first(owner, &mut plan);
+        let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+        plan.then(Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }, ());
         plan
     }
 
@@ -313,7 +350,8 @@ fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
             Item::Pod(pod) => of_pod(store, pod)?,
             Item::Workload(workload) => of_workload(store, workload)?,
             Item::Other(key) => (store.references.get(&key)?.kind, key.1, key.2),
-            Item::Revision(_) | Item::Claim(_) => return None,
+            Item::Claim(claim) => of_claim(store, store.volumes.claim(claim)?)?,
+            Item::Revision(_) => return None,
         };
         Some(Request::DropOwners { kind, namespace, name, uids: vec![uid] })
     });
@@ -322,7 +360,7 @@ fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
         .filter_map(|item| match item {
             Item::Pod(pod) => Some(Request::SetPodOwner { pod, owner: None }),
             Item::Revision(id) => Some(Request::SetRevisionOwner { id, owner: None }),
-            Item::Claim(claim) => Some(Request::SetClaimOwner { claim, pod: None }),
+            Item::Claim(claim) => Some(Request::SetClaimOwner { claim, owner: None }),
             Item::Workload(workload) => Some(Request::SetWorkloadOwner { workload, owner: None }),
             Item::Other(_) => None,
         })
@@ -377,6 +415,8 @@ impl Reconcile for GarbageCollector {
                 | Changed::WorkloadAdded(_)
                 | Changed::WorkloadUpdated(..)
                 | Changed::WorkloadRemoved(_)
+                | Changed::ClaimChanged(_)
+                | Changed::ClaimRemoved(_)
                 | Changed::ReferencesChanged
         )
     }
@@ -390,7 +430,7 @@ impl Reconcile for GarbageCollector {
             }
         }
         for (id, claim) in store.volumes.claims() {
-            if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
+            if claim_fate(store, claim) != Fate::Stays {
                 queue.now(Item::Claim(id));
             }
         }
@@ -421,14 +461,8 @@ impl Reconcile for GarbageCollector {
                 queue.now(Item::Pod(*pod));
             }
             Changed::PodRemoved { pod, last } => {
-                for used in last.claims() {
-                    let claim = store.volumes.find_claim(last.namespace, used.name);
-                    let is_left = |id: &PersistentVolumeClaimId| {
-                        store.volumes.claim(*id).is_some_and(|claim| claim.owner_pod == Some(*pod))
-                    };
-                    if let Some(claim) = claim.filter(is_left) {
-                        queue.now(Item::Claim(claim));
-                    }
+                for claim in store.volumes.claims_owned_by(ClaimOwner::Pod(*pod)) {
+                    queue.now(Item::Claim(claim));
                 }
                 if let Some(owner) = last.owner.and_then(WorkloadId::from_owner)
                     && fate(store, last.owner) == Fate::IsWaitedFor
@@ -458,6 +492,21 @@ impl Reconcile for GarbageCollector {
                 }
                 for item in dependents(store, *id) {
                     queue.now(item);
+                }
+            }
+            Changed::ClaimChanged(id) => {
+                let is_left = |claim: &PersistentVolumeClaim| {
+                    claim.owner.is_some_and(|owner| claim_owner_fate(store, owner) != Fate::Stays)
+                };
+                if store.volumes.claim(*id).is_some_and(is_left) {
+                    queue.now(Item::Claim(*id));
+                }
+            }
+            Changed::ClaimRemoved(claim) => {
+                if let Some(ClaimOwner::StatefulSet(set)) = claim.owner
+                    && fate(store, Some(Owner::StatefulSet(set))) == Fate::IsWaitedFor
+                {
+                    queue.now(Item::Workload(WorkloadId::StatefulSet(set)));
                 }
             }
             Changed::ReferencesChanged => look_around(store, queue),

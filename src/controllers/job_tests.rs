@@ -248,6 +248,36 @@ fn an_ignored_failure_counts_for_nothing_but_the_delay() {
     assert_eq!(work.created(), ["0"]);
 }
 
+/// Index, failures that count and failures that do not, as the annotations of pods that were made say.
+fn annotated(work: &Work) -> Vec<[Option<&'static str>; 3]> {
+    let keys = ["job-completion-index", "job-index-failure-count", "job-index-ignored-failure-count"];
+    let made = work.cluster.pods().into_iter().filter(|pod| pod.name.starts_with("work-"));
+    let of = |pod: &crate::state::Pod| {
+        let annotations = pod.annotations();
+        keys.map(|key| annotations.get(&Symbol::new(&format!("batch.kubernetes.io/{key}"))).map(|value| value.as_str()))
+    };
+    let mut all: Vec<_> = made.map(of).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn pods_say_their_index_and_how_often_it_has_failed() {
+    let mut work = Work::new("parallelism: 2, completions: 2, completionMode: Indexed");
+    work.play(2.0);
+    assert_eq!(annotated(&work), [[Some("0"), None, None], [Some("1"), None, None]]);
+    let mut work = Work::new("parallelism: 1, completions: 1");
+    work.play(2.0);
+    assert_eq!(annotated(&work), [[None, None, None]]);
+    let mut work = Work::new(&format!("{POLICY}{PER_INDEX}3"));
+    work.pod("a", 0, PodPhase::Failed);
+    let ignored = work.pod("b", 1, PodPhase::Failed);
+    disrupted(&mut work, ignored);
+    work.play(15.0);
+    let expected = [[Some("0"), Some("1"), None], [Some("1"), Some("0"), Some("1")], [Some("2"), Some("0"), None]];
+    assert_eq!(annotated(&work), expected);
+}
+
 #[test]
 fn the_first_rule_that_matches_decides() {
     // (disrupted, exit code) -> failed, ends the job

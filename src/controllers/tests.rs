@@ -15,7 +15,7 @@ use crate::engine::Streams;
 use crate::model::config::FeatureGates;
 use crate::model::{self, Object, ObjectKind};
 use crate::state::{
-    DeletionCause, DeploymentCondition, DeploymentId, JobConditionType, JobId, Owner, Pod, PodId, PodPhase,
+    ClaimOwner, DeletionCause, DeploymentCondition, DeploymentId, JobConditionType, JobId, Owner, Pod, PodId, PodPhase,
     ReplicaSetId, ReplicaSetStatus, StatefulSetId, Status, WorkloadId,
 };
 use crate::testing::{Lab, Member, config};
@@ -85,6 +85,7 @@ where
             name: PodName::Exact(name.into()),
             template: Arc::new(serde_saphyr::from_str(&template).expect("a template")),
             extra_labels: labels.iter().map(|(k, v)| (Symbol::new(k), Symbol::new(v))).collect(),
+            extra_annotations: smallvec::SmallVec::new(),
             owner: Some(owner),
             pinned_node: None,
             job_tracking: matches!(owner, Owner::Job(_)),

@@ -278,7 +278,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         is_bound: true,
         is_lost: false,
         selected_node: None,
-        owner_pod: None,
+        owner: None,
     });
     bench.start();
     (bench, volume)

@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::json_path::Template;
 use super::output::{self, Format};
 use super::printing::Output;
-use super::resource::{Found, Kind, find};
+use super::resource::{Found, Kind, find, kinds_answered};
 use super::unanswered::Unanswered;
 use super::verb::{Scene, Verb, works_on_selection};
 use super::view::{self, Clock, is_initialized};
@@ -256,6 +256,8 @@ fn objects(
     }
 }
 
+/// # Source
+/// kubectl, `get`: names have their kind where more than one is answered, be it by a table without rows.
 fn tables(
     args: &GetArgs,
     found: &[Found],
@@ -271,18 +273,18 @@ fn tables(
         }
     }
     if found.is_empty() && !is_silent {
-        let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().any(|kind| kind.is_namespaced());
+        let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().all(|kind| kind.is_namespaced());
         let place = if is_placed { format!(" in {} namespace", args.selection.namespace) } else { String::new() };
         plan.warnings.push(format!("No resources found{place}{}", if is_placed { "." } else { "" }));
     }
+    let with_kind = args.show_kind || kinds_answered(&args.selection, found).len() > 1;
     for (index, kind) in kinds.iter().enumerate() {
         let objects: Vec<&Found> = found.iter().filter(|object| object.kind() == *kind).collect();
         if index > 0 {
             plan.items.push(Item::Print(vec![String::new()]));
         }
         let headings = headings(*kind, args);
-        let rows =
-            objects.iter().map(|object| row(object, args, args.show_kind || kinds.len() > 1, store, (now, clock)));
+        let rows = objects.iter().map(|object| row(object, args, with_kind, store, (now, clock)));
         let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
         plan.items.push(Item::Print(table_lines(&rows)));
     }

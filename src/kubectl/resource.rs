@@ -386,8 +386,8 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
     }
     let mut found = Vec::new();
     for kind in &selection.kinds {
-        if let Some(unknown) = selection.fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field)) {
-            found.push(Err(unknown_field(*kind, selection, &unknown.field)));
+        if let Some(unknown) = field_without_meaning(*kind, selection) {
+            found.push(Err(unknown_field(*kind, selection, unknown)));
             continue;
         }
         let is_selected = |object: &Found| {
@@ -399,7 +399,25 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
     found
 }
 
-/// The same for commands of which one object that is not there stops all: its failure, and those of others, in place of any object.
+/// A field of the selection by which the API server does not select objects of the kind.
+fn field_without_meaning(kind: Kind, selection: &Selection) -> Option<&str> {
+    let unknown = selection.fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field))?;
+    Some(&unknown.field)
+}
+
+/// The kinds of which lists or objects come back: of kinds that are listed also those without objects.
+pub(super) fn kinds_answered(selection: &Selection, found: &[Found]) -> Vec<Kind> {
+    let is_listed = |kind: &Kind| selection.targets.is_empty() && field_without_meaning(*kind, selection).is_none();
+    let mut kinds: Vec<Kind> = Vec::new();
+    for kind in selection.kinds.iter().copied().filter(is_listed).chain(found.iter().map(Found::kind)) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// The same as [`find`] for commands of which one object that is not there stops all: its failure, and those of others, in place of any object.
 ///
 /// # Source
 /// cli-runtime, `resource.Builder` without `ContinueOnError`, as the commands of `kubectl set` ask for `Infos`.

@@ -11,8 +11,8 @@ use super::three_way;
 use crate::arena::Symbol;
 use crate::model::{AnyKind, Object};
 use crate::state::{
-    ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind, NotScheduled, Owner,
-    Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
+    ClaimOwner, ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind,
+    NotScheduled, Owner, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -185,7 +185,6 @@ fn owner(owner: &Owner, store: &Store) -> Option<Value> {
         Owner::CronJob(id) => Some(WorkloadId::CronJob(*id)),
         Owner::Node(_) | Owner::Foreign { .. } => None,
     };
-    let reference = |api_version: &str, kind: &str, name: &str, uid: Uid| json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid.to_string(), "controller": true});
     Some(match (owner, workload) {
         (_, Some(workload)) => {
             let object = crate::component::export_workload(store, workload)?;
@@ -198,6 +197,17 @@ fn owner(owner: &Owner, store: &Store) -> Option<Value> {
         }
         _ => return None,
     })
+}
+
+fn claim_owner(of: ClaimOwner, store: &Store) -> Option<Value> {
+    match of {
+        ClaimOwner::StatefulSet(id) => owner(&Owner::StatefulSet(id), store),
+        ClaimOwner::Pod(id) => store.pod(id).map(|pod| reference("v1", "Pod", &pod.name, pod.uid)),
+    }
+}
+
+fn reference(api_version: &str, kind: &str, name: &str, uid: Uid) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid.to_string(), "controller": true})
 }
 
 fn owners(of: Option<&Owner>, store: &Store) -> Value {
@@ -408,14 +418,13 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
     Some(match id {
         WorkloadId::Deployment(id) => {
             let status = &store.deployments.get(id)?.status;
-            let wanted = store.deployments.get(id)?.spec.replicas.unwrap_or(1);
             let named = [("Available", status.availability), ("Progressing", status.progressing)];
             let conditions: Vec<Value> = named
                 .into_iter()
                 .filter_map(|(name, condition)| {
                     let condition = condition?;
                     Some(json!({
-                        "type": name, "status": status_text(condition.status), "reason": condition.reason.as_str(),
+                        "type": name, "status": of_status(condition.status), "reason": condition.reason.as_str(),
                         "lastUpdateTime": clock.stamp(condition.updated_at),
                         "lastTransitionTime": clock.stamp(condition.since),
                     }))
@@ -426,7 +435,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
                 "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available),
-                "unavailableReplicas": count((wanted - status.available).max(0)),
+                "unavailableReplicas": count(status.unavailable), "terminatingReplicas": status.terminating,
                 "conditions": conditions,
             })
         }
@@ -435,7 +444,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
             json!({
                 "observedGeneration": status.observed_generation, "replicas": status.replicas,
                 "fullyLabeledReplicas": count(status.fully_labeled), "readyReplicas": count(status.ready),
-                "availableReplicas": count(status.available),
+                "availableReplicas": count(status.available), "terminatingReplicas": status.terminating,
                 "conditions": status.failure.map(|failure| [replica_failure(failure, None, clock)]),
             })
         }
@@ -568,7 +577,11 @@ fn other(
                 "phase": claim.phase().as_str(), "capacity": bound.map(|spec| &spec.capacity),
                 "accessModes": bound.map(|spec| &spec.access_modes),
             });
-            (metadata_of(&claim.meta, store, clock), status)
+            let mut metadata = metadata_of(&claim.meta, store, clock);
+            if let Some(owner) = claim.owner.and_then(|of| claim_owner(of, store)) {
+                metadata["ownerReferences"] = json!([owner]);
+            }
+            (metadata, status)
         }
         Kind::PersistentVolume => {
             let volume = store.volumes.volume(store.volumes.find_volume(name)?)?;

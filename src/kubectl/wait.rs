@@ -171,7 +171,7 @@ fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
                 "progressing" => &status.progressing,
                 _ => return None,
             };
-            condition.as_ref().map(|condition| yes(condition.status))
+            condition.as_ref().map(|condition| text(condition.status))
         }
         Found::Workload(_, WorkloadId::Job(id)) => {
             let conditions = &store.jobs.get(*id)?.status.conditions;

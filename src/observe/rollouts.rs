@@ -149,7 +149,7 @@ impl Observer for Rollouts {
         if is_refusal {
             let refusal = self.refusals.entry(id).or_insert_with(|| Refusal { since: now, message: String::new() });
             refusal.message = essence(message).to_owned();
-        } else {
+        } else if !is_of_claim(message) {
             self.refusals.remove(&id);
         }
     }
@@ -188,9 +188,17 @@ impl Rollouts {
     }
 }
 
+/// Whether the creation of a StatefulSet's claim is told: its pod may be refused all the same.
+pub(super) fn is_of_claim(message: &str) -> bool {
+    let message = message.strip_prefix(COMBINED).unwrap_or(message);
+    ["Create Claim ", "create Claim "].iter().any(|told| message.starts_with(told))
+}
+
+const COMBINED: &str = "(combined from similar events): ";
+
 /// What the API server said, without what the recorder and the controller put before it.
 pub(super) fn essence(message: &str) -> &str {
-    let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
+    let message = message.strip_prefix(COMBINED).unwrap_or(message);
     let message = message.strip_prefix("Error creating job: ").unwrap_or(message);
     message.strip_prefix("Error creating: ").unwrap_or(message)
 }

@@ -45,8 +45,8 @@ pub use requested::Requested;
 pub use store::{Store, Tally};
 pub use stored::Stored;
 pub use volumes::{
-    Attachment, AttachmentPhase, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId,
-    Volumes,
+    Attachment, AttachmentPhase, ClaimOwner, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,
+    PersistentVolumeId, Volumes,
 };
 pub use workload::{Workload, WorkloadId};
 pub use workloads::{

@@ -9,6 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::meta::{Meta, Uid};
 use super::nodes::NodeId;
 use super::pods::{Pod, PodId};
+use super::workloads::StatefulSetId;
 use crate::arena::{Id, Symbol, Table};
 use crate::model;
 
@@ -76,8 +77,17 @@ pub struct PersistentVolumeClaim {
     pub is_lost: bool,
     /// Annotation `volume.kubernetes.io/selected-node`: where its first pod will run.
     pub selected_node: Option<NodeId>,
-    /// An owner reference to a pod: the claim goes with it.
-    pub owner_pod: Option<PodId>,
+    /// With whom it goes; written by [`Volumes::set_claim_owner`].
+    pub owner: Option<ClaimOwner>,
+}
+
+/// The owner of a StatefulSet's claim: an owner reference that follows the set's retention policy.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClaimOwner {
+    /// It goes with its set.
+    StatefulSet(StatefulSetId),
+    /// It goes with its pod.
+    Pod(PodId),
 }
 
 impl PersistentVolumeClaim {
@@ -147,6 +157,8 @@ pub struct Volumes {
     offers: BTreeSet<(Offered, PersistentVolumeId)>,
     volume_names: FxHashMap<Symbol, PersistentVolumeId>,
     claim_names: FxHashMap<(Symbol, Symbol), PersistentVolumeClaimId>,
+    /// Claims that have an owner, by owner.
+    owned: BTreeSet<(ClaimOwner, PersistentVolumeClaimId)>,
     pods: FxHashMap<(Symbol, Symbol), PodSet>,
     attachments: BTreeMap<(PersistentVolumeId, NodeId), Attachment>,
     on_nodes: BTreeSet<(NodeId, PersistentVolumeId)>,
@@ -278,8 +290,10 @@ impl Volumes {
     /// Adds a claim.
     pub fn insert_claim(&mut self, claim: PersistentVolumeClaim) -> PersistentVolumeClaimId {
         let key = (claim.meta.namespace, claim.meta.name);
+        let owner = claim.owner;
         let id = self.claims.insert(claim);
         self.claim_names.insert(key, id);
+        self.owned.extend(owner.map(|owner| (owner, id)));
         id
     }
 
@@ -287,7 +301,32 @@ impl Volumes {
     pub fn remove_claim(&mut self, id: PersistentVolumeClaimId) -> Option<PersistentVolumeClaim> {
         let claim = self.claims.remove(id)?;
         self.claim_names.remove(&(claim.meta.namespace, claim.meta.name));
+        if let Some(owner) = claim.owner {
+            self.owned.remove(&(owner, id));
+        }
         Some(claim)
+    }
+
+    /// Writes with whom a claim goes.
+    pub fn set_claim_owner(&mut self, id: PersistentVolumeClaimId, owner: Option<ClaimOwner>) {
+        let Some(claim) = self.claims.get_mut(id) else { return };
+        let before = std::mem::replace(&mut claim.owner, owner);
+        if let Some(before) = before {
+            self.owned.remove(&(before, id));
+        }
+        self.owned.extend(owner.map(|owner| (owner, id)));
+    }
+
+    /// Claims that go with an owner, in id order.
+    pub fn claims_owned_by(&self, owner: ClaimOwner) -> impl Iterator<Item = PersistentVolumeClaimId> + '_ {
+        let from = self.owned.range((owner, PersistentVolumeClaimId::MIN)..);
+        from.take_while(move |(of, _)| *of == owner).map(|(_, id)| *id)
+    }
+
+    /// Whether any claim goes with anybody.
+    #[must_use]
+    pub fn has_owned_claims(&self) -> bool {
+        !self.owned.is_empty()
     }
 
     /// The volume that a claim is bound to, if both exist.
@@ -398,12 +437,17 @@ impl Volumes {
             if self.find_claim(namespace, name) != Some(id) {
                 return Err(format!("the name of claim {namespace}/{name} leads elsewhere"));
             }
+            if claim.owner.is_some_and(|owner| !self.owned.contains(&(owner, id))) {
+                return Err(format!("claim {namespace}/{name} is not among those of its owner"));
+            }
         }
+        let owned = self.claims().filter(|(_, claim)| claim.owner.is_some()).count();
         let offered = self.volumes().filter(|(id, volume)| offer(*id, volume).is_some()).count();
         let lengths = [
             (offered, self.offers.len()),
             (self.volume_names.len(), self.volumes.len()),
             (self.claim_names.len(), self.claims.len()),
+            (self.owned.len(), owned),
         ];
         if lengths.iter().any(|(names, objects)| names != objects) || self.attachments.len() != self.on_nodes.len() {
             return Err(format!("volumes and claims have indexes of other lengths: {lengths:?}"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType};
 use super::meta::{Meta, Uid};
-use super::nodes::NodeId;
+use super::nodes::{NodeId, Status};
 use super::pods::PodId;
 use crate::arena::{Id, Symbol};
 use crate::model;
@@ -37,8 +37,8 @@ pub type NamespaceId = Id<Namespace>;
 /// A condition of a Deployment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeploymentCondition {
-    /// Whether it holds.
-    pub status: bool,
+    /// Whether it holds; unknown of the progress of what is paused.
+    pub status: Status,
     /// The API's reason.
     pub reason: DeploymentReason,
     /// `lastUpdateTime`.
@@ -60,8 +60,10 @@ pub struct DeploymentStatus {
     pub ready: i32,
     /// Pods ready for minReadySeconds.
     pub available: i32,
-    /// Terminating pods.
-    pub terminating: i32,
+    /// Pods that its ReplicaSets should have, less those that are available.
+    pub unavailable: i32,
+    /// Terminating pods, where they are counted.
+    pub terminating: Option<i32>,
     /// Condition `Progressing`.
     pub progressing: Option<DeploymentCondition>,
     /// Condition `ReplicaFailure`: that of the newest ReplicaSet, or of another.
@@ -107,8 +109,8 @@ pub struct ReplicaSetStatus {
     pub ready: i32,
     /// Pods ready for minReadySeconds.
     pub available: i32,
-    /// Terminating pods.
-    pub terminating: i32,
+    /// Terminating pods, where they are counted.
+    pub terminating: Option<i32>,
     /// Condition `ReplicaFailure`: there while the last create or delete failed.
     pub failure: Option<ReplicaFailure>,
 }

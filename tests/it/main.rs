@@ -6,6 +6,7 @@ mod binary;
 mod book;
 mod breaks;
 mod causes;
+mod claims_of_sets;
 mod cli;
 mod damaged;
 mod determinism;

@@ -52,7 +52,7 @@ impl Strategy for model::PersistentVolumeClaim {
         let is_bound = has_been_bound(&self.metadata) || (is_of_input && phase == PersistentVolumeClaimPhase::Bound);
         let has_uid = self.metadata.uid.is_some_and(|uid| !uid.is_empty());
         let spec = Arc::new(self.spec);
-        let claim = PersistentVolumeClaim { meta, spec, volume, is_bound, is_lost, selected_node, owner_pod: None };
+        let claim = PersistentVolumeClaim { meta, spec, volume, is_bound, is_lost, selected_node, owner: None };
         let id = s.store.volumes.insert_claim(claim);
         if is_of_input {
             volumes::claim_restored(s, id, has_uid);

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::strategy;
 use super::workload::WorkloadObject;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::session::Session;
-use crate::model::{self, ConditionStatus, ObjectKind, ObjectMeta};
+use crate::model::{self, ObjectKind, ObjectMeta};
 use crate::state::{Deployment, DeploymentCondition, DeploymentStatus};
 
 impl WorkloadObject for model::Deployment {
@@ -21,7 +22,7 @@ impl WorkloadObject for model::Deployment {
         let condition = |name: &str| {
             let written = self.status.conditions.iter().find(|c| c.condition_type.as_str() == name);
             written.map(|c| DeploymentCondition {
-                status: c.status == ConditionStatus::True,
+                status: strategy::status(c.status),
                 reason: c.reason.as_str().into(),
                 updated_at: api.instant(c.last_update_time, s.now),
                 since: api.instant(c.last_transition_time, s.now),
@@ -33,7 +34,8 @@ impl WorkloadObject for model::Deployment {
             updated: self.status.updated_replicas,
             ready: self.status.ready_replicas,
             available: self.status.available_replicas,
-            terminating: self.status.terminating_replicas.unwrap_or(0),
+            unavailable: self.status.unavailable_replicas,
+            terminating: self.status.terminating_replicas,
             progressing: condition("Progressing"),
             replica_failure: None,
             availability: condition("Available"),

@@ -86,7 +86,7 @@ fn status(status: &model::ReplicaSetStatus) -> ReplicaSetStatus {
         fully_labeled: status.fully_labeled_replicas,
         ready: status.ready_replicas,
         available: status.available_replicas,
-        terminating: status.terminating_replicas.unwrap_or(0),
+        terminating: status.terminating_replicas,
         failure: None,
     }
 }

@@ -228,6 +228,7 @@ fn create_request(
         name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),
         template: Arc::clone(template),
         extra_labels,
+        extra_annotations: smallvec::SmallVec::new(),
         owner: Some(Owner::DaemonSet(id)),
         pinned_node: Some(node),
         job_tracking: false,

@@ -153,7 +153,7 @@ impl Reconcile for Deployments {
         let claimed = claim(ctx.store, id, deployment, &mut plan);
         let view = View::new(id, deployment, claimed, ctx.now);
         if deployment.meta.deleting.is_some() {
-            finish(&view, progress::counted(ctx.store, &view), &mut plan);
+            finish(&view, progress::counted(ctx.config, &view), &mut plan);
             return plan;
         }
         if deployment.spec.paused || scale::is_scaling_event(&view) {
@@ -161,7 +161,7 @@ impl Reconcile for Deployments {
             if deployment.spec.paused {
                 revision::prune(&view, &mut plan);
             }
-            finish(&view, progress::counted(ctx.store, &view), &mut plan);
+            finish(&view, progress::counted(ctx.config, &view), &mut plan);
             return plan;
         }
         let mut created = false;
@@ -177,7 +177,7 @@ impl Reconcile for Deployments {
             plan.finally.push(Planned { request: status_request(&view, status, None), purpose: Purpose::Other });
             return plan;
         }
-        let status = progress::status(ctx.store, &view, created);
+        let status = progress::status(ctx.config, &view, created);
         if !acted && progress::is_complete(&view, &status) {
             revision::prune(&view, &mut plan);
         }

@@ -2,7 +2,8 @@
 
 use super::fenceposts::max_unavailable;
 use super::view::View;
-use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Store, WorkloadId};
+use crate::component::Config;
+use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, ReplicaSetStatus, Status};
 use crate::units::{SimDuration, SimTime};
 
 const NEW_AVAILABLE: DeploymentReason = DeploymentReason::NewReplicaSetAvailable;
@@ -10,8 +11,8 @@ const TIMED_OUT: DeploymentReason = DeploymentReason::ProgressDeadlineExceeded;
 const PAUSED: DeploymentReason = DeploymentReason::DeploymentPaused;
 
 /// The status as a sync of a roll-out sees it; `created` if it makes the new ReplicaSet.
-pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
-    let mut status = counted(store, view);
+pub(super) fn status(config: &Config, view: &View<'_>, created: bool) -> DeploymentStatus {
+    let mut status = counted(config, view);
     status.progressing = progressing(view, &status, created);
     status.replica_failure = view.newest.iter().chain(&view.old).find_map(|(_, set)| set.status.failure);
     status
@@ -21,38 +22,65 @@ pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> Deploymen
 ///
 /// # Source
 /// deployment-controller, `syncDeploymentStatus`.
-pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
+pub(super) fn counted(config: &Config, view: &View<'_>) -> DeploymentStatus {
     let old = view.deployment.status;
     let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
-    let terminating = view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
+    let available: i32 = sum(|s| s.available);
     let mut status = DeploymentStatus {
         observed_generation: view.deployment.meta.generation,
         replicas: sum(|s| s.replicas),
         updated: view.newest.map_or(0, |(_, set)| set.status.replicas),
         ready: sum(|s| s.ready),
-        available: sum(|s| s.available),
-        terminating,
+        available,
+        unavailable: unavailable(view, available),
+        terminating: terminating(config, view),
         ..old
     };
     let enough = status.available >= view.replicas() - max_unavailable(view);
-    let reason =
-        if enough { DeploymentReason::MinimumReplicasAvailable } else { DeploymentReason::MinimumReplicasUnavailable };
-    status.availability = Some(condition(view, old.availability, enough, reason, false));
+    let (holds, reason) = match enough {
+        true => (Status::True, DeploymentReason::MinimumReplicasAvailable),
+        false => (Status::False, DeploymentReason::MinimumReplicasUnavailable),
+    };
+    status.availability = Some(condition(view, old.availability, holds, reason, false));
     status.progressing = paused_or_resumed(view);
     status
 }
 
-/// The condition of a Deployment that has just been paused, or that goes on: time spent paused is not held against it.
+/// None where they are not counted, and where a ReplicaSet's status was written by a controller that did not.
+///
+/// # Source
+/// deployment-controller, `GetTerminatingReplicaCountForReplicaSets`.
+fn terminating(config: &Config, view: &View<'_>) -> Option<i32> {
+    if !config.kube_controller_manager.feature_gates.terminating_replicas(config.version) {
+        return None;
+    }
+    let is_seen = |status: &ReplicaSetStatus| status.observed_generation != 0 || status.terminating.is_some();
+    let statuses = view.all().map(|(_, set)| &set.status).filter(|status| is_seen(status));
+    statuses.map(|status| status.terminating).sum()
+}
+
+/// Pods that are not available, of those that all its ReplicaSets should have: those that surge count, too, and of those that
+/// are on their way down none is missed.
+///
+/// # Source
+/// deployment-controller, `calculateStatus`.
+fn unavailable(view: &View<'_>, available: i32) -> i32 {
+    i32::try_from((view.total() - i64::from(available)).max(0)).unwrap_or(i32::MAX)
+}
+
+/// The condition of a Deployment that has just been paused, or that goes on: nobody knows whether it gets on, and time spent
+/// paused is not held against it.
 ///
 /// # Source
 /// deployment-controller, `checkPausedConditions`.
 fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
     let previous = view.deployment.status.progressing;
     let reason = previous.map(|condition| condition.reason);
-    if deadline(view.deployment).is_none() || reason == Some(TIMED_OUT) {
+    let is_deleting = view.deployment.meta.deleting.is_some();
+    if is_deleting || deadline(view.deployment).is_none() || reason == Some(TIMED_OUT) {
         return previous;
     }
-    let new = |reason| Some(condition(view, None, false, reason, false));
+    let new = |reason| Some(condition(view, previous, Status::Unknown, reason, false));
     match (view.deployment.spec.paused, reason == Some(PAUSED)) {
         (true, false) => new(PAUSED),
         (false, true) => new(DeploymentReason::DeploymentResumed),
@@ -63,7 +91,7 @@ fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
 fn condition(
     view: &View<'_>,
     old: Option<DeploymentCondition>,
-    holds: bool,
+    holds: Status,
     reason: DeploymentReason,
     refresh: bool,
 ) -> DeploymentCondition {
@@ -72,7 +100,7 @@ fn condition(
 
 fn changed(
     old: Option<DeploymentCondition>,
-    holds: bool,
+    holds: Status,
     reason: DeploymentReason,
     refresh: bool,
     now: SimTime,
@@ -99,7 +127,7 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         return previous;
     }
     if is_complete(view, status) {
-        return Some(condition(view, previous, true, NEW_AVAILABLE, false));
+        return Some(condition(view, previous, Status::True, NEW_AVAILABLE, false));
     }
     let old_pods = |s: &DeploymentStatus| s.replicas - s.updated;
     let progressed = status.updated > old.updated
@@ -107,12 +135,12 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         || status.ready > old.ready
         || status.available > old.available;
     if progressed {
-        return Some(condition(view, previous, true, DeploymentReason::ReplicaSetUpdated, true));
+        return Some(condition(view, previous, Status::True, DeploymentReason::ReplicaSetUpdated, true));
     }
     if has_timed_out(view, previous) {
-        return Some(condition(view, previous, false, TIMED_OUT, false));
+        return Some(condition(view, previous, Status::False, TIMED_OUT, false));
     }
-    previous.or_else(|| Some(condition(view, None, true, DeploymentReason::FoundNewReplicaSet, false)))
+    previous.or_else(|| Some(condition(view, None, Status::True, DeploymentReason::FoundNewReplicaSet, false)))
 }
 
 /// The condition of a Deployment whose new ReplicaSet has just been created; none if its progress is not estimated.
@@ -121,7 +149,7 @@ pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
     if deadline(view.deployment).is_none() {
         return previous;
     }
-    Some(condition(view, previous, true, DeploymentReason::NewReplicaSetCreated, false))
+    Some(condition(view, previous, Status::True, DeploymentReason::NewReplicaSetCreated, false))
 }
 
 /// The condition of a Deployment whose new ReplicaSet could not be created.
@@ -130,7 +158,7 @@ pub(super) fn not_created(deployment: &Deployment, now: SimTime) -> Option<Deplo
     if deadline(deployment).is_none() {
         return previous;
     }
-    Some(changed(previous, false, DeploymentReason::ReplicaSetCreateError, false, now))
+    Some(changed(previous, Status::False, DeploymentReason::ReplicaSetCreateError, false, now))
 }
 
 fn deadline(deployment: &Deployment) -> Option<SimDuration> {
@@ -172,8 +200,8 @@ mod tests {
     use super::*;
     use crate::arena::Id;
     use crate::model;
-    use crate::state::{Deployment, DeploymentId};
-    use crate::testing::meta;
+    use crate::state::{DeploymentId, ReplicaSet, Store};
+    use crate::testing::{config, meta};
     use crate::units::SimTime;
 
     const NOW: SimTime = SimTime::from_secs(100_000);
@@ -189,7 +217,7 @@ mod tests {
             ..model::DeploymentSpec::default()
         };
         let updated_at = NOW - updated_ago;
-        let progressing = DeploymentCondition { status: true, reason, updated_at, since: updated_at };
+        let progressing = DeploymentCondition { status: Status::True, reason, updated_at, since: updated_at };
         let status = DeploymentStatus { progressing: Some(progressing), ..DeploymentStatus::default() };
         let mut store = Store::default();
         let object = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
@@ -221,8 +249,9 @@ mod tests {
             let (mut object, id) = deployment(Some(10), reason, SECOND * 60);
             Arc::make_mut(&mut object.spec).paused = paused;
             let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
-            let found = counted(&Store::default(), &view).progressing.expect("a condition");
+            let found = counted(&config(), &view).progressing.expect("a condition");
             assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
+            assert_eq!(found.status == Status::Unknown, is_fresh, "{paused} {reason}");
             assert_eq!(has_timed_out(&view, Some(found)), !is_fresh && reason != NEW_AVAILABLE, "{paused} {reason}");
         };
         check(true, DeploymentReason::ReplicaSetUpdated, PAUSED, true);
@@ -231,6 +260,69 @@ mod tests {
         check(false, PAUSED, DeploymentReason::DeploymentResumed, true);
         check(false, DeploymentReason::ReplicaSetUpdated, DeploymentReason::ReplicaSetUpdated, false);
         check(false, NEW_AVAILABLE, NEW_AVAILABLE, false);
+    }
+
+    #[test]
+    fn pods_that_surge_are_missed_and_those_on_their_way_down_are_not() {
+        let check = |sets: &[(i32, i32)], expected: i32| {
+            let (object, id) = deployment(Some(600), NEW_AVAILABLE, SECOND);
+            let mut store = Store::default();
+            let set = |(replicas, available): (i32, i32)| ReplicaSet {
+                meta: meta("web-1", None),
+                is_replication_controller: false,
+                replicas,
+                spec: Arc::default(),
+                status: ReplicaSetStatus { available, ..ReplicaSetStatus::default() },
+            };
+            let made: Vec<ReplicaSet> = sets.iter().map(|&sizes| set(sizes)).collect();
+            let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
+            assert_eq!(counted(&config(), &view).unavailable, expected, "{sets:?}");
+        };
+        check(&[(3, 3)], 0);
+        check(&[(3, 3), (1, 0)], 1);
+        check(&[(2, 3), (2, 1)], 0);
+        check(&[(0, 3), (0, 0)], 0);
+        check(&[(6, 0), (4, 0)], 10);
+    }
+
+    #[test]
+    fn terminating_pods_are_those_that_all_replica_sets_have_told() {
+        let check = |version: &str, sets: &[(i64, Option<i32>)], expected: Option<i32>| {
+            let (object, id) = deployment(Some(600), NEW_AVAILABLE, SECOND);
+            let mut store = Store::default();
+            let set = |(observed_generation, terminating): (i64, Option<i32>)| ReplicaSet {
+                meta: meta("web-1", None),
+                is_replication_controller: false,
+                replicas: 1,
+                spec: Arc::default(),
+                status: ReplicaSetStatus { observed_generation, terminating, ..ReplicaSetStatus::default() },
+            };
+            let made: Vec<ReplicaSet> = sets.iter().map(|&status| set(status)).collect();
+            let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
+            let config = Config { version: version.parse().expect("a version"), ..config() };
+            assert_eq!(counted(&config, &view).terminating, expected, "{version} {sets:?}");
+        };
+        check("1.36", &[], Some(0));
+        check("1.36", &[(1, Some(2)), (3, Some(1))], Some(3));
+        // One is new, the other was told of before terminating pods were.
+        check("1.36", &[(1, Some(2)), (0, None)], Some(2));
+        check("1.36", &[(1, Some(2)), (1, None)], None);
+        check("1.34", &[(1, Some(2))], None);
+    }
+
+    #[test]
+    fn what_goes_on_has_been_unknown_since_it_was_paused() {
+        let (mut object, id) = deployment(Some(10), PAUSED, SECOND * 60);
+        let paused = object.status.progressing.as_mut().expect("a condition");
+        paused.status = Status::Unknown;
+        let since = paused.since;
+        let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
+        let found = counted(&config(), &view).progressing.expect("a condition");
+        let resumed = DeploymentReason::DeploymentResumed;
+        let expected = DeploymentCondition { status: Status::Unknown, reason: resumed, updated_at: NOW, since };
+        assert_eq!(found, expected);
     }
 
     #[test]

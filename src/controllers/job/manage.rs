@@ -6,7 +6,17 @@ use crate::arena::{Symbol, sym};
 use crate::model::{CompletionMode, JobSpec};
 use crate::state::{Pod, PodId, PodPhase};
 
-/// The label that holds a pod's index.
+/// The annotation that holds how many failures of an index that count came before the pod.
+pub(super) fn index_failures() -> Symbol {
+    sym!("batch.kubernetes.io/job-index-failure-count")
+}
+
+/// The annotation that holds how many that the failure policy ignores, if there were any.
+pub(super) fn ignored_index_failures() -> Symbol {
+    sym!("batch.kubernetes.io/job-index-ignored-failure-count")
+}
+
+/// The label that holds a pod's index, and the annotation.
 pub(super) fn index_label() -> Symbol {
     sym!("batch.kubernetes.io/job-completion-index")
 }

@@ -253,8 +253,44 @@ impl Jobs {
         status.active += indexes.len() as i32;
         let calls = indexes
             .into_iter()
-            .map(|index| Planned { request: create_request(id, job, index), purpose: Purpose::Create });
+            .map(|index| Planned { request: self.create_request(id, job, index), purpose: Purpose::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
+    }
+
+    /// # Source
+    /// job-controller, `manageJob`: pods of an Indexed Job have their index as label and annotation, and with a limit per index how
+    /// often the index has failed before (`addIndexFailureCountAnnotation`).
+    fn create_request(&self, id: JobId, job: &Job, index: Option<i32>) -> Request {
+        let name = job.meta.name;
+        let (mut extra_labels, mut extra_annotations) = (smallvec::SmallVec::new(), smallvec::SmallVec::new());
+        extra_labels.push((Symbol::new("batch.kubernetes.io/job-name"), name));
+        extra_labels.push((Symbol::new("job-name"), name));
+        let mut prefix = format!("{name}-");
+        if let Some(index) = index {
+            let label = (manage::index_label(), Symbol::new(&index.to_string()));
+            extra_labels.push(label);
+            extra_annotations.push(label);
+            prefix = format!("{name}-{index}-");
+            if job.spec.backoff_limit_per_index.is_some() {
+                let failures = self.index_failures.get(&id).and_then(|of| of.get(&index)).copied().unwrap_or_default();
+                let count = |count: u32| Symbol::new(&count.to_string());
+                extra_annotations.push((manage::index_failures(), count(failures.counted)));
+                let ignored = failures.record.count.saturating_sub(failures.counted);
+                if ignored > 0 {
+                    extra_annotations.push((manage::ignored_index_failures(), count(ignored)));
+                }
+            }
+        }
+        Request::CreatePod(Box::new(PodDraft {
+            namespace: job.meta.namespace,
+            name: PodName::Generate(Symbol::new(&prefix)),
+            template: Arc::clone(&job.spec.template),
+            extra_labels,
+            extra_annotations,
+            owner: Some(Owner::Job(id)),
+            pinned_node: None,
+            job_tracking: true,
+        }))
     }
 }
 
@@ -276,27 +312,6 @@ fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTi
         }
         _ => None,
     }
-}
-
-fn create_request(id: JobId, job: &Job, index: Option<i32>) -> Request {
-    let name = job.meta.name;
-    let mut extra_labels = smallvec::SmallVec::new();
-    extra_labels.push((Symbol::new("batch.kubernetes.io/job-name"), name));
-    extra_labels.push((Symbol::new("job-name"), name));
-    let mut prefix = format!("{name}-");
-    if let Some(index) = index {
-        extra_labels.push((manage::index_label(), Symbol::new(&index.to_string())));
-        prefix = format!("{name}-{index}-");
-    }
-    Request::CreatePod(Box::new(PodDraft {
-        namespace: job.meta.namespace,
-        name: PodName::Generate(Symbol::new(&prefix)),
-        template: Arc::clone(&job.spec.template),
-        extra_labels,
-        owner: Some(Owner::Job(id)),
-        pinned_node: None,
-        job_tracking: true,
-    }))
 }
 
 fn event(

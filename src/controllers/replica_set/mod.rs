@@ -230,7 +230,7 @@ impl Reconcile for ReplicaSets {
                 Ordering::Equal => {}
             }
         }
-        let (mut status, next) = status(ctx.store, id, set, ctx.now);
+        let (mut status, next) = status(ctx.config, ctx.store, id, set, ctx.now);
         status.failure = self.failing.get(&id).map(|&(reason, message)| {
             // One that is there stays as it was.
             set.status.failure.unwrap_or(ReplicaFailure { reason, message, since: ctx.now })
@@ -396,6 +396,7 @@ fn create_request(id: ReplicaSetId, set: &ReplicaSet) -> Request {
         name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),
         template: Arc::clone(&set.spec.template),
         extra_labels: smallvec::SmallVec::new(),
+        extra_annotations: smallvec::SmallVec::new(),
         owner: Some(Owner::ReplicaSet(id)),
         pinned_node: None,
         job_tracking: false,
@@ -461,7 +462,13 @@ fn ranks(store: &Store, id: ReplicaSetId, claims: &Claims) -> FxHashMap<Option<c
 }
 
 /// The status to write, and when to look again because a pod will have been ready long enough.
-fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (ReplicaSetStatus, Option<SimDuration>) {
+fn status(
+    config: &Config,
+    store: &Store,
+    id: ReplicaSetId,
+    set: &ReplicaSet,
+    now: SimTime,
+) -> (ReplicaSetStatus, Option<SimDuration>) {
     let tally = store.tally(WorkloadId::ReplicaSet(id));
     let min_ready = SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into());
     let mut next = None;
@@ -481,13 +488,15 @@ fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (R
         }
         available
     };
+    let gates = &config.kube_controller_manager.feature_gates;
+    let counts_terminating = !set.is_replication_controller && gates.terminating_replicas(config.version);
     let status = ReplicaSetStatus {
         observed_generation: set.meta.generation,
         replicas: tally.active,
         fully_labeled: tally.active,
         ready: tally.ready,
         available,
-        terminating: tally.terminating,
+        terminating: counts_terminating.then_some(tally.terminating),
         failure: None,
     };
     (status, next)
@@ -520,7 +529,7 @@ mod tests {
                 let pod = running(uid, Some(since));
                 store.insert_pod(Pod { name: format!("p{uid}").into(), owner: Some(Owner::ReplicaSet(id)), ..pod });
             }
-            let (status, next) = status(&store, id, &set, ago(-later_s));
+            let (status, next) = status(&crate::testing::config(), &store, id, &set, ago(-later_s));
             assert_eq!((status.available, next), (available, again_s.map(SimDuration::from_secs)), "{later_s} s later");
         };
         check(0, 0, Some(6));

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::ordinal::ordinal_of;
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{
     Object, ObjectKind, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, RetentionPolicy, Volume,
 };
-use crate::state::{PersistentVolumeClaim as Claim, PersistentVolumeClaimId, PodId, StatefulSet, StatefulSetId, Store};
+use crate::state::{
+    ClaimOwner, PersistentVolumeClaim as Claim, PersistentVolumeClaimId, PodId, StatefulSet, StatefulSetId, Store,
+};
 
 fn claim_name(template: Symbol, set: Symbol, ordinal: i32) -> Symbol {
     Symbol::new(&format!("{template}-{set}-{ordinal}"))
 }
 
-/// Requests that create the claims of these ordinals that are missing.
-pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec<Request> {
+/// Requests that create the claims of these ordinals that are missing, with ordinal and name.
+pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec<(i32, Symbol, Request)> {
     let mut requests = Vec::new();
     if set.spec.volume_claim_templates.is_empty() {
         return requests;
@@ -36,33 +37,11 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
                     claim.metadata.labels = claim.metadata.labels.with(key, value);
                 }
             }
-            requests.push(Request::Create(Box::new(Object::PersistentVolumeClaim(Box::new(claim)))));
+            let request = Request::Create(Box::new(Object::PersistentVolumeClaim(Box::new(claim))));
+            requests.push((ordinal, name, request));
         }
     }
     requests
-}
-
-/// Claims by name: of a set's templates, with the ordinal.
-fn of_set(store: &Store, namespace: Symbol, set: Symbol, templates: &[Symbol]) -> Vec<(Symbol, i32)> {
-    let ordinal = |claim: &str, template: Symbol| -> Option<i32> {
-        let rest = claim.strip_prefix(template.as_str())?.strip_prefix('-')?;
-        ordinal_of(set, rest)
-    };
-    let claims = store.volumes.claims().filter(|(_, claim)| claim.meta.namespace == namespace);
-    claims
-        .filter_map(|(_, claim)| {
-            let name = claim.meta.name;
-            templates.iter().find_map(|&template| ordinal(name.as_str(), template)).map(|ordinal| (name, ordinal))
-        })
-        .collect()
-}
-
-fn removal(namespace: Symbol, name: Symbol) -> Request {
-    Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }
-}
-
-fn template_names(set: &StatefulSet) -> Vec<Symbol> {
-    set.spec.volume_claim_templates.iter().map(|template| template.metadata.name).collect()
 }
 
 /// The claims that exist of one ordinal's pod.
@@ -78,9 +57,12 @@ fn of_ordinal<'a>(
     })
 }
 
-fn go_with_pods(set: &StatefulSet) -> bool {
+/// Whether claims go with their set when it is deleted, and with pods that are no longer wanted.
+fn deletes(set: &StatefulSet) -> (bool, bool) {
     let policy = set.spec.persistent_volume_claim_retention_policy.as_ref();
-    policy.is_some_and(|policy| policy.when_scaled == RetentionPolicy::Delete)
+    policy.map_or((false, false), |policy| {
+        (policy.when_deleted == RetentionPolicy::Delete, policy.when_scaled == RetentionPolicy::Delete)
+    })
 }
 
 /// Whether a claim of an ordinal without a pod still belongs to the pod it had, so that no other may have it.
@@ -88,51 +70,57 @@ fn go_with_pods(set: &StatefulSet) -> bool {
 /// # Source
 /// statefulset-controller, `PodClaimIsStale`.
 pub(super) fn are_stale(store: &Store, set: &StatefulSet, ordinal: i32) -> bool {
-    go_with_pods(set) && of_ordinal(store, set, ordinal).any(|(_, claim)| claim.owner_pod.is_some())
+    let is_of_pod = |claim: &Claim| matches!(claim.owner, Some(ClaimOwner::Pod(_)));
+    deletes(set).1 && of_ordinal(store, set, ordinal).any(|(_, claim)| is_of_pod(claim))
 }
 
-/// The name of a claim of that ordinal which is being deleted.
-pub(super) fn being_deleted(store: &Store, set: &StatefulSet, ordinal: i32) -> Option<Symbol> {
-    let mut claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| claim.meta.deleting.is_some());
-    claims.next().map(|(_, claim)| claim.meta.name)
+/// The names of claims of that ordinal which are being deleted.
+pub(super) fn being_deleted<'a>(
+    store: &'a Store,
+    set: &'a StatefulSet,
+    ordinal: i32,
+) -> impl Iterator<Item = Symbol> + 'a {
+    let claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| claim.meta.deleting.is_some());
+    claims.map(|(_, claim)| claim.meta.name)
 }
 
-/// Requests after which the claims of a pod go with it, or do not. What belongs to another pod is left alone.
+/// Requests after which the claims of a pod, which may not be there yet, go with the set, with the pod, or with nobody. What belongs
+/// to another set or pod, or is controlled by others, is left alone.
 ///
 /// # Source
-/// statefulset-controller, `UpdatePodClaimForRetentionPolicy`: with `whenScaled: Delete` a pod that is no longer wanted
-/// owns its claims, and the garbage collector deletes them when it is gone.
-pub(super) fn hand_over(store: &Store, set: &StatefulSet, ordinal: i32, pod: PodId, is_wanted: bool) -> Vec<Request> {
-    let owner = (!is_wanted && go_with_pods(set)).then_some(pod);
-    let is_free = |claim: &Claim| claim.owner_pod.is_none_or(|other| other == pod) && claim.owner_pod != owner;
-    let claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| is_free(claim));
-    claims.map(|(claim, _)| Request::SetClaimOwner { claim, pod: owner }).collect()
-}
-
-/// What is left to do when a set whose claims go with it has been deleted.
-#[derive(Clone, Debug)]
-pub(super) struct Legacy {
-    namespace: Symbol,
-    set: Symbol,
-    templates: Vec<Symbol>,
-}
-
-impl Legacy {
-    /// None if the set's claims outlive it.
-    pub(super) fn of(set: &StatefulSet) -> Option<Self> {
-        let policy = set.spec.persistent_volume_claim_retention_policy.as_ref()?;
-        (policy.when_deleted == RetentionPolicy::Delete).then(|| Self {
-            namespace: set.meta.namespace,
-            set: set.meta.name,
-            templates: template_names(set),
-        })
+/// statefulset-controller, `isClaimOwnerUpToDate`, `updateClaimOwnerRefForSetAndPod`: with `whenDeleted: Delete` the set owns the claims
+/// of wanted pods, with `whenScaled: Delete` a pod that is no longer wanted owns its own; the garbage collector does the rest.
+///
+/// # Differs
+/// `ConflictingController` is not told; the pod is not written beside its claims, and `SuccessfulUpdate` not told.
+pub(super) fn hand_over(
+    store: &Store,
+    id: StatefulSetId,
+    set: &StatefulSet,
+    (ordinal, pod): (i32, Option<PodId>),
+    is_wanted: bool,
+) -> Vec<Request> {
+    let (with_set, with_pod) = deletes(set);
+    let owner = match (is_wanted, with_pod) {
+        (false, true) => pod.map(ClaimOwner::Pod),
+        _ => with_set.then_some(ClaimOwner::StatefulSet(id)),
+    };
+    if owner.is_none() && !store.volumes.has_owned_claims() {
+        return Vec::new();
     }
-
-    /// Requests that delete the claims.
-    pub(super) fn removals(&self, store: &Store) -> Vec<Request> {
-        let claims = of_set(store, self.namespace, self.set, &self.templates);
-        claims.into_iter().map(|(name, _)| removal(self.namespace, name)).collect()
-    }
+    let kind = ObjectKind::PersistentVolumeClaim.into();
+    let request = |(id_of_claim, claim): (PersistentVolumeClaimId, &Claim)| {
+        let others = store.owners_beside(kind, claim.meta.namespace, claim.meta.name);
+        let owner = owner.filter(|_| !others.iter().any(|other| other.is_controller));
+        let is_ours = match claim.owner {
+            None => true,
+            Some(ClaimOwner::StatefulSet(other)) => other == id,
+            Some(ClaimOwner::Pod(other)) => Some(other) == pod,
+        };
+        let request = Request::SetClaimOwner { claim: id_of_claim, owner };
+        (is_ours && claim.owner != owner).then_some(request)
+    };
+    of_ordinal(store, set, ordinal).filter_map(request).collect()
 }
 
 /// A template as written, and with the pod's claims.

@@ -17,20 +17,27 @@ use crate::component::{
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
 use crate::state::{
-    Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, StatefulSetStatus, Store, WorkloadId,
+    Change, Changed, Owner, Pod, PodDelta, PodId, PodPhase, StatefulSet, StatefulSetId, StatefulSetStatus, Store,
+    WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use ordinal::ordinal_of;
 use pass::{Slot, View, Why};
-
-/// Creates of one batch at most.
-const BATCH_MAX: usize = 500;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
 pub enum Purpose {
     /// Creating the pod of this ordinal.
     Create(i32),
+    /// Creating a claim.
+    Claim {
+        /// Of the pod of this ordinal.
+        ordinal: i32,
+        /// Its name.
+        claim: Symbol,
+        /// The pod is created next.
+        is_for_new_pod: bool,
+    },
     /// Deleting a pod.
     Delete(PodId),
     /// Writing status, and how often it was refused in this pass.
@@ -43,10 +50,6 @@ pub enum Purpose {
 ///
 /// # Source
 /// kube-controller-manager, statefulset-controller.
-///
-/// # Differs
-/// Claims that go with their set (`whenDeleted: Delete`) are deleted by this controller, not by the garbage collector
-/// through an owner.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulSets {
     templates: claims::Templates,
@@ -54,8 +57,6 @@ pub struct StatefulSets {
     deleting: FxHashMap<PodId, Arc<str>>,
     /// Statuses on their way.
     unwritten: FxHashMap<StatefulSetId, StatefulSetStatus>,
-    /// Sets whose claims go with them.
-    legacies: FxHashMap<StatefulSetId, claims::Legacy>,
 }
 
 fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
@@ -65,42 +66,60 @@ fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
 /// Replicas beyond these are never come to: no run has as many pods. The real controller makes room for all and dies of it.
 const SLOTS_MAX: i32 = 5_000_000;
 
-/// Arranges the set's pods by ordinal.
-fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
+/// A pod of the set, with its ordinal.
+type Member<'a> = (i32, PodId, &'a Pod);
+
+/// Arranges the set's pods by ordinal: those that are wanted, and the others.
+fn arrange<'a>(set: &StatefulSet, members: &[Member<'a>]) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
     let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
     let wanted = set.spec.replicas.unwrap_or(1).clamp(0, SLOTS_MAX);
     let mut replicas: Vec<Slot<'a>> = (start..start.saturating_add(wanted)).map(|ordinal| (ordinal, None)).collect();
     let mut condemned: Vec<Slot<'a>> = Vec::new();
-    for &pod_id in store.pods_of(WorkloadId::StatefulSet(id)) {
-        let Some(pod) = store.pod(pod_id) else { continue };
-        let Some(ordinal) = ordinal_of(set.meta.name, &pod.name) else { continue };
+    for &(ordinal, id, pod) in members {
         match usize::try_from(ordinal - start).ok().and_then(|index| replicas.get_mut(index)) {
-            Some(slot) => slot.1 = Some((pod_id, pod)),
-            None => condemned.push((ordinal, Some((pod_id, pod)))),
+            Some(slot) => slot.1 = Some((id, pod)),
+            None => condemned.push((ordinal, Some((id, pod)))),
         }
     }
     condemned.sort_by_key(|(ordinal, _)| std::cmp::Reverse(*ordinal));
     (replicas, condemned)
 }
 
-/// Pods to adopt and to release.
-fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSelector) -> Vec<Planned<Purpose>> {
+/// The set's pods, with those that it adopts in this pass and without those that it releases; the calls for these.
+///
+/// # Source
+/// statefulset-controller, `getPodsForStatefulSet`: pods are claimed before anything is made of them, and who does not have the set's
+/// name is none of it.
+fn claim<'a>(
+    store: &'a Store,
+    id: StatefulSetId,
+    set: &StatefulSet,
+    selector: &LabelSelector,
+) -> (Vec<Member<'a>>, Vec<Planned<Purpose>>) {
     let workload = WorkloadId::StatefulSet(id);
-    let mut calls = Vec::new();
+    let is_deleting = set.meta.deleting.is_some();
+    let (mut members, mut calls) = (Vec::new(), Vec::new());
     let pods = store.ownerless_pods(set.meta.namespace).iter().chain(store.pods_of(workload));
     for &pod_id in pods {
         let Some(pod) = store.pod(pod_id) else { continue };
-        if pod.owner.is_none() && ordinal_of(set.meta.name, &pod.name).is_none() {
-            continue;
-        }
-        let owner = match judge_claim(workload, false, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
-            Claim::Adopt => Some(workload.as_owner()),
-            Claim::Release => None,
-            Claim::Keep | Claim::Ignore => continue,
+        let ordinal = ordinal_of(set.meta.name, &pod.name);
+        let judged = judge_claim(workload, is_deleting, selector, pod.owner, &pod.labels, pod.deletion.is_some());
+        let owner = match (judged, ordinal) {
+            (Claim::Keep, Some(ordinal)) => {
+                members.push((ordinal, pod_id, pod));
+                continue;
+            }
+            (Claim::Adopt, Some(ordinal)) => {
+                members.push((ordinal, pod_id, pod));
+                Some(workload.as_owner())
+            }
+            (Claim::Keep, None) if !is_deleting => None,
+            (Claim::Release, _) => None,
+            (Claim::Keep | Claim::Adopt | Claim::Ignore, _) => continue,
         };
         calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, purpose: Purpose::Other });
     }
-    calls
+    (members, calls)
 }
 
 fn gate_is_on(config: &Config) -> bool {
@@ -134,6 +153,7 @@ impl StatefulSets {
             name: PodName::Exact(name),
             template: self.templates.of(id, set, template, ordinal),
             extra_labels,
+            extra_annotations: smallvec::SmallVec::new(),
             owner: Some(Owner::StatefulSet(id)),
             pinned_node: None,
             job_tracking: false,
@@ -150,16 +170,17 @@ impl StatefulSets {
         plan: &mut SyncPlan<Purpose>,
     ) -> i32 {
         let set = view.set;
-        let mut work = view.pass();
-        let settled = work.settled.iter().map(|&pod| (pod, true));
-        for ((ordinal, pod), is_wanted) in settled.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
-            for request in claims::hand_over(ctx.store, set, ordinal, pod, is_wanted) {
+        let work = view.pass();
+        let kept = work.pending.iter().chain(&work.settled).map(|&pod| (pod, true));
+        for ((ordinal, pod), is_wanted) in kept.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
+            for request in claims::hand_over(ctx.store, id, set, (ordinal, Some(pod)), is_wanted) {
                 plan.then(request, Purpose::Other);
             }
         }
-        refuse_deleted_claims(id, set, &mut work, ctx, plan);
-        for request in claims::missing(ctx.store, set, &work.claims) {
-            plan.then(request, Purpose::Other);
+        tell_refused(id, view, &work, ctx, plan);
+        for (ordinal, claim, request) in claims::missing(ctx.store, set, &work.claims) {
+            let is_for_new_pod = work.create.contains(&ordinal);
+            plan.then(request, Purpose::Claim { ordinal, claim, is_for_new_pod });
         }
         let old = template_of(ctx.store, id, current).unwrap_or_else(|| Arc::clone(&set.spec.template));
         let kept = view.kept();
@@ -172,6 +193,11 @@ impl StatefulSets {
             })
             .collect();
         slow_start(creates, plan);
+        for request in
+            work.create.iter().flat_map(|&ordinal| claims::hand_over(ctx.store, id, set, (ordinal, None), true))
+        {
+            plan.then(request, Purpose::Other);
+        }
         let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
         for same in work.delete.chunk_by(|(_, a), (_, b)| a == b) {
             let calls: Vec<Planned<Purpose>> =
@@ -194,8 +220,8 @@ impl StatefulSets {
 
 /// Batches that double, up to the limit.
 fn slow_start(mut calls: Vec<Planned<Purpose>>, plan: &mut SyncPlan<Purpose>) {
-    while calls.len() > 2 * BATCH_MAX {
-        let tail = calls.split_off(2 * BATCH_MAX - 1);
+    while calls.len() > 2 * pass::BATCH_MAX {
+        let tail = calls.split_off(2 * pass::BATCH_MAX - 1);
         plan.steps.push(Step::SlowStart(calls));
         calls = tail;
     }
@@ -204,26 +230,57 @@ fn slow_start(mut calls: Vec<Planned<Purpose>>, plan: &mut SyncPlan<Purpose>) {
     }
 }
 
-/// A pod whose claim is being deleted cannot be created. If nothing else can be, either, the pass has failed.
+/// A pod whose claim is being deleted cannot be created, and the claims of one that is Pending are not looked after: the pass has
+/// failed.
 ///
 /// # Source
-/// statefulset-controller, `createPersistentVolumeClaims`.
-fn refuse_deleted_claims(
+/// statefulset-controller, `CreateStatefulPod`, `createMissingPersistentVolumeClaims`: only of the former an event is told.
+fn tell_refused(
     id: StatefulSetId,
-    set: &StatefulSet,
-    work: &mut pass::Work,
+    view: &View<'_>,
+    work: &pass::Work,
     ctx: &mut Ctx<'_, Controller<StatefulSets>>,
     plan: &mut SyncPlan<Purpose>,
 ) {
-    let going = |ordinal: &i32| claims::being_deleted(ctx.store, set, *ordinal).map(|claim| (*ordinal, claim));
-    let Some((ordinal, claim)) = work.create.iter().find_map(going) else { return };
-    work.create.retain(|ordinal| claims::being_deleted(ctx.store, set, *ordinal).is_none());
-    plan.failed = work.create.is_empty();
-    if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)).filter(|_| plan.failed) {
-        let (verb, name) = (verb(true, ctx.config), pod_name(set, ordinal));
-        let message =
-            format!("{verb} Pod {name} in StatefulSet {} failed error: pvc {claim} is being deleted", about.name);
+    plan.failed = !work.refused.is_empty();
+    let missing = |ordinal: &&i32| view.replicas.iter().any(|(other, pod)| other == *ordinal && pod.is_none());
+    for &ordinal in work.refused.iter().filter(missing) {
+        let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
+        let going = claims::being_deleted(ctx.store, view.set, ordinal);
+        let errors: Vec<String> = going.map(|claim| format!("pvc {claim} is being deleted")).collect();
+        let error = if let [one] = errors.as_slice() { one.clone() } else { format!("[{}]", errors.join(", ")) };
+        let (verb, name) = (verb(true, ctx.config), pod_name(view.set, ordinal));
+        let message = format!("{verb} Pod {name} in StatefulSet {} failed error: {error}", about.name);
         ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, message));
+    }
+}
+
+/// # Source
+/// statefulset-controller, `recordClaimEvent`; a pod that is to be created says as well that it cannot be.
+fn tell_claim(
+    id: StatefulSetId,
+    ordinal: i32,
+    (claim, is_for_new_pod): (Symbol, bool),
+    answer: &Answer,
+    ctx: &mut Ctx<'_, Controller<StatefulSets>>,
+) {
+    let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
+    let (verb, set) = (verb(true, ctx.config), Arc::clone(&about.name));
+    let error = match answer {
+        Ok(_) => {
+            let message = format!("{verb} Claim {claim} Pod {set}-{ordinal} in StatefulSet {set} success");
+            return ctx.event(EventDraft::normal(reason::SUCCESSFUL_CREATE, about, message));
+        }
+        Err(error) => error,
+    };
+    if error.reason != ErrorReason::AlreadyExists {
+        let text = format!("{verb} Claim {claim} for Pod {set}-{ordinal} in StatefulSet {set} failed error: ");
+        ctx.event(EventDraft::warning(reason::FAILED_CREATE, about.clone(), text + &error.message));
+    }
+    if is_for_new_pod {
+        let text =
+            format!("{verb} Pod {set}-{ordinal} in StatefulSet {set} failed error: failed to create PVC {claim}: ");
+        ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, text + &error.message));
     }
 }
 
@@ -317,22 +374,12 @@ impl Reconcile for StatefulSets {
 
     fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
-        let Some(set) = store.stateful_sets.get(id) else {
-            let mut plan = SyncPlan::nothing();
-            let removals = self.legacies.remove(&id).map(|legacy| legacy.removals(store)).unwrap_or_default();
-            let calls = removals.into_iter().map(|request| Planned { request, purpose: Purpose::Other }).collect();
-            plan.steps.push(Step::Concurrent(calls));
-            return plan;
-        };
-        if let Some(legacy) = claims::Legacy::of(set) {
-            self.legacies.insert(id, legacy);
-        }
+        let Some(set) = store.stateful_sets.get(id) else { return SyncPlan::nothing() };
         let Some(selector) = &set.spec.selector else { return SyncPlan::nothing() };
         let mut plan = SyncPlan::nothing();
         let is_deleting = set.meta.deleting.is_some();
-        let calls = if is_deleting { Vec::new() } else { claim(store, id, set, selector) };
+        let (members, calls) = claim(store, id, set, selector);
         if !calls.is_empty() {
-            // Their own change brings the set back.
             plan.steps.push(Step::Concurrent(calls));
         }
         let owner = WorkloadId::StatefulSet(id);
@@ -341,7 +388,7 @@ impl Reconcile for StatefulSets {
         let update_revision = present_revision(store, present, Purpose::Other, &mut plan).name;
         let known = set.status.current_revision;
         let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };
-        let view = view(ctx.config, store, id, set, update_revision, ctx.now);
+        let view = view(ctx.config, store, set, &members, update_revision, ctx.now);
         let updated = if is_deleting { 0 } else { self.act(id, &view, current_revision, ctx, &mut plan) };
         let (mut status, next) = status::status(&view, current_revision);
         status.current -= updated;
@@ -362,10 +409,13 @@ impl Reconcile for StatefulSets {
     }
 
     fn answered(&mut self, id: StatefulSetId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        if let Purpose::Claim { ordinal, claim, is_for_new_pod } = purpose {
+            return tell_claim(id, ordinal, (claim, is_for_new_pod), answer, ctx);
+        }
         let name = match purpose {
             Purpose::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
             Purpose::Delete(pod) => self.deleting.remove(&pod),
-            Purpose::Status(_) | Purpose::Other => None,
+            Purpose::Claim { .. } | Purpose::Status(_) | Purpose::Other => None,
         };
         let (Some(name), Some(about)) = (name, ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id))) else {
             return;
@@ -426,15 +476,21 @@ impl Reconcile for StatefulSets {
 fn view<'a>(
     config: &Config,
     store: &'a Store,
-    id: StatefulSetId,
     set: &'a StatefulSet,
+    members: &[Member<'a>],
     update_revision: Symbol,
     now: SimTime,
 ) -> View<'a> {
-    let (replicas, condemned) = arrange(store, id, set);
+    let (replicas, condemned) = arrange(set, members);
     let max_unavailable = gate_is_on(config).then(|| pass::max_unavailable(set));
     let counts_min_ready = config.version.at_least(34);
-    let empty = replicas.iter().filter(|(_, pod)| pod.is_none()).map(|(ordinal, _)| *ordinal);
+    // In order a pass goes no further than to the first of these.
+    let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
+    let reach = if is_parallel { usize::MAX } else { 1 };
+    let empty = replicas.iter().filter(|(_, pod)| pod.is_none()).map(|(ordinal, _)| *ordinal).take(reach);
     let stale = empty.filter(|ordinal| claims::are_stale(store, set, *ordinal)).collect();
-    View { set, replicas, condemned, stale, update_revision, max_unavailable, counts_min_ready, now }
+    let waits = |pod: Option<(PodId, &Pod)>| pod.is_none_or(|(_, pod)| pod.phase == PodPhase::Pending);
+    let waiting = replicas.iter().filter(|(_, pod)| waits(*pod)).map(|(ordinal, _)| *ordinal).take(reach);
+    let refused = waiting.filter(|ordinal| claims::being_deleted(store, set, *ordinal).next().is_some()).collect();
+    View { set, replicas, condemned, stale, refused, update_revision, max_unavailable, counts_min_ready, now }
 }

@@ -19,6 +19,8 @@ pub(super) struct View<'a> {
     pub(super) condemned: Vec<Slot<'a>>,
     /// Wanted ordinals without a pod whose claims still belong to the pod they had.
     pub(super) stale: Vec<i32>,
+    /// Wanted ordinals without a pod, or with a Pending one, of whose claims one is being deleted.
+    pub(super) refused: Vec<i32>,
     /// Name of the revision that is being rolled out.
     pub(super) update_revision: Symbol,
     /// Pods that an update may make unavailable at a time; none: the feature gate is off, and it is one after the other.
@@ -46,6 +48,9 @@ impl Why {
     }
 }
 
+/// Replicas that are looked at together at most.
+pub(super) const BATCH_MAX: usize = 500;
+
 /// What a pass wants.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
@@ -53,8 +58,12 @@ pub(super) struct Work {
     pub(super) create: Vec<i32>,
     /// Pods to be deleted, in order.
     pub(super) delete: Vec<(PodId, Why)>,
+    /// Ordinals at which the pass failed, as it has to wait for a claim to be gone.
+    pub(super) refused: Vec<i32>,
     /// Ordinals whose claims are to be there.
     pub(super) claims: Vec<i32>,
+    /// Pods that are Pending; their claims are looked after while they wait.
+    pub(super) pending: Vec<(i32, PodId)>,
     /// Pods that are as they should be; their claims are to outlive them.
     pub(super) settled: Vec<(i32, PodId)>,
     /// Pods that are no longer wanted; their claims may go with them.
@@ -117,13 +126,25 @@ impl View<'_> {
     ///
     /// # Source
     /// statefulset-controller, `updateStatefulSet`: replicas ascending, condemned pods descending, then the update; in
-    /// order, a stage that has to wait ends the pass.
+    /// order, a stage that has to wait ends the pass. In parallel replicas are looked at in batches that double
+    /// (`slowStartBatch`), of which one with a failure is the last.
     pub(super) fn pass(&self) -> Work {
         let mut work = Work::default();
-        for &slot in &self.replicas {
+        let (mut next_batch, mut size) = (0, 1);
+        for (index, &slot) in self.replicas.iter().enumerate() {
+            if index == next_batch {
+                if !work.refused.is_empty() {
+                    return work;
+                }
+                next_batch += size;
+                size = (2 * size).min(BATCH_MAX);
+            }
             if self.process_replica(slot, &mut work) && self.is_ordered() {
                 return work;
             }
+        }
+        if !work.refused.is_empty() {
+            return work;
         }
         let condemned = self.condemned.iter().filter_map(|(ordinal, pod)| pod.map(|(id, _)| (*ordinal, id)));
         work.unwanted.extend(condemned);
@@ -150,7 +171,8 @@ impl View<'_> {
         let Some((id, pod)) = pod else {
             if !self.stale.contains(&ordinal) {
                 work.claims.push(ordinal);
-                work.create.push(ordinal);
+                let is_refused = self.refused.contains(&ordinal);
+                if is_refused { &mut work.refused } else { &mut work.create }.push(ordinal);
             }
             return true;
         };
@@ -158,6 +180,11 @@ impl View<'_> {
             PodPhase::Failed | PodPhase::Succeeded => Some(Why::Finished),
             PodPhase::Pending => {
                 work.claims.push(ordinal);
+                if self.refused.contains(&ordinal) {
+                    work.refused.push(ordinal);
+                    return true;
+                }
+                work.pending.push((ordinal, id));
                 None
             }
             PodPhase::Running => None,
@@ -274,6 +301,8 @@ mod tests {
         /// Spec without replicas.
         spec: &'static str,
         max_unavailable: Option<i32>,
+        /// Ordinals with a claim that is being deleted.
+        refused: &'static [i32],
     }
 
     impl Case {
@@ -298,6 +327,7 @@ mod tests {
                 replicas: (0..replicas.len()).map(slot).collect(),
                 condemned: (replicas.len()..ids.len()).rev().map(slot).collect(),
                 stale: Vec::new(),
+                refused: self.refused.to_vec(),
                 update_revision: Symbol::new("new"),
                 max_unavailable: self.max_unavailable,
                 counts_min_ready: true,
@@ -311,8 +341,21 @@ mod tests {
         }
     }
 
-    const ORDERED: Case = Case { spec: "{}", max_unavailable: None };
-    const PARALLEL: Case = Case { spec: r#"{"podManagementPolicy":"Parallel"}"#, max_unavailable: None };
+    const ORDERED: Case = Case { spec: "{}", max_unavailable: None, refused: &[] };
+    const PARALLEL: Case = Case { spec: r#"{"podManagementPolicy":"Parallel"}"#, ..ORDERED };
+
+    #[test]
+    fn a_claim_that_is_being_deleted_ends_the_pass_with_its_batch() {
+        Case { refused: &[0], ..ORDERED }.check("---", "r", &[], &[]);
+        Case { refused: &[1], ..ORDERED }.check("---", "", &[0], &[]);
+        // Batches of one, two and four.
+        Case { refused: &[0], ..PARALLEL }.check("-----", "", &[], &[]);
+        Case { refused: &[1], ..PARALLEL }.check("-----", "r", &[0, 2], &[]);
+        Case { refused: &[2], ..PARALLEL }.check("-rp--", "r", &[0], &[]);
+        Case { refused: &[4], ..PARALLEL }.check("-----", "r", &[0, 1, 2, 3], &[]);
+        // Those that are there and not Pending need no claim.
+        Case { refused: &[], ..PARALLEL }.check("r-r", "r", &[1], &[3]);
+    }
 
     #[test]
     fn pods_are_made_one_after_the_other() {
@@ -368,20 +411,20 @@ mod tests {
 
     #[test]
     fn partition_and_min_ready_seconds_hold_an_update_back() {
-        let partition = Case { spec: r#"{"updateStrategy":{"rollingUpdate":{"partition":2}}}"#, max_unavailable: None };
+        let partition = Case { spec: r#"{"updateStrategy":{"rollingUpdate":{"partition":2}}}"#, ..ORDERED };
         partition.check("ooo", "", &[], &[2]);
         partition.check("oor", "", &[], &[]);
-        let min_ready = Case { spec: r#"{"minReadySeconds":30}"#, max_unavailable: None };
+        let min_ready = Case { spec: r#"{"minReadySeconds":30}"#, ..ORDERED };
         min_ready.check("yyy", "", &[], &[]);
         min_ready.check("ooo", "", &[], &[2]);
-        let by_hand = Case { spec: r#"{"updateStrategy":{"type":"OnDelete"}}"#, max_unavailable: None };
+        let by_hand = Case { spec: r#"{"updateStrategy":{"type":"OnDelete"}}"#, ..ORDERED };
         by_hand.check("ooo", "", &[], &[]);
     }
 
     #[test]
     fn with_the_gate_as_many_go_as_may_be_unavailable() {
         let spec = r#"{"podManagementPolicy":"Parallel","updateStrategy":{"rollingUpdate":{"partition":3}}}"#;
-        let case = Case { spec, max_unavailable: Some(2) };
+        let case = Case { spec, max_unavailable: Some(2), ..ORDERED };
         case.check("oooooo", "", &[], &[5, 4]);
         case.check("ooootn", "", &[], &[]);
         case.check("oooorn", "", &[], &[3]);

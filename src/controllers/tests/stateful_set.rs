@@ -269,10 +269,14 @@ fn bind_all(cluster: &mut Cluster<StatefulSets>) {
     }
 }
 
-/// What the garbage collector does with claims whose pods are gone.
+/// What the garbage collector does with claims whose owners are gone.
 fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
     let store = cluster.store();
-    let left = store.volumes.claims().filter(|(_, c)| c.owner_pod.is_some_and(|pod| store.pod(pod).is_none()));
+    let is_left = |owner: ClaimOwner| match owner {
+        ClaimOwner::Pod(pod) => store.pod(pod).is_none(),
+        ClaimOwner::StatefulSet(set) => store.stateful_sets.get(set).is_none(),
+    };
+    let left = store.volumes.claims().filter(|(_, claim)| claim.owner.is_some_and(is_left));
     let names: Vec<(Symbol, Symbol)> = left.map(|(_, claim)| (claim.meta.namespace, claim.meta.name)).collect();
     for (namespace, name) in names {
         let request = Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name };
@@ -297,7 +301,8 @@ fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
         let (workload, propagation) = (WorkloadId::StatefulSet(id), crate::state::Propagation::Background);
         cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
         cluster.run_for(5.0);
-        // What the garbage collector does; a claim stays as long as a pod uses it.
+        // A claim stays as long as a pod uses it.
+        collect_claims(&mut cluster);
         let pods: Vec<PodId> = cluster.store().pods().map(|(pod, _)| pod).collect();
         for pod in pods {
             let options = DeleteOptions { grace_s: Some(0), uid: None };
@@ -323,7 +328,8 @@ fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
         up(&mut cluster, None);
         cluster.run_for(5.0);
         let owned_claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
-            let claims = cluster.store().volumes.claims().filter(|(_, claim)| claim.owner_pod.is_some());
+            let claims =
+                cluster.store().volumes.claims().filter(|(_, claim)| matches!(claim.owner, Some(ClaimOwner::Pod(_))));
             claims.map(|(_, claim)| claim.meta.name.as_str()).collect()
         };
         assert!(owned_claims(&cluster).is_empty(), "{policy}");
@@ -393,4 +399,38 @@ fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
     cluster.ask(Request::DeletePod { pod: other, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     cluster.run_for(30.0);
     assert_eq!(names(&cluster), ["db-0"]);
+}
+
+#[test]
+fn a_pending_pod_gets_another_claim_once_the_one_that_is_being_deleted_is_gone() {
+    let mut cluster = cluster::<StatefulSets>();
+    stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
+    cluster.start();
+    cluster.run_for(5.0);
+    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
+                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
+    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
+    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    let (namespace, name) = (Symbol::new("default"), Symbol::new("data-db-0"));
+    let kind = ObjectKind::PersistentVolumeClaim.into();
+    cluster.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");
+    // Whatever wakes the set.
+    cluster.start();
+    cluster.run_for(5.0);
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    cluster.ask(Request::DeletePod { pod: other, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    assert_eq!(cluster.store().volumes.claims().count(), 0);
+    cluster.run_for(30.0);
+    assert!(cluster.store().volumes.find_claim(namespace, name).is_some());
+    assert_eq!((names(&cluster), cluster.reasons("FailedCreate")), (vec!["db-0"], 0));
+}
+
+#[test]
+fn a_pod_of_the_set_that_is_not_named_as_one_is_released() {
+    let mut cluster = cluster::<StatefulSets>();
+    let id = stateful_set(&mut cluster, "replicas: 0");
+    let pod = cluster.owned_pod("db-x", Owner::StatefulSet(id), None, PodPhase::Pending, false);
+    cluster.start();
+    cluster.run_for(1.0);
+    assert_eq!(cluster.store().pod(pod).expect("the pod").owner, None);
 }

@@ -166,3 +166,21 @@ fn nodes_show_their_roles_and_amounts_in_their_own_form() {
     let path = "'{.status.capacity.cpu} {.status.capacity.memory} {.status.capacity.hugepages-2Mi} {.status.allocatable.memory}'";
     check(&format!("get node x -o jsonpath={path}"), &[node], &["3500m 8Gi 64Mi 16393220Ki"]);
 }
+
+#[test]
+fn names_have_their_kind_where_more_than_one_is_answered() {
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: \
+                  {maxUnavailable: 1, selector: {matchLabels: {a: b}}}}";
+    let columns = "NAME|MIN AVAILABLE|MAX UNAVAILABLE|ALLOWED DISRUPTIONS|AGE";
+    check("get pdb", &[budget], &[columns, "web|N/A|1|0|0s"]);
+    // Of Jobs comes a table without rows.
+    check("get jobs,pdb", &[budget], &[columns, "poddisruptionbudget.policy/web|N/A|1|0|0s"]);
+    check("get jobs,pdb --no-headers", &[budget], &["poddisruptionbudget.policy/web|N/A|1|0|0s"]);
+    // Of a Job that is not there comes none.
+    let mut desk = Desk::new("get job/no pdb/web");
+    desk.create(object(budget));
+    let (exit, stdout, _) = desk.printed(600.0);
+    assert_eq!((exit, stdout[1].starts_with("web ")), (1, true), "{stdout:?}");
+    Desk::new("get pods,pv").check(0, &[], &["No resources found"]);
+    Desk::new("get pods,pvc").check(0, &[], &["No resources found in default namespace."]);
+}

@@ -117,3 +117,36 @@ fn classes_and_drivers_are_there_for_commands() {
     let (exit, _, err, _) = run("patch sc fast -p '{\"provisioner\":\"other\"}'");
     assert_eq!(exit, 1, "{err:?}");
 }
+
+#[test]
+fn of_what_is_paused_nobody_knows_whether_it_gets_on() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {paused: true, selector: \
+               {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}, status: \
+               {conditions: [{type: Progressing, status: Unknown, reason: DeploymentPaused}]}}";
+    let check = |line: &str, expected: &str| {
+        let mut desk = Desk::new(line);
+        desk.create(object(web));
+        let (exit, stdout, _) = desk.printed(600.0);
+        assert_eq!((exit, stdout), (0, vec![expected.to_owned()]), "{line}");
+    };
+    check("get deploy web -o jsonpath={.status.conditions[0].status}", "Unknown");
+    check("wait deploy/web --for=condition=Progressing=Unknown", "deployment.apps/web condition met");
+}
+
+#[test]
+fn terminating_pods_are_shown_where_they_are_counted() {
+    let check = |kind: &str, status: &str, expected: &[&str]| {
+        let text = format!(
+            "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: web, namespace: default}}, spec: {{selector: {{matchLabels: {{a: b}}}}, \
+             template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}, status: {{{status}}}}}"
+        );
+        let mut desk = Desk::new(&format!("get {kind} web -o jsonpath={{.status.terminatingReplicas}}"));
+        desk.create(object(&text));
+        assert_eq!(desk.printed(600.0).1, expected, "{kind} {status}");
+    };
+    for kind in ["Deployment", "ReplicaSet"] {
+        check(kind, "terminatingReplicas: 2", &["2"]);
+        check(kind, "terminatingReplicas: 0", &["0"]);
+        check(kind, "", &[]);
+    }
+}

@@ -6,6 +6,10 @@ use crate::arena::Symbol;
 
 /// The gate of `maxUnavailable` of StatefulSets: off by default, also as a beta.
 const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+/// The gate of `status.terminatingReplicas` of Deployments and ReplicaSets.
+const TERMINATING_REPLICAS: &str = "DeploymentReplicaSetTerminatingReplicas";
+/// Gates that decide something here.
+const HEEDED: [&str; 2] = [MAX_UNAVAILABLE_STATEFUL_SET, TERMINATING_REPLICAS];
 /// All gates of features that are alpha, and all of those that are beta.
 const ALL: [&str; 2] = ["AllAlpha", "AllBeta"];
 
@@ -36,11 +40,23 @@ impl FeatureGates {
         self.get(MAX_UNAVAILABLE_STATEFUL_SET).or_else(|| self.get(all)).unwrap_or(false)
     }
 
+    /// Whether Deployments and ReplicaSets count their terminating pods.
+    ///
+    /// # Source
+    /// kube-controller-manager, feature `DeploymentReplicaSetTerminatingReplicas`: alpha from 1.33 on, beta and on by default from
+    /// 1.35 on.
+    #[must_use]
+    pub fn terminating_replicas(&self, version: KubernetesVersion) -> bool {
+        let is_beta = version.at_least(35);
+        let chosen = self.get(TERMINATING_REPLICAS).or_else(|| self.get(ALL[usize::from(is_beta)]));
+        chosen.unwrap_or(is_beta)
+    }
+
     /// Whether a value of the flag names a gate that decides nothing here.
     #[must_use]
     pub fn is_idle(text: &str) -> bool {
         let gates = Self::parse_flag(text).unwrap_or_default();
-        gates.entries.iter().any(|(name, _)| *name != MAX_UNAVAILABLE_STATEFUL_SET)
+        gates.entries.iter().any(|(name, _)| !HEEDED.contains(&name.as_str()))
     }
 }
 
@@ -108,6 +124,23 @@ mod tests {
         check("AllBeta=true", old, false);
         check("AllAlpha=true", old, true);
         check("AllBeta=true,MaxUnavailableStatefulSet=false", new, false);
+    }
+
+    #[test]
+    fn terminating_pods_are_counted_since_their_gate_is_on() {
+        let check = |text: &str, version: &str, expected: bool| {
+            let gates = FeatureGates::parse_flag(text).expect("a value");
+            let version = version.parse().expect("a version");
+            assert_eq!(gates.terminating_replicas(version), expected, "{text} in {version:?}");
+        };
+        check("", "1.36", true);
+        check("", "1.35", true);
+        check("", "1.34", false);
+        check("AllBeta=false", "1.35", false);
+        check("DeploymentReplicaSetTerminatingReplicas=false", "1.36", false);
+        check("DeploymentReplicaSetTerminatingReplicas=true", "1.33", true);
+        check("AllAlpha=true", "1.34", true);
+        assert!(!FeatureGates::is_idle("DeploymentReplicaSetTerminatingReplicas=false"));
     }
 
     #[test]

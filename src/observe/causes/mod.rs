@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use super::observer::Keeps;
-use super::rollouts::{essence, root};
+use super::rollouts::{essence, is_of_claim, root};
 use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
 use crate::component::{
@@ -344,6 +344,9 @@ impl Causes {
     fn creation(&mut self, at: SimTime, cause: CauseId, event: &EventDraft, store: &Store) {
         let about = &event.about;
         if event.reason == reason::SUCCESSFUL_CREATE {
+            if is_of_claim(&event.message) {
+                return;
+            }
             let Some((names, _)) = self.refused.remove(about) else { return };
             let quota = self.quotas.get(&about.namespace).copied();
             for name in names {

@@ -3,6 +3,7 @@
 use super::bound_pod::BoundPod;
 use super::grace::{KILLED, TERMINATED, stop_time};
 use super::probe_timing::{EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, seconds, threshold};
+use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Worker, rearm};
@@ -146,7 +147,7 @@ impl Kubelets {
             run.probe = None;
             rearm(&mut run.ready, None, ctx);
         }
-        self.container_ended(pod, Some(Ending::exit(code, ctx.now)), ctx);
+        self.ended(pod, Some(Ending::exit(code, ctx.now)), SeenBy::Killer, ctx);
     }
 
     /// The pod is taken out of traffic.

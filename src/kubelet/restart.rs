@@ -11,6 +11,15 @@ use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
+/// Who sees that a container has ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum SeenBy {
+    /// The next sync.
+    NextSync,
+    /// The sync that has killed it.
+    Killer,
+}
+
 impl Kubelets {
     /// A container of the pod's has run as long as it does.
     pub(super) fn ended_by_itself(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
@@ -22,6 +31,17 @@ impl Kubelets {
 
     /// A container of the pod ended: as is given, or with the code that its annotation names.
     pub(super) fn container_ended(&mut self, pod: BoundPod<'_>, ending: Option<Ending>, ctx: &mut Ctx<'_, Self>) {
+        self.ended(pod, ending, SeenBy::NextSync, ctx);
+    }
+
+    /// A container of the pod ended, and is started again when its back-off says so.
+    pub(super) fn ended(
+        &mut self,
+        pod: BoundPod<'_>,
+        ending: Option<Ending>,
+        seen_by: SeenBy,
+        ctx: &mut Ctx<'_, Self>,
+    ) {
         let machine = ctx.store.machine(pod.node);
         let worker = self.workers.get_mut(&pod.id);
         // A container that ends at once does so before its start has reached the API.
@@ -50,7 +70,14 @@ impl Kubelets {
             return;
         }
         let started_at = run.since.or(statuses::running_since(&pod)).unwrap_or(pod.created_at);
-        let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
+        let longest = ctx.config.kubelet.restart_period_max;
+        let wait = match seen_by {
+            SeenBy::NextSync => worker.back_off.next(started_at, ctx.now, longest),
+            SeenBy::Killer => {
+                let before = worker.ended.or_else(|| pod.containers.iter().find_map(|status| status.last));
+                worker.back_off.next_of_killed(started_at, before.map(|end| end.finished_at), ctx.now, longest)
+            }
+        };
         (worker.begun, worker.restarts, worker.ended) = (count, count + 1, Some(ending));
         if done > 0 {
             let inits = statuses::known_inits(Some(worker), &pod).into();
@@ -88,7 +115,7 @@ impl Kubelets {
             self.restart(pod, Launch::Containers, ctx);
             return;
         }
-        let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.now, ctx.config.kubelet.restart_period_max);
+        let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.config.kubelet.restart_period_max);
         let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
         let ticket = pod.arm_in(SimDuration::from_secs_f64(left), PodTimer::Restart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);

@@ -1,6 +1,7 @@
 //! Probes of containers.
 
 use super::*;
+use crate::state::ContainerState;
 
 #[test]
 fn readiness_is_probed_when_the_container_runs_and_not_a_period_later() {
@@ -25,6 +26,21 @@ fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
     // SIGKILL after the pod's grace; the first restart waits for nothing.
     assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
     assert_eq!(bench.pod("p").restarts_max(), 1);
+}
+
+#[test]
+fn containers_that_probes_kill_back_off_when_they_ran_shorter_than_their_back_off() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, failureThreshold: 2}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 40s", spec));
+    // Each run takes about a minute: back-offs of up to 40 s are over when it is killed, that of 80 s is not.
+    bench.run_until(300.0);
+    assert_eq!(bench.pod("p").restarts_max(), 4);
+    assert!(matches!(bench.pod("p").containers[0].state, ContainerState::Running { .. }));
+    bench.run_until(450.0);
+    assert_eq!(bench.events("BackOff").len(), 1);
+    assert_eq!(bench.events("Killing").len(), 6);
+    assert_eq!(bench.pod("p").containers[0].state, ContainerState::CrashLoopBackOff);
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod pull;
 mod readiness_gates;
 mod recovery;
 mod restart;
+mod running;
 mod settings;
 mod shutdown;
 mod status_manager;
@@ -179,6 +180,7 @@ impl Kubelets {
             PodTimer::MountSync => self.mount_sync(pod, ctx),
             PodTimer::PullFailed(image, how) => self.pull_failed(pod, image, how, ctx),
             PodTimer::PullSync(image, how) => self.pull_sync(pod, image, how, ctx),
+            PodTimer::InitsChange => self.inits_change(pod, ctx),
             PodTimer::InitFailed(index, code) => self.init_failed(pod, index, code, ctx),
             PodTimer::InitRestart => self.run_inits_again(pod, ctx),
             PodTimer::Started => self.containers_started(pod, ctx),

@@ -115,7 +115,7 @@ impl Kubelets {
                 self.pod_deleted(pod, ctx);
             } else {
                 // Nothing is left to stop.
-                let outcome = Outcome { status: None, ending: Some(lost(ctx.now)) };
+                let outcome = Outcome { ending: Some(lost(ctx.now)), ..Outcome::default() };
                 self.stop_in(pod, SimDuration::ZERO, outcome, ctx);
             }
             return;

@@ -61,6 +61,8 @@ pub enum PodTimer {
     PullFailed(Symbol, PullFailure),
     /// A sync after a failed pull.
     PullSync(Symbol, PullFailure),
+    /// An init container begins or has succeeded.
+    InitsChange,
     /// The init container of that number has ended with that code.
     InitFailed(u32, i32),
     /// The back-off of an init container is over.
@@ -171,6 +173,7 @@ impl PodTimer {
             | Self::MountSync
             | Self::PullFailed(..)
             | Self::PullSync(..)
+            | Self::InitsChange
             | Self::InitRestart
             | Self::Started
             | Self::Ready
@@ -191,6 +194,7 @@ impl PodTimer {
             Self::RoomMade => "has the room that was made for it",
             Self::PullFailed(..) => "cannot get an image",
             Self::PullSync(..) => "is looked at after a failed pull",
+            Self::InitsChange => "has an init container that begins or has succeeded",
             Self::InitFailed(..) => "had an init container that ended",
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",

@@ -90,18 +90,24 @@ pub(super) enum Awaits {
         begins: SimTime,
         ticket: Ticket,
     },
-    /// The failure of an init container, or the end of its back-off.
+    /// The failure of an init container.
     Inits {
         /// Since when the present ones run.
         begun: SimTime,
+        /// Fires when what is said of them changes.
+        inits: Option<Ticket>,
         ticket: Ticket,
     },
+    /// The end of an init container's back-off.
+    InitRestart(Ticket),
     /// Its containers.
     Containers {
         /// When all images are there.
         images_at: SimTime,
         /// When the start begins, or has begun: after the init containers.
         begins: SimTime,
+        /// Fires when what is said of the init containers changes.
+        inits: Option<Ticket>,
         ticket: Ticket,
     },
     /// The end of a container's postStart hook.
@@ -153,8 +159,10 @@ pub(super) struct Run {
 pub(super) struct Outcome {
     /// The status, if the kubelet itself ends the pod; the object then stays.
     pub(super) status: Option<Box<PodStatusPatch>>,
-    /// How those that ran end.
+    /// How those that ran end: the regular ones, and sidecars with them.
     pub(super) ending: Option<Ending>,
+    /// How init containers end that ran without them.
+    pub(super) init_ending: Option<Ending>,
 }
 
 impl Worker {
@@ -281,12 +289,14 @@ impl WorkerState {
             Self::Starting(
                 _,
                 Awaits::Room(ticket)
+                | Awaits::InitRestart(ticket)
                 | Awaits::Image { ticket, .. }
-                | Awaits::Inits { ticket, .. }
-                | Awaits::Containers { ticket, .. }
                 | Awaits::Hook { ticket, .. },
             )
             | Self::BackingOff(ticket) => one(*ticket),
+            Self::Starting(_, Awaits::Inits { inits, ticket, .. } | Awaits::Containers { inits, ticket, .. }) => {
+                [Some(*ticket), *inits, None]
+            }
             Self::Running(run) => [run.ready, run.end, run.probe],
             Self::Terminating { stop, .. } => [stop.map(|(ticket, _)| ticket), None, None],
             Self::CleaningUp(ticket) => [*ticket, None, None],

@@ -29,12 +29,7 @@ pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDura
 }
 
 /// How long those of the pod's containers take to stop that run; its sidecars come after the regular ones.
-pub(super) fn stop_latency(
-    pod: &Pod,
-    running: &Running,
-    grace: SimDuration,
-    ctx: &Ctx<'_, Kubelets>,
-) -> SimDuration {
+pub(super) fn stop_latency(pod: &Pod, running: &Running, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     if !running.is_any() {
         return SimDuration::ZERO;
     }
@@ -45,7 +40,8 @@ pub(super) fn stop_latency(
         false => SimDuration::ZERO,
     };
     let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular, exit, grace);
-    let is_other = |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
+    let is_other =
+        |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
     if running.inits.iter().any(is_other) { sidecars.max(stop_time(SimDuration::ZERO, exit, grace)) } else { sidecars }
 }
 

@@ -186,7 +186,7 @@ impl Kubelets {
             PodTimer::Started => self.containers_started(pod, ctx),
             PodTimer::Ready => self.became_ready(pod, ctx),
             PodTimer::GatesMet => self.gates_met(pod, ctx),
-            PodTimer::ProbeEarly(kind) => self.probe_early(pod, kind, ctx),
+            PodTimer::ProbeEarly => self.probe_early(pod, ctx),
             PodTimer::ProbeFailed(kind) => self.probe_failed(pod, kind, ctx),
             PodTimer::ProbeKilled(code) => self.probe_killed(pod, code, ctx),
             PodTimer::Ended => self.ended_by_itself(pod, ctx),

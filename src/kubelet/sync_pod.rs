@@ -64,7 +64,8 @@ impl Kubelets {
         let restarts = pod.restarts_max();
         let since = running_since(pod);
         let due = since + settings::ready_latency(&pod, restarts, since, ctx);
-        if pod.is_ready() || !self.links.are_up(pod.node, ctx) {
+        let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
+        if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
         } else if statuses::are_containers_ready(&pod) {
             pod.arm_in(RELIST, PodTimer::Resync, ctx);
@@ -294,7 +295,8 @@ impl Kubelets {
             ready: Some(if is_pod_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(containers),
-            init_containers: runs_inits.then(|| statuses::inits_done(Some(worker), &pod, worker.init_restarts, ctx.now)),
+            init_containers: runs_inits
+                .then(|| statuses::inits_done(Some(worker), &pod, worker.init_restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         // Containers that use too much are killed before anybody asks them.

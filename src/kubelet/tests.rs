@@ -113,6 +113,23 @@ fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
 }
 
 #[test]
+fn a_container_that_a_new_kubelet_starts_backs_off_when_it_ends_again() {
+    for kind in [FaultKind::KubeletStop, FaultKind::Crash] {
+        let mut bench = Bench::new();
+        let annotations = "kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '1'";
+        bench.create(0.0, &bound(annotations, ONE));
+        // It is in its back-off of 20 s.
+        bench.fault(24, kind, Some(6));
+        bench.run_until(60.0);
+        let starts: Vec<f64> = bench.events("Started").into_iter().filter(|at| *at > 30.0).collect();
+        let [first, second, ..] = starts[..] else { panic!("{kind:?}: {starts:?}") };
+        assert!(first < 35.0, "{kind:?}: {starts:?}");
+        // One second of running, ten to fifteen of back-off, two of starting.
+        assert!((13.0..18.1).contains(&(second - first)), "{kind:?}: {starts:?}");
+    }
+}
+
+#[test]
 fn containers_that_end_give_the_phase_of_their_restart_policy() {
     for (policy, code, expected) in [
         ("Always", 1, PodPhase::Running),

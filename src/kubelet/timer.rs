@@ -73,8 +73,8 @@ pub enum PodTimer {
     Ready,
     /// The pod's readiness gates are met.
     GatesMet,
-    /// A probe runs and the application is not up yet.
-    ProbeEarly(ProbeKind),
+    /// The readiness probe runs and the application is not up yet.
+    ProbeEarly,
     /// A probe has failed often enough.
     ProbeFailed(ProbeKind),
     /// The containers that failed their probe have stopped, with this exit code.
@@ -178,7 +178,7 @@ impl PodTimer {
             | Self::Started
             | Self::Ready
             | Self::GatesMet
-            | Self::ProbeEarly(_)
+            | Self::ProbeEarly
             | Self::ProbeFailed(_)
             | Self::Restart
             | Self::Deadline
@@ -204,7 +204,7 @@ impl PodTimer {
             Self::GatesMet => "has its readiness gates met",
             Self::Ended => "had a container that ended by itself",
             Self::ProbeFailed(_) => "has failed its probe often enough",
-            Self::ProbeEarly(_) => "is probed before it is up",
+            Self::ProbeEarly => "is probed before it is up",
             Self::ProbeKilled(_) => "had a container that was stopped because of its probe",
             Self::Restart => "backs off no more",
             Self::Resync => "is compared with what the API server has",

@@ -146,8 +146,10 @@ pub(super) struct Run {
     pub(super) probe: Option<Ticket>,
     /// How often each kind of probe has failed.
     pub(super) misses: [u64; 3],
-    /// How many runs of a probe have found the application not up yet.
+    /// How many runs of the readiness probe have found the application not up yet.
     pub(super) early: u64,
+    /// When a kubelet that began anew took over their probes.
+    pub(super) probers_at: Option<SimTime>,
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     /// They have ended so while no kubelet ran to see it.
@@ -268,7 +270,10 @@ impl Worker {
         let ended = || WorkerState::Running(Run { ended_unseen: Some(killed), ..Run::default() });
         self.state = match std::mem::replace(&mut self.state, WorkerState::Idle) {
             WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => WorkerState::Idle,
-            WorkerState::Running(run) => WorkerState::Running(Run { ready: None, probe: None, end, ..run }),
+            // Who has failed how often, only the process knew.
+            WorkerState::Running(run) => {
+                WorkerState::Running(Run { ready: None, probe: None, misses: [0; 3], early: 0, end, ..run })
+            }
             WorkerState::Terminating { outcome, .. } if outcome.status.is_none() => {
                 WorkerState::Terminating { stop: None, outcome }
             }

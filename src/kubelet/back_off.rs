@@ -100,12 +100,14 @@ pub(super) struct PullBackOff {
     failed_at: SimTime,
     /// Syncs that the pod has waited for, so that each draws its own jitter.
     pub(super) syncs: u64,
+    /// Whether a sync has found the present back-off, and its status is posted.
+    pub(super) is_posted: bool,
 }
 
 impl PullBackOff {
     /// That of an image whose pull has not failed yet.
     pub(super) fn new(image: Symbol, now: SimTime) -> Self {
-        Self { image, wait: SimDuration::ZERO, failed_at: now, syncs: 0 }
+        Self { image, wait: SimDuration::ZERO, failed_at: now, syncs: 0, is_posted: false }
     }
 
     /// One more failure.
@@ -117,6 +119,7 @@ impl PullBackOff {
         let is_stale = now.saturating_since(self.failed_at) > LONGEST_PULL_WAIT * 2;
         self.wait = if is_stale || self.wait.is_zero() { FIRST_WAIT } else { (self.wait * 2).min(LONGEST_PULL_WAIT) };
         self.failed_at = now;
+        self.is_posted = false;
     }
 
     /// Until when nothing is pulled.

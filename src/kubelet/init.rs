@@ -5,11 +5,12 @@ use smallvec::SmallVec;
 use super::bound_pod::BoundPod;
 use super::phase::restarts_after;
 use super::probe_timing::{next_run, seconds};
+use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
-use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch};
+use crate::component::{Ctx, Latencies, PodStatusPatch};
 use crate::engine::Ticket;
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
@@ -184,17 +185,28 @@ impl Kubelets {
             self.try_again(pod, launch, ctx);
             return;
         }
-        let wait = settings::synced(&pod, wait, "init-sync", count.into(), ctx);
-        let ticket = pod.arm_in(wait, PodTimer::InitRestart, ctx);
+        let syncs = settings::syncs(&pod, wait, "init-sync", count.into(), ctx);
+        let timer = PodTimer::InitBackOffSync(worker.init_restarts);
+        let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::InitRestart, ctx);
         worker.state = WorkerState::Starting(launch, Awaits::InitRestart(ticket));
         let mut inits = statuses::inits_at(&pod, index, ContainerState::CrashLoopBackOff, count, ctx.now);
         if let Some(status) = inits.get_mut(index) {
             status.last = Some(ending);
         }
         patch.init_containers = Some(inits);
-        let text = statuses::back_off_text(name, &pod);
-        self.links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), text), ctx);
+        tell_back_off(&self.links, worker, pod, name, ctx);
         post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// A sync finds an init container in the back-off before its restart of that number.
+    pub(super) fn looked_at_init_backing_off(&mut self, pod: BoundPod<'_>, restarts: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let failing = pod.spec.init_containers.iter().find(|container| !container.is_sidecar());
+        if let (WorkerState::Starting(_, Awaits::InitRestart(_)), Some(container)) = (&worker.state, failing)
+            && worker.init_restarts == restarts
+        {
+            tell_back_off(&self.links, worker, pod, container.name.as_str(), ctx);
+        }
     }
 
     /// The failed init container is run once more.

@@ -191,6 +191,8 @@ impl Kubelets {
             PodTimer::ProbeKilled(code) => self.probe_killed(pod, code, ctx),
             PodTimer::Ended => self.ended_by_itself(pod, ctx),
             PodTimer::OutOfMemory => self.out_of_memory(pod, ctx),
+            PodTimer::BackOffSync(restarts) => self.looked_at_backing_off(pod, restarts, ctx),
+            PodTimer::InitBackOffSync(restarts) => self.looked_at_init_backing_off(pod, restarts, ctx),
             PodTimer::Restart => self.backed_off(pod, ctx),
             PodTimer::Deadline => self.deadline_passed(pod, ctx),
             PodTimer::Stopped => self.containers_stopped(pod, ctx),

@@ -88,6 +88,7 @@ impl Kubelets {
         let name = ctx.store.node_name(node);
         heartbeat::begin_now(node, ctx);
         self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.tell_first_look(node, ctx);
         if ctx.store.node(node).is_some() {
             let boots = ctx.store.machine(node).boots;
             let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
@@ -220,6 +221,7 @@ impl Kubelets {
         }
         self.stop_waiting(node, ctx);
         self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.tell_first_look(node, ctx);
         self.kubelet_restarted(node, ctx);
     }
 
@@ -365,6 +367,7 @@ impl Kubelets {
         watch_deadline(pod, ctx);
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.back_off = BackOff::default();
+            worker.back_offs_told = 0;
             worker.init_back_off = BackOff::default();
             worker.pulls.clear();
             match &mut worker.state {

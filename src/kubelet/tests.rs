@@ -113,6 +113,43 @@ fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
 }
 
 #[test]
+fn each_sync_within_a_crash_loop_tells_of_it_as_long_as_the_recorder_lets_it_pass() {
+    let mut long = [0, 0];
+    for (index, (version, shortest, longest)) in [("1.34", 10.0, 15.1), ("1.36", 10.0, 90.1)].into_iter().enumerate() {
+        let mut bench = Bench::new();
+        bench.config_mut().version = version.parse().expect("a version");
+        bench.create(0.0, &bound("kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '1'", ONE));
+        // Six ends, of which five are followed by back-offs of 10 to 160 s.
+        bench.run_until(300.0);
+        let told = bench.events("BackOff");
+        let mut all: Vec<f64> = told.iter().chain(&bench.events("Started")).copied().collect();
+        all.sort_by(f64::total_cmp);
+        let gaps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap <= longest + 2.0), "{version}: {all:?}");
+        let between = told.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(between.into_iter().all(|gap| gap >= shortest), "{version}: {told:?}");
+        bench.run_until(4000.0);
+        long[index] = bench.events("BackOff").len();
+    }
+    assert!(long[0] > long[1] && long[0] < 45, "{long:?}");
+}
+
+#[test]
+fn a_new_kubelet_process_tells_of_its_node_whatever_was_said_before() {
+    let expected =
+        ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeAllocatableEnforced"];
+    for kind in [FaultKind::KubeletStop, FaultKind::Crash] {
+        let mut bench = Bench::new();
+        bench.fault(20, kind, Some(6));
+        bench.run_until(60.0);
+        for reason in expected {
+            let times: Vec<f64> = bench.events(reason).into_iter().filter(|at| *at > 15.0).collect();
+            assert_eq!(times.first(), Some(&26.0), "{kind:?} {reason}");
+        }
+    }
+}
+
+#[test]
 fn a_container_that_a_new_kubelet_starts_backs_off_when_it_ends_again() {
     for kind in [FaultKind::KubeletStop, FaultKind::Crash] {
         let mut bench = Bench::new();

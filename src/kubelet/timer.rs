@@ -83,6 +83,10 @@ pub enum PodTimer {
     Ended,
     /// A container uses more memory than it may.
     OutOfMemory,
+    /// A sync finds containers in their back-off, before they are restarted for that time.
+    BackOffSync(u32),
+    /// A sync finds an init container in its back-off, before it is restarted for that time.
+    InitBackOffSync(u32),
     /// The back-off before a restart is over.
     Restart,
     /// The pod has been active as long as it may be.
@@ -180,6 +184,8 @@ impl PodTimer {
             | Self::GatesMet
             | Self::ProbeEarly
             | Self::ProbeFailed(_)
+            | Self::BackOffSync(_)
+            | Self::InitBackOffSync(_)
             | Self::Restart
             | Self::Deadline
             | Self::Stopped
@@ -206,6 +212,7 @@ impl PodTimer {
             Self::ProbeFailed(_) => "has failed its probe often enough",
             Self::ProbeEarly => "is probed before it is up",
             Self::ProbeKilled(_) => "had a container that was stopped because of its probe",
+            Self::BackOffSync(_) | Self::InitBackOffSync(_) => "is looked at in its back-off",
             Self::Restart => "backs off no more",
             Self::Resync => "is compared with what the API server has",
             Self::LookUpVolumes | Self::MountSync => "is looked at for its volumes",

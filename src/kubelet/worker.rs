@@ -18,6 +18,8 @@ pub(super) struct Worker {
     /// The same of the containers that began last, whether or not the API server knows of them.
     pub(super) begun: u32,
     pub(super) back_off: BackOff,
+    /// Events of back-offs so far, as far as the recorder lets them pass.
+    pub(super) back_offs_told: u32,
     /// How often an init container was restarted, and its back-off.
     pub(super) init_restarts: u32,
     pub(super) init_back_off: BackOff,
@@ -174,6 +176,7 @@ impl Worker {
             restarts: 0,
             begun: 0,
             back_off: BackOff::default(),
+            back_offs_told: 0,
             init_restarts: 0,
             init_back_off: BackOff::default(),
             pulls: SmallVec::new(),

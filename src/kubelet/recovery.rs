@@ -196,9 +196,13 @@ impl Kubelets {
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.forget_shortages(node, ctx);
         self.images.lose_pulls(node, ctx.now);
-        for pod in ctx.store.pods_on(node) {
-            if let Some(worker) = self.workers.get_mut(pod) {
-                worker.halt(Ending::exit(KILLED, ctx.now), ctx);
+        for pod in BoundPod::all_on(node, ctx.store) {
+            if let Some(worker) = self.workers.get_mut(&pod.id) {
+                let exit = match worker.is_terminating() {
+                    true => settings::exit_latency(&pod, ctx),
+                    false => SimDuration::ZERO,
+                };
+                worker.halt(Ending::exit(KILLED, ctx.now), exit, ctx);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::worker::{Awaits, Launch, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::Ctx;
 use crate::state::{ContainerStatus, Pod, PodPhase};
+use crate::units::SimTime;
 
 /// The containers of a pod that run.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +35,15 @@ impl Kubelets {
         let worker = self.workers.get(&pod.id);
         let known = statuses::known_inits(worker, &pod);
         let has_ended = |index: &usize| known.get(*index).is_some_and(|status| status.state.ending().is_some());
+        let is_told = |index: &usize| known.get(*index).is_some_and(|status| status.state.running_since().is_some());
         let sidecars = || {
-            let inits = pod.spec.init_containers.iter().enumerate().filter(|(_, container)| container.is_sidecar());
-            inits.map(|(index, _)| index).filter(|index| !has_ended(index)).collect()
+            let inits = pod.spec.init_containers.iter().enumerate();
+            let runs = inits.filter(
+                |(index, container)| {
+                    if container.is_sidecar() { !has_ended(index) } else { is_told(index) }
+                },
+            );
+            runs.map(|(index, _)| index).collect()
         };
         let is_under_way = match worker.map(|worker| (worker, &worker.state)) {
             Some((worker, WorkerState::Starting(Launch::Pod | Launch::Sandbox, awaits))) => {
@@ -51,9 +58,7 @@ impl Kubelets {
                 let inits = Sequence::of(&pod, worker, begun, ctx).running(ctx.now).collect();
                 return Running { are_regular: false, inits };
             }
-            Some((_, WorkerState::Terminating { outcome, .. })) => {
-                outcome.ending.is_some() || outcome.init_ending.is_some()
-            }
+            Some((_, WorkerState::Terminating { outcome, .. })) => outcome.ends_at().is_some_and(|at| at > ctx.now),
             None => pod.phase == PodPhase::Running,
             Some((_, WorkerState::Running(_) | WorkerState::Starting(Launch::Containers, _))) => true,
             Some((_, WorkerState::BackingOff(_) | WorkerState::Idle)) => pod.phase == PodPhase::Running,
@@ -62,14 +67,14 @@ impl Kubelets {
         if !is_under_way {
             return Running::default();
         }
-        Running { are_regular: self.runs(pod), inits: sidecars() }
+        Running { are_regular: self.runs(pod, ctx.now), inits: sidecars() }
     }
 
     /// Whether the regular containers of the pod run.
-    pub(super) fn runs(&self, pod: BoundPod<'_>) -> bool {
+    pub(super) fn runs(&self, pod: BoundPod<'_>, now: SimTime) -> bool {
         match self.workers.get(&pod.id).map(|worker| &worker.state) {
             Some(WorkerState::Running(_) | WorkerState::Starting(_, Awaits::Hook { .. })) => true,
-            Some(WorkerState::Terminating { outcome, .. }) => outcome.ending.is_some(),
+            Some(WorkerState::Terminating { outcome, .. }) => outcome.ending.is_some_and(|end| end.finished_at > now),
             None => {
                 let may_run = |status: &ContainerStatus| status.state.running_since().is_some();
                 pod.phase == PodPhase::Running && (pod.containers.is_empty() || pod.containers.iter().any(may_run))

@@ -62,11 +62,16 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
         let running = self.running(pod, ctx);
-        if !self.workers.get(&pod.id).is_some_and(Worker::is_terminating) {
-            self.killing_events(pod, &running, ctx);
-        }
         let delay = stop_latency(&pod, &running, grace, ctx);
         let at = ctx.now + delay;
+        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+        let is_news = match state {
+            Some(WorkerState::Terminating { stop: Some((_, before_at)), .. }) => at < *before_at,
+            _ => true,
+        };
+        if is_news {
+            self.killing_events(pod, &running, ctx);
+        }
         let ending = running.are_regular.then(|| Ending::exit(exit_code(&pod, grace, ctx), at));
         let init_ending = (!running.inits.is_empty()).then(|| Ending::exit(init_exit_code(&pod, grace, ctx), at));
         self.stop_in(pod, delay, Outcome { status, ending, init_ending }, ctx);
@@ -96,7 +101,9 @@ impl Kubelets {
         let due = ctx.now + delay;
         let (at, older) = match std::mem::replace(&mut worker.state, WorkerState::Idle) {
             WorkerState::Terminating { stop: Some((_, at)), outcome } => (at.min(due), outcome),
-            WorkerState::Terminating { stop: None, outcome } => (due, outcome),
+            WorkerState::Terminating { stop: None, outcome } => {
+                (outcome.ends_at().map_or(due, |at| at.max(ctx.now).min(due)), outcome)
+            }
             WorkerState::Stopped(outcome) => (ctx.now, outcome),
             WorkerState::Running(run) => (due, Outcome { ending: run.ended_unseen, ..Outcome::default() }),
             WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) | WorkerState::CleaningUp(_) => {

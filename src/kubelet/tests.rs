@@ -263,6 +263,34 @@ fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
 }
 
 #[test]
+fn each_kill_with_a_shorter_grace_is_told() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
+    bench.delete(10.0, "p", Some(30));
+    bench.delete(12.0, "p", Some(5));
+    bench.run_until(60.0);
+    assert_eq!(bench.events("Killing").len(), 2);
+}
+
+#[test]
+fn an_application_that_has_its_signal_ends_without_its_kubelet() {
+    // It has it when the hook is over; one that would have to be killed is stopped anew.
+    for (stop, hook_s, gone_s, kills) in [("20s", 0, 46.1, 1), ("20s", 10, 76.1, 2), ("1000s", 0, 76.1, 2)] {
+        let mut bench = Bench::new();
+        let spec =
+            format!("containers: [{{name: c, image: i, lifecycle: {{preStop: {{sleep: {{seconds: {hook_s}}}}}}}}}]");
+        let spec = if hook_s == 0 { ONE.to_owned() } else { spec };
+        bench.create(0.0, &bound(&format!("kubesquall.sim/stop: {stop}"), &spec));
+        bench.delete(10.0, "p", None);
+        bench.fault(15, FaultKind::KubeletStop, Some(30));
+        bench.run_until(120.0);
+        let at = bench.gone_at("p").expect("it is gone");
+        assert!((gone_s..gone_s + 1.7).contains(&at), "{stop} {hook_s}: {at}");
+        assert_eq!(bench.events("Killing").len(), kills, "{stop} {hook_s}");
+    }
+}
+
+#[test]
 fn a_short_crash_restarts_the_same_pod_in_place() {
     let mut bench = Bench::new();
     bench.create(0.0, &bound("", ONE));

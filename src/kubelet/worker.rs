@@ -7,7 +7,7 @@ use super::back_off::{BackOff, PullBackOff};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
 use crate::state::{ContainerStatus, Ending};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// A pod with something under way, or with a history.
 #[derive(Clone, Debug)]
@@ -169,6 +169,13 @@ pub(super) struct Outcome {
     pub(super) init_ending: Option<Ending>,
 }
 
+impl Outcome {
+    /// When the last of them has ended, if nobody stops them again.
+    pub(super) fn ends_at(&self) -> Option<SimTime> {
+        [self.ending, self.init_ending].into_iter().flatten().map(|ending| ending.finished_at).max()
+    }
+}
+
 impl Worker {
     pub(super) fn new(state: WorkerState) -> Self {
         Self {
@@ -266,8 +273,9 @@ impl Worker {
     }
 
     /// The kubelet process ends: containers go on, but for those that it was about to end by itself. That it wanted to is forgotten
-    /// with it; they have their signal, and end with this.
-    pub(super) fn halt(&mut self, killed: Ending, ctx: &mut Ctx<'_, Kubelets>) {
+    /// with it; they have their signal, and end with this. Those of a pod that is deleted end if they have had theirs, which takes
+    /// `exit`, and go on if only the kubelet would have killed them.
+    pub(super) fn halt(&mut self, killed: Ending, exit: SimDuration, ctx: &mut Ctx<'_, Kubelets>) {
         let end = self.run_mut().and_then(|run| run.end.take());
         self.state.cancel(ctx);
         let ended = || WorkerState::Running(Run { ended_unseen: Some(killed), ..Run::default() });
@@ -277,7 +285,13 @@ impl Worker {
             WorkerState::Running(run) => {
                 WorkerState::Running(Run { ready: None, probe: None, misses: [0; 3], early: 0, end, ..run })
             }
-            WorkerState::Terminating { outcome, .. } if outcome.status.is_none() => {
+            WorkerState::Terminating { stop, mut outcome } if outcome.status.is_none() => {
+                let has_signal = stop.is_none_or(|(_, at)| ctx.now + exit >= at);
+                for ending in [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten() {
+                    if !has_signal || ending.exit_code == killed.exit_code {
+                        ending.finished_at = SimTime::MAX;
+                    }
+                }
                 WorkerState::Terminating { stop: None, outcome }
             }
             WorkerState::Stopped(outcome) if outcome.status.is_none() => WorkerState::Stopped(outcome),

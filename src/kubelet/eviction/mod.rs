@@ -221,7 +221,7 @@ impl Kubelets {
             let own = pod.spec.termination_grace_period_seconds.unwrap_or(longest);
             SimDuration::from_secs(longest.min(own).max(0).unsigned_abs())
         };
-        let text = message::node_low(&pod, self.stated(&pod), &first, &observed, ctx.config.version);
+        let text = message::node_low(&pod, self.stated(&pod, ctx.now), &first, &observed, ctx.config.version);
         Some(self.evict(pod, grace, text, Disruption::Marked, ctx))
     }
 
@@ -237,7 +237,7 @@ impl Kubelets {
             (false, false) => return None,
         };
         let pod = self.first_of(node, |rank: &Rank| rank.key_if_over(starved), ctx)?;
-        let text = message::without_figures(&pod, self.stated(&pod), starved, ctx.config.version);
+        let text = message::without_figures(&pod, self.stated(&pod, ctx.now), starved, ctx.config.version);
         Some(self.evict(pod, GRACE, text, Disruption::Marked, ctx))
     }
 
@@ -262,13 +262,13 @@ impl Kubelets {
             return None;
         }
         let nothing = StatedUsage::default();
-        let usage = self.running(pod, ctx).is_any().then(|| self.stated(&pod).unwrap_or(&nothing));
+        let usage = self.running(pod, ctx).is_any().then(|| self.stated(&pod, ctx.now).unwrap_or(&nothing));
         Some(Rank::new(&pod, usage))
     }
 
     /// What the pod is said to use: its regular containers do, while they run.
-    fn stated<'a>(&self, pod: &BoundPod<'a>) -> Option<&'a StatedUsage> {
-        pod.object.spec.behavior().usage.as_ref().filter(|_| self.runs(*pod))
+    fn stated<'a>(&self, pod: &BoundPod<'a>, now: SimTime) -> Option<&'a StatedUsage> {
+        pod.object.spec.behavior().usage.as_ref().filter(|_| self.runs(*pod, now))
     }
 
     /// Ends a pod, which stays in the API as failed; returns how long that takes.

@@ -7,6 +7,7 @@ use super::Kubectl;
 use super::drain::DrainArgs;
 use crate::arena::Symbol;
 use crate::component::Ctx;
+use crate::model::config::KubernetesVersion;
 use crate::state::{NodeId, Owner, Pod, PodId, Store};
 use crate::units::SimTime;
 
@@ -39,7 +40,7 @@ pub(super) fn filter(node: NodeId, args: &DrainArgs, ctx: &Ctx<'_, Kubectl>) -> 
             continue;
         }
         let full = format!("{}/{}", pod.namespace, pod.name);
-        match judge(pod, args, ctx.store, ctx.now) {
+        match judge(pod, args, ctx.config.version, ctx.store, ctx.now) {
             PodDeleteStatus::Skip => continue,
             PodDeleteStatus::SkipWith(text) => {
                 listed.warnings.entry(text).or_default().push(full);
@@ -88,8 +89,8 @@ pub(super) fn is_long_overdue(pod: &Pod, args: &DrainArgs, now: SimTime) -> bool
 }
 
 /// # Source
-/// kubectl, drain filters, in order; the last filter run decides the text.
-fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> PodDeleteStatus {
+/// kubectl, drain filters, in order; the last filter run decides the text. Up to 1.35 one of them says twice what cannot be done.
+fn judge(pod: &Pod, args: &DrainArgs, version: KubernetesVersion, store: &Store, now: SimTime) -> PodDeleteStatus {
     if is_long_overdue(pod, args, now) {
         return PodDeleteStatus::Skip;
     }
@@ -120,5 +121,6 @@ fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> PodDeleteS
     if args.force {
         return PodDeleteStatus::DeleteWith("deleting Pods that declare no controller");
     }
-    PodDeleteStatus::Refuse("Pods that declare no controller (use --force to override)".to_owned())
+    let twice = if version.at_least(36) { "" } else { "cannot delete " };
+    PodDeleteStatus::Refuse(format!("{twice}Pods that declare no controller (use --force to override)"))
 }

@@ -386,6 +386,20 @@ fn pods_without_a_controller_need_force() {
 }
 
 #[test]
+fn up_to_1_35_a_refusal_of_pods_without_a_controller_says_twice_what_cannot_be_done() {
+    for (version, text) in [
+        ("1.36", "cannot delete Pods that declare no controller (use --force to override): default/p"),
+        ("1.35", "cannot delete cannot delete Pods that declare no controller (use --force to override): default/p"),
+    ] {
+        let mut desk = Desk::new("drain n");
+        desk.config_mut().version = version.parse().expect("a version");
+        desk.pod("p", "n", ("", ""), "");
+        let (_, _, stderr) = desk.printed(600.0);
+        assert_eq!(stderr.last().map(String::as_str), Some(text));
+    }
+}
+
+#[test]
 fn local_storage_needs_a_flag_and_is_never_warned_of() {
     const REFUSED: Fate = Fate::Refused("Pods with local storage (use --delete-emptydir-data to override)");
     let scratch = |desk: &mut Desk| {

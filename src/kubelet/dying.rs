@@ -8,7 +8,7 @@ use super::grace::{own_grace, stop_latency};
 use super::timer::{NodeTimer, Timer};
 use super::worker::WorkerState;
 use crate::component::Ctx;
-use crate::state::{NodeId, PersistentVolumeId, Pod, PodId, PodPhase};
+use crate::state::{NodeId, PersistentVolumeId, Pod, PodId};
 use crate::units::SimTime;
 
 /// A pod of which nothing is left but what runs on its node.
@@ -34,13 +34,16 @@ impl Kubelets {
         }
         let until = match self.workers.get(&id).map(|worker| &worker.state) {
             Some(WorkerState::Terminating { stop: Some((_, at)), .. }) => *at,
-            // Of a pod that ran before anybody looked nothing is under way.
-            None | Some(WorkerState::Idle | WorkerState::Running(_)) if last.phase == PodPhase::Running => {
+            _ => {
+                let pod = BoundPod { id, node, object: last };
+                let running = self.running(pod, ctx);
+                if !running.is_any() {
+                    return false;
+                }
                 let marked = last.deletion.map(|deletion| deletion.grace).filter(|grace| !grace.is_zero());
-                self.killing_events(BoundPod { id, node, object: last }, ctx);
-                ctx.now + stop_latency(last, marked.unwrap_or_else(|| own_grace(last)), ctx)
+                self.killing_events(pod, &running, ctx);
+                ctx.now + stop_latency(last, &running, marked.unwrap_or_else(|| own_grace(last)), ctx)
             }
-            _ => return false,
         };
         let volumes = super::volumes::attachable(last, ctx.store).into_iter().map(|(volume, _)| volume).collect();
         ctx.arm(until, Timer::Node(node, NodeTimer::Died));

@@ -1,5 +1,6 @@
 //! How long containers take to stop, and with which code they end.
 
+use super::running::Running;
 use super::{Kubelets, settings};
 use crate::component::Ctx;
 use crate::state::{ContainerStatus, Owner, Pod};
@@ -27,12 +28,21 @@ pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDura
     hook + exit.min(left.max(KILL_MIN))
 }
 
-/// How long the pod's containers take to stop; its sidecars come after them.
-pub(super) fn stop_latency(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+/// How long those of the pod's containers take to stop that run; its sidecars come after the regular ones.
+pub(super) fn stop_latency(pod: &Pod, running: &Running, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    if !running.is_any() {
+        return SimDuration::ZERO;
+    }
     let grace = grace.max(GRACE_MIN);
     let exit = settings::exit_latency(pod, ctx);
-    let regular = stop_time(settings::pre_stop(&pod.spec.containers), exit, grace);
-    in_turn(pod, |_| true, regular, exit, grace)
+    let regular = match running.are_regular {
+        true => stop_time(settings::pre_stop(&pod.spec.containers), exit, grace),
+        false => SimDuration::ZERO,
+    };
+    let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular, exit, grace);
+    let is_other =
+        |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
+    if running.inits.iter().any(is_other) { sidecars.max(stop_time(SimDuration::ZERO, exit, grace)) } else { sidecars }
 }
 
 /// How long sidecars that run take to stop when nothing else runs any more, and with which code they end.
@@ -88,6 +98,11 @@ pub(super) fn exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) 
     }
     let (pre_stop, exit) = (settings::pre_stop(&pod.spec.containers), settings::exit_latency(pod, ctx));
     if pre_stop + exit > stop_time(pre_stop, exit, grace.max(GRACE_MIN)) { KILLED } else { 0 }
+}
+
+/// With which code init containers end that are stopped within that grace.
+pub(super) fn init_exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
+    if settings::exit_latency(pod, ctx) > grace.max(KILL_MIN) { KILLED } else { TERMINATED }
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! Init containers: one after the other, each until it succeeds.
 
+use smallvec::SmallVec;
+
 use super::bound_pod::BoundPod;
 use super::phase::restarts_after;
 use super::probe_timing::{next_run, seconds};
+use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Awaits, WorkerState};
+use super::worker::{Awaits, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
-use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, Ending, Pod, Status};
+use crate::component::{Ctx, Latencies, PodStatusPatch};
+use crate::engine::Ticket;
+use crate::state::{ContainerState, ContainerStatus, Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// How an init sequence ends.
@@ -20,45 +24,135 @@ pub(super) enum Inits {
     Fails(SimTime, u32, i32),
 }
 
-/// When init containers that begin at `begin` are done: their annotation says how long each runs, and with which code it ends.
-///
-/// # Source
-/// kubelet, `computeInitContainerActions`: one after another; a sidecar has started when its startup probe has succeeded. Before
-/// 1.36 the end of each is noticed up to a second late.
-pub(super) fn run_inits(pod: &Pod, restarts: u32, begin: SimTime, ctx: &Ctx<'_, Kubelets>) -> Inits {
-    const CONTAINERS_MAX: u64 = 64;
-    if pod.spec.init_containers.is_empty() {
-        return Inits::Done(begin);
-    }
-    let entity = settings::entity(pod);
-    let runs = settings::init_run(pod);
-    let code = settings::init_exit_code(pod);
-    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
-    let mut at = begin;
-    let mut number = u64::from(restarts) * CONTAINERS_MAX;
-    for (index, container) in (0..).zip(&pod.spec.init_containers) {
-        if container.is_sidecar() {
-            at += settings::post_start(container);
-            if let Some(probe) = &container.startup_probe {
-                at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
+/// One container of an init sequence.
+#[derive(Copy, Clone, Debug)]
+struct Step {
+    is_sidecar: bool,
+    /// From when on it runs.
+    from: SimTime,
+    /// When it has succeeded; a sidecar, when it has started.
+    done: SimTime,
+}
+
+/// When each init container of a pod runs.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    /// Those that come to run, by position.
+    steps: SmallVec<[Step; 2]>,
+    pub(super) end: Inits,
+}
+
+impl Sequence {
+    /// That of init containers that begin at `begin`: their annotation says how long each runs, and with which code it ends.
+    ///
+    /// # Source
+    /// kubelet, `computeInitContainerActions`: one after another; a sidecar has started when its startup probe has succeeded. Before
+    /// 1.36 the end of each is noticed up to a second late.
+    pub(super) fn of(pod: &Pod, worker: &Worker, begin: SimTime, ctx: &Ctx<'_, Kubelets>) -> Self {
+        const CONTAINERS_MAX: u64 = 64;
+        let mut steps = SmallVec::new();
+        if pod.spec.init_containers.is_empty() {
+            return Self { steps, end: Inits::Done(begin) };
+        }
+        let restarts = worker.restarts + worker.init_restarts;
+        let entity = settings::entity(pod);
+        let runs = settings::init_run(pod);
+        let code = settings::init_exit_code(pod);
+        let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
+        let mut at = begin;
+        if code != 0 && worker.init_restarts == 0 {
+            // The sandbox is there from the second run on.
+            at += settings::start_latency(pod, worker.restarts, ctx);
+        }
+        let mut number = u64::from(restarts) * CONTAINERS_MAX;
+        for (index, container) in (0..).zip(&pod.spec.init_containers) {
+            let from = at;
+            if container.is_sidecar() {
+                at += settings::post_start(container);
+                if let Some(probe) = &container.startup_probe {
+                    at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
+                }
+                steps.push(Step { is_sidecar: true, from, done: at });
+                continue;
             }
-            continue;
+            if let Some(runs) = runs {
+                at += Latencies::draw(runs, ctx.streams, "init-run", &entity, number);
+            }
+            steps.push(Step { is_sidecar: false, from, done: at });
+            if code != 0 {
+                return Self { steps, end: Inits::Fails(at, index, code) };
+            }
+            if !ctx.config.version.at_least(36) {
+                at += SimDuration::from_secs_f64(ctx.streams.at("init-noticed", &entity, number).unit());
+            }
+            number += 1;
         }
-        if let Some(runs) = runs {
-            at += Latencies::draw(runs, ctx.streams, "init-run", &entity, number);
-        }
-        if code != 0 {
-            return Inits::Fails(at, index, code);
-        }
-        if !ctx.config.version.at_least(36) {
-            at += SimDuration::from_secs_f64(ctx.streams.at("init-noticed", &entity, number).unit());
-        }
-        number += 1;
+        Self { steps, end: Inits::Done(at) }
     }
-    Inits::Done(at)
+
+    /// Which of them run at an instant, by position.
+    pub(super) fn running(&self, now: SimTime) -> impl Iterator<Item = usize> {
+        let runs = move |step: &Step| step.from <= now && (step.is_sidecar || now < step.done);
+        self.steps.iter().enumerate().filter(move |(_, step)| runs(step)).map(|(index, _)| index)
+    }
+
+    /// When the status of one of them changes next after an instant. That one fails is told otherwise.
+    fn next_change(&self, after: Option<SimTime>) -> Option<SimTime> {
+        let fails_at = if let Inits::Fails(at, ..) = self.end { Some(at) } else { None };
+        let changes = self.steps.iter().flat_map(|step| [step.from, step.done]);
+        let next = changes.filter(|at| after.is_none_or(|after| *at > after)).min();
+        next.filter(|at| Some(*at) != fails_at)
+    }
+
+    /// What is said of them at an instant.
+    fn statuses(&self, pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
+        let of = |index: usize| {
+            let waits = ContainerStatus { restarts: 0, ..ContainerStatus::default() };
+            let Some(step) = self.steps.get(index).filter(|step| step.from <= now) else { return waits };
+            let is_done = step.done <= now;
+            let state = if is_done && !step.is_sidecar {
+                ContainerState::Terminated(Ending::exit(0, step.done))
+            } else {
+                ContainerState::Running { since: step.from }
+            };
+            ContainerStatus { state, ready: is_done, restarts, last: None }
+        };
+        (0..pod.spec.init_containers.len()).map(of).collect()
+    }
+}
+
+/// Waits for the next change of what is said of init containers; a stand-in says nothing before they are done.
+pub(super) fn watch_inits(
+    sequence: &Sequence,
+    pod: BoundPod<'_>,
+    after: Option<SimTime>,
+    ctx: &mut Ctx<'_, Kubelets>,
+) -> Option<Ticket> {
+    let at = sequence.next_change(after)?;
+    Some(pod.arm(at.max(ctx.now), PodTimer::InitsChange, ctx))
 }
 
 impl Kubelets {
+    /// An init container begins or has succeeded.
+    ///
+    /// # Source
+    /// kubelet, `convertToAPIContainerStatuses`.
+    pub(super) fn inits_change(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let WorkerState::Starting(_, awaits) = &worker.state else { return };
+        let (Awaits::Containers { images_at: begun, .. } | Awaits::Inits { begun, .. }) = awaits else { return };
+        let sequence = Sequence::of(&pod, worker, *begun, ctx);
+        let next = watch_inits(&sequence, pod, Some(ctx.now), ctx);
+        let inits = sequence.statuses(&pod, worker.init_restarts, ctx.now);
+        if let WorkerState::Starting(_, Awaits::Containers { inits, .. } | Awaits::Inits { inits, .. }) =
+            &mut worker.state
+        {
+            *inits = next;
+        }
+        let patch = PodStatusPatch { init_containers: Some(inits), ..PodStatusPatch::default() };
+        post(&self.links, worker, pod, patch, ctx);
+    }
+
     /// An init container has failed.
     ///
     /// # Source
@@ -67,7 +161,11 @@ impl Kubelets {
     pub(super) fn init_failed(&mut self, pod: BoundPod<'_>, index: u32, code: i32, ctx: &mut Ctx<'_, Self>) {
         let index = index as usize;
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let WorkerState::Starting(launch, Awaits::Inits { begun, ticket }) = &mut worker.state else { return };
+        let WorkerState::Starting(launch, Awaits::Inits { begun, inits, .. }) = &worker.state else { return };
+        let (launch, begun) = (*launch, *begun);
+        if let Some(ticket) = *inits {
+            ctx.cancel(ticket);
+        }
         let ending = Ending::exit(code, ctx.now);
         let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
@@ -77,33 +175,44 @@ impl Kubelets {
             return;
         }
         let name = pod.spec.init_containers.get(index).map_or("", |container| container.name.as_str());
-        let wait = worker.init_back_off.next(*begun, ctx.now, ctx.config.kubelet.restart_period_max);
+        let wait = worker.init_back_off.next(begun, ctx.now, ctx.config.kubelet.restart_period_max);
         let count = worker.init_restarts;
         worker.init_restarts += 1;
         if wait.is_zero() {
-            let launch = *launch;
             worker.state = WorkerState::Idle;
             patch.init_containers = Some(statuses::inits_at(&pod, index, ended, count, ctx.now));
             post(&self.links, worker, pod, patch, ctx);
             self.try_again(pod, launch, ctx);
             return;
         }
-        let wait = settings::synced(&pod, wait, "init-sync", count.into(), ctx);
-        *ticket = pod.arm_in(wait, PodTimer::InitRestart, ctx);
+        let syncs = settings::syncs(&pod, wait, "init-sync", count.into(), ctx);
+        let timer = PodTimer::InitBackOffSync(worker.init_restarts);
+        let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::InitRestart, ctx);
+        worker.state = WorkerState::Starting(launch, Awaits::InitRestart(ticket));
         let mut inits = statuses::inits_at(&pod, index, ContainerState::CrashLoopBackOff, count, ctx.now);
         if let Some(status) = inits.get_mut(index) {
             status.last = Some(ending);
         }
         patch.init_containers = Some(inits);
-        let text = statuses::back_off_text(name, &pod);
-        self.links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), text), ctx);
+        tell_back_off(&self.links, worker, pod, name, ctx);
         post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// A sync finds an init container in the back-off before its restart of that number.
+    pub(super) fn looked_at_init_backing_off(&mut self, pod: BoundPod<'_>, restarts: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let failing = pod.spec.init_containers.iter().find(|container| !container.is_sidecar());
+        if let (WorkerState::Starting(_, Awaits::InitRestart(_)), Some(container)) = (&worker.state, failing)
+            && worker.init_restarts == restarts
+        {
+            tell_back_off(&self.links, worker, pod, container.name.as_str(), ctx);
+        }
     }
 
     /// The failed init container is run once more.
     pub(super) fn run_inits_again(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let WorkerState::Starting(launch, Awaits::Inits { .. }) = worker.state else { return };
+        let WorkerState::Starting(launch, Awaits::InitRestart(_)) = worker.state else { return };
         worker.state = WorkerState::Idle;
         self.try_again(pod, launch, ctx);
     }

@@ -26,6 +26,7 @@ mod pull;
 mod readiness_gates;
 mod recovery;
 mod restart;
+mod running;
 mod settings;
 mod shutdown;
 mod status_manager;
@@ -179,16 +180,19 @@ impl Kubelets {
             PodTimer::MountSync => self.mount_sync(pod, ctx),
             PodTimer::PullFailed(image, how) => self.pull_failed(pod, image, how, ctx),
             PodTimer::PullSync(image, how) => self.pull_sync(pod, image, how, ctx),
+            PodTimer::InitsChange => self.inits_change(pod, ctx),
             PodTimer::InitFailed(index, code) => self.init_failed(pod, index, code, ctx),
             PodTimer::InitRestart => self.run_inits_again(pod, ctx),
             PodTimer::Started => self.containers_started(pod, ctx),
             PodTimer::Ready => self.became_ready(pod, ctx),
             PodTimer::GatesMet => self.gates_met(pod, ctx),
-            PodTimer::ProbeEarly(kind) => self.probe_early(pod, kind, ctx),
+            PodTimer::ProbeEarly => self.probe_early(pod, ctx),
             PodTimer::ProbeFailed(kind) => self.probe_failed(pod, kind, ctx),
             PodTimer::ProbeKilled(code) => self.probe_killed(pod, code, ctx),
             PodTimer::Ended => self.ended_by_itself(pod, ctx),
             PodTimer::OutOfMemory => self.out_of_memory(pod, ctx),
+            PodTimer::BackOffSync(restarts) => self.looked_at_backing_off(pod, restarts, ctx),
+            PodTimer::InitBackOffSync(restarts) => self.looked_at_init_backing_off(pod, restarts, ctx),
             PodTimer::Restart => self.backed_off(pod, ctx),
             PodTimer::Deadline => self.deadline_passed(pod, ctx),
             PodTimer::Stopped => self.containers_stopped(pod, ctx),

@@ -175,10 +175,8 @@ impl Kubelets {
         if !self.links.delayed.contains(&node) {
             heartbeat::posted(node, ctx);
         }
-        let name = ctx.store.node_name(node);
         for reason in flipped {
-            let message = format!("Node {name} status is now: {reason}");
-            self.links.event(node, EventDraft::normal(reason, ObjectRef::node(name), message), ctx);
+            self.tell_condition(node, reason, ctx);
         }
     }
 
@@ -218,6 +216,28 @@ impl Kubelets {
         }
         self.registration_tries.insert(node, 0);
         self.register(node, ctx);
+    }
+
+    /// A new kubelet process looks at its node for the first time, and tells what it finds whatever was said before.
+    ///
+    /// # Source
+    /// kubelet, `initialNode`: setters of conditions begin without any; that of Ready tells changes alone. The limits of pods are set
+    /// when the container manager starts.
+    pub(super) fn tell_first_look(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let name = ctx.store.node_name(node);
+        for (kind, holds, ..) in opinion(self.reported(node, ctx)) {
+            if kind != NodeConditionKind::Ready {
+                self.tell_condition(node, event_reason(kind, holds), ctx);
+            }
+        }
+        let text = "Updated Node Allocatable limit across pods";
+        self.links.event(node, EventDraft::normal("NodeAllocatableEnforced", ObjectRef::node(name), text), ctx);
+    }
+
+    fn tell_condition(&self, node: NodeId, reason: &'static str, ctx: &mut Ctx<'_, Self>) {
+        let name = ctx.store.node_name(node);
+        let message = format!("Node {name} status is now: {reason}");
+        self.links.event(node, EventDraft::normal(reason, ObjectRef::node(name), message), ctx);
     }
 
     /// A new kubelet process posts its first status as soon as it finds its node ready.

@@ -3,59 +3,78 @@
 use super::bound_pod::BoundPod;
 use super::grace::{KILLED, TERMINATED, stop_time};
 use super::probe_timing::{EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, seconds, threshold};
+use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Worker, rearm};
+use super::worker::{Run, Worker, rearm};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
-use crate::model::{ContainerRestartPolicy, RestartPolicy};
+use crate::model::{ContainerRestartPolicy, Probe, RestartPolicy};
 use crate::state::{Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
-/// The next run of a probe that finds the application not up yet, though in time: of the startup probe, or else of the readiness
-/// probe. An application that does not listen refuses at once.
-fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<(SimTime, ProbeKind)> {
+/// The next run of the readiness probe that finds the application not up yet, though in time. Where there is a startup probe, that is
+/// asked first.
+fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<SimTime> {
     let run = worker.run().filter(|run| run.early < EVENTS_MAX)?;
     let since = run.since?;
     let up_at = since + settings::application_latency(pod, worker.restarts, ctx);
-    let (first, period, kind) = match first_to_fail(pod, ProbeKind::Startup) {
-        Some((_, probe)) => {
-            let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
-            let first = next_run(probe, worker_at, since + seconds(probe.initial_delay_seconds));
-            (first, period(probe), ProbeKind::Startup)
-        }
-        None => {
-            let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
-            (since + seconds(probe.initial_delay_seconds), period(probe), ProbeKind::Readiness)
-        }
-    };
-    Some((first + period * run.early, kind)).filter(|(at, _)| *at < up_at)
+    if first_to_fail(pod, ProbeKind::Startup).is_some() {
+        return None;
+    }
+    let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
+    let from = since + seconds(probe.initial_delay_seconds);
+    let first =
+        run.probers_at.map_or(from, |at| next_run(probe, beat(pod, ProbeKind::Readiness, probe, at, ctx), from));
+    Some(first + period(probe) * run.early).filter(|at| *at < up_at)
 }
 
-/// The next failed probe of this pod, given what has failed already.
+/// The first run of a probe's worker that a kubelet has started at an instant, soon after its process began.
+///
+/// # Source
+/// kubelet, `worker.run`: it sleeps for a part of its period first.
+fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+    let concern = match kind {
+        ProbeKind::Startup => "startup-prober",
+        ProbeKind::Liveness => "liveness-prober",
+        ProbeKind::Readiness => "readiness-prober",
+    };
+    let instant_ms = begun_at.as_nanos().unsigned_abs() / 1_000_000;
+    let unit = ctx.streams.at(concern, &settings::entity(pod), instant_ms).unit();
+    begun_at + SimDuration::from_secs_f64(unit * period(probe).as_secs_f64())
+}
+
+/// The next failed probe of this pod, given what has failed already. An application that does not listen refuses at once; one that
+/// hangs lets the probe wait for its timeout.
 fn next_failure(
     pod: &Pod,
-    misses: &[u64; 3],
+    run: &Run,
     restarts: u32,
     since: SimTime,
     ctx: &Ctx<'_, Kubelets>,
 ) -> Option<(SimTime, ProbeKind)> {
-    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
-    let next = |kind: ProbeKind, worker_at: SimTime, silent_at: SimTime| {
-        let failures = misses[kind as usize];
+    let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
+    let worker_at = |kind: ProbeKind, probe: &Probe, usual: SimTime| {
+        run.probers_at.map_or(usual, |at| beat(pod, kind, probe, at, ctx))
+    };
+    let next = |kind: ProbeKind, usual: SimTime, silent_at: SimTime| {
+        let failures = run.misses[kind as usize];
         let (_, probe) = first_to_fail(pod, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
-        Some((fails_at(probe, worker_at, since, silent_at, failures), kind))
+        Some((fails_at(probe, worker_at(kind, probe, usual), since, silent_at, failures), kind))
     };
     if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup) {
         let up_at = since + settings::application_latency(pod, restarts, ctx);
-        if fails_at(probe, worker_at, since, since, threshold(probe) - 1) < up_at {
-            return next(ProbeKind::Startup, worker_at, since);
+        let from = since + seconds(probe.initial_delay_seconds);
+        let first = next_run(probe, worker_at(ProbeKind::Startup, probe, scheduled_at), from);
+        let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
+        if at < up_at {
+            return Some((at, ProbeKind::Startup));
         }
     }
     let silent_at = since + settings::healthy_for(pod, restarts, ctx)?;
     // A first success has set the beat of the readiness probe.
     let readiness = next(ProbeKind::Readiness, since, silent_at);
-    let liveness = next(ProbeKind::Liveness, worker_at, silent_at);
+    let liveness = next(ProbeKind::Liveness, scheduled_at, silent_at);
     [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 
@@ -71,10 +90,8 @@ impl Worker {
     pub(super) fn watch_probes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let Some(run) = self.run().filter(|_| may_fail(&pod)) else { return };
         let since = run.since.unwrap_or(ctx.now);
-        let failure = next_failure(&pod, &run.misses, self.restarts, since, ctx);
-        let is_startup = failure.is_some_and(|(_, kind)| kind == ProbeKind::Startup);
-        let early = next_early(&pod, self, ctx).filter(|_| !is_startup);
-        let early = early.map(|(at, kind)| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly(kind), ctx));
+        let failure = next_failure(&pod, run, self.restarts, since, ctx);
+        let early = next_early(&pod, self, ctx).map(|at| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly, ctx));
         let ticket =
             early.or_else(|| failure.map(|(at, kind)| pod.arm(at.max(ctx.now), PodTimer::ProbeFailed(kind), ctx)));
         if let Some(run) = self.run_mut() {
@@ -100,9 +117,12 @@ impl Kubelets {
         let failures = &mut run.misses[kind as usize];
         *failures += 1;
         let is_enough = *failures == threshold(probe);
+        let is_told = *failures <= EVENTS_MAX;
         let (title, word) = kind.words();
-        let text = format!("{title} probe failed: no answer");
-        self.links.event(pod.node, EventDraft::warning("Unhealthy", ObjectRef::pod(&pod), text), ctx);
+        if is_told {
+            let text = format!("{title} probe failed: no answer");
+            self.links.event(pod.node, EventDraft::warning("Unhealthy", ObjectRef::pod(&pod), text), ctx);
+        }
         if !is_enough {
             worker.watch_probes(pod, ctx);
             self.settle(pod);
@@ -126,15 +146,19 @@ impl Kubelets {
         let takes = stop_time(settings::pre_stop(&pod.spec.containers), settings::exit_latency(&pod, ctx), grace);
         let code = if takes < grace { TERMINATED } else { KILLED };
         run.probe = Some(pod.arm_in(takes, PodTimer::ProbeKilled(code), ctx));
+        if kind == ProbeKind::Startup {
+            // It is not asked any more, and nothing else before it has succeeded.
+            rearm(&mut run.ready, None, ctx);
+        }
     }
 
-    /// A probe has found the application not up yet, and asks again a period later.
-    pub(super) fn probe_early(&mut self, pod: BoundPod<'_>, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
+    /// The readiness probe has found the application not up yet, and asks again a period later.
+    pub(super) fn probe_early(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let Some(run) = worker.run_mut() else { return };
         run.probe = None;
         run.early += 1;
-        let text = format!("{} probe failed: no answer", kind.words().0);
+        let text = format!("{} probe failed: no answer", ProbeKind::Readiness.words().0);
         self.links.event(pod.node, EventDraft::warning("Unhealthy", ObjectRef::pod(&pod), text), ctx);
         worker.watch_probes(pod, ctx);
         self.settle(pod);
@@ -146,7 +170,7 @@ impl Kubelets {
             run.probe = None;
             rearm(&mut run.ready, None, ctx);
         }
-        self.container_ended(pod, Some(Ending::exit(code, ctx.now)), ctx);
+        self.ended(pod, Some(Ending::exit(code, ctx.now)), SeenBy::Killer, ctx);
     }
 
     /// The pod is taken out of traffic.

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::back_off::{PullBackOff, PullFailure};
 use super::bound_pod::BoundPod;
+use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, WorkerState};
@@ -58,7 +59,8 @@ impl Kubelets {
         self.post_waiting(pod, image, state, ctx);
     }
 
-    /// A sync after a failed pull: the next try, or a look at the back-off and the wait for its end.
+    /// A sync after a failed pull: the next try, or a look at the back-off and the wait for the next. Each tells of the back-off, as long
+    /// as the recorder lets that pass; after that the wait is for its end.
     pub(super) fn pull_sync(&mut self, pod: BoundPod<'_>, image: Symbol, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::Image { ticket, .. }) = &mut worker.state else { return };
@@ -74,14 +76,20 @@ impl Kubelets {
         while next < entry.until() {
             next += SimDuration::from_secs_f64(10.0 * sync_jitter(&pod, entry, ctx));
             entry.syncs += 1;
+            if entry.syncs < EVENTS_MAX {
+                break;
+            }
         }
+        let is_news = !std::mem::replace(&mut entry.is_posted, true);
         *ticket = pod.arm(next, PodTimer::PullSync(image, how), ctx);
         self.blame_fault(image, pod.node, how, ctx);
         let text = format!("Back-off pulling image \"{image}\"");
         self.links.event(pod.node, EventDraft::normal("BackOff", ObjectRef::pod(&pod), text), ctx);
         let text = "Error: ImagePullBackOff";
         self.links.event(pod.node, EventDraft::warning("Failed", ObjectRef::pod(&pod), text), ctx);
-        self.post_waiting(pod, image, ContainerState::ImagePullBackOff, ctx);
+        if is_news {
+            self.post_waiting(pod, image, ContainerState::ImagePullBackOff, ctx);
+        }
     }
 
     /// What is posted of a pull follows from the fault that makes it fail, or from nothing that happened if the image could not be had at the

@@ -88,6 +88,7 @@ impl Kubelets {
         let name = ctx.store.node_name(node);
         heartbeat::begin_now(node, ctx);
         self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.tell_first_look(node, ctx);
         if ctx.store.node(node).is_some() {
             let boots = ctx.store.machine(node).boots;
             let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
@@ -108,14 +109,14 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet, start after a reboot: pods are admitted again; sandboxes are made anew, restart counts rise, and
-    /// containers that never restart have failed.
+    /// containers that never restart have failed. Those of the old sandbox are found dead, so that the next that ends backs off.
     fn pod_after_boot(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if pod.deletion.is_some() {
             if self.links.is_stand_in(pod.node, ctx) {
                 self.pod_deleted(pod, ctx);
             } else {
                 // Nothing is left to stop.
-                let outcome = Outcome { status: None, ending: Some(lost(ctx.now)) };
+                let outcome = Outcome { ending: Some(lost(ctx.now)), ..Outcome::default() };
                 self.stop_in(pod, SimDuration::ZERO, outcome, ctx);
             }
             return;
@@ -128,7 +129,7 @@ impl Kubelets {
             return;
         }
         if pod.phase == PodPhase::Pending {
-            self.pod_bound(pod, ctx);
+            self.begins_anew(pod, ctx);
             return;
         }
         if self.admits(pod, ctx).is_none() {
@@ -168,10 +169,25 @@ impl Kubelets {
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         self.restart_whole(pod, ctx);
         if let Some(worker) = self.workers.get_mut(&pod.id) {
+            (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
             worker.ended = containers.iter().find(|status| status.state.is_waiting()).and_then(|status| status.last);
             if containers.iter().any(|status| status.state.ending().is_some()) {
                 worker.known = Some(Box::new(Known { containers, inits }));
             }
+        }
+    }
+
+    /// A pod that does not run yet is taken up by a kubelet that remembers nothing of it.
+    ///
+    /// # Source
+    /// kubelet, `doBackOff`: an init container that is found dead is started at once, and that counts as its first start.
+    fn begins_anew(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let has_run = |status: &ContainerStatus| status.last.is_some() || !status.state.is_waiting();
+        self.pod_bound(pod, ctx);
+        if let Some(worker) = self.workers.get_mut(&pod.id)
+            && pod.init_containers.iter().any(has_run)
+        {
+            worker.init_back_off = BackOff::of_found_dead();
         }
     }
 
@@ -180,9 +196,13 @@ impl Kubelets {
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.forget_shortages(node, ctx);
         self.images.lose_pulls(node, ctx.now);
-        for pod in ctx.store.pods_on(node) {
-            if let Some(worker) = self.workers.get_mut(pod) {
-                worker.halt(Ending::exit(KILLED, ctx.now), ctx);
+        for pod in BoundPod::all_on(node, ctx.store) {
+            if let Some(worker) = self.workers.get_mut(&pod.id) {
+                let exit = match worker.is_terminating() {
+                    true => settings::exit_latency(&pod, ctx),
+                    false => SimDuration::ZERO,
+                };
+                worker.halt(Ending::exit(KILLED, ctx.now), exit, ctx);
             }
         }
     }
@@ -205,6 +225,7 @@ impl Kubelets {
         }
         self.stop_waiting(node, ctx);
         self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.tell_first_look(node, ctx);
         self.kubelet_restarted(node, ctx);
     }
 
@@ -315,6 +336,7 @@ impl Kubelets {
         let restarts = worker.restarts;
         let Some(run) = worker.run_mut() else { return false };
         let Some(since) = run.since else { return false };
+        run.probers_at = Some(ctx.now);
         let due = since + settings::ready_latency(&pod, restarts, since, ctx);
         rearm(&mut run.ready, Some(pod.arm(due.max(ctx.now), PodTimer::Ready, ctx)), ctx);
         worker.watch_probes(pod, ctx);
@@ -325,7 +347,7 @@ impl Kubelets {
     /// A fresh kubelet process finds its containers as they are.
     ///
     /// # Source
-    /// kubelet restart: every pod is admitted again, back-offs are forgotten; before 1.35 containers with a readiness
+    /// kubelet restart: every pod is admitted again, back-offs are forgotten, but a start of what is found dead counts; before 1.35 containers with a readiness
     /// probe are not ready until it has succeeded, after a first sleep of up to a period.
     fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if pod.deletion.is_some() || self.workers.get(&pod.id).is_some_and(Worker::is_terminated) {
@@ -340,7 +362,7 @@ impl Kubelets {
                 return;
             }
             self.forget(pod.id, ctx);
-            self.pod_bound(pod, ctx);
+            self.begins_anew(pod, ctx);
             return;
         }
         if self.admits(pod, ctx).is_none() {
@@ -349,6 +371,8 @@ impl Kubelets {
         watch_deadline(pod, ctx);
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.back_off = BackOff::default();
+            worker.back_offs_told = 0;
+            worker.init_back_off = BackOff::default();
             worker.pulls.clear();
             match &mut worker.state {
                 WorkerState::Running(run) => {
@@ -358,6 +382,7 @@ impl Kubelets {
                     }
                 }
                 WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => {
+                    worker.back_off = BackOff::of_found_dead();
                     self.restart(pod, Launch::Containers, ctx);
                     return;
                 }
@@ -384,7 +409,11 @@ impl Kubelets {
             self.go_on(pod, ctx);
         }
         if may_fail(&pod) {
-            self.workers.entry(pod.id).or_insert_with(Worker::running).watch_probes(pod, ctx);
+            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            if let Some(run) = worker.run_mut() {
+                run.probers_at = Some(ctx.now);
+            }
+            worker.watch_probes(pod, ctx);
             self.settle(pod);
         }
     }

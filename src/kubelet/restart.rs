@@ -2,14 +2,26 @@
 
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
+use super::links::Links;
 use super::phase::restarts_after;
+use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Known, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
+use crate::engine::Ticket;
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
+
+/// Who sees that a container has ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum SeenBy {
+    /// The next sync.
+    NextSync,
+    /// The sync that has killed it.
+    Killer,
+}
 
 impl Kubelets {
     /// A container of the pod's has run as long as it does.
@@ -22,6 +34,17 @@ impl Kubelets {
 
     /// A container of the pod ended: as is given, or with the code that its annotation names.
     pub(super) fn container_ended(&mut self, pod: BoundPod<'_>, ending: Option<Ending>, ctx: &mut Ctx<'_, Self>) {
+        self.ended(pod, ending, SeenBy::NextSync, ctx);
+    }
+
+    /// A container of the pod ended, and is started again when its back-off says so.
+    pub(super) fn ended(
+        &mut self,
+        pod: BoundPod<'_>,
+        ending: Option<Ending>,
+        seen_by: SeenBy,
+        ctx: &mut Ctx<'_, Self>,
+    ) {
         let machine = ctx.store.machine(pod.node);
         let worker = self.workers.get_mut(&pod.id);
         // A container that ends at once does so before its start has reached the API.
@@ -50,7 +73,14 @@ impl Kubelets {
             return;
         }
         let started_at = run.since.or(statuses::running_since(&pod)).unwrap_or(pod.created_at);
-        let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
+        let longest = ctx.config.kubelet.restart_period_max;
+        let wait = match seen_by {
+            SeenBy::NextSync => worker.back_off.next(started_at, ctx.now, longest),
+            SeenBy::Killer => {
+                let before = worker.ended.or_else(|| pod.containers.iter().find_map(|status| status.last));
+                worker.back_off.next_of_killed(started_at, before.map(|end| end.finished_at), ctx.now, longest)
+            }
+        };
         (worker.begun, worker.restarts, worker.ended) = (count, count + 1, Some(ending));
         if done > 0 {
             let inits = statuses::known_inits(Some(worker), &pod).into();
@@ -62,8 +92,9 @@ impl Kubelets {
             self.restart(pod, Launch::Containers, ctx);
             return;
         }
-        let wait = settings::synced(&pod, wait, "restart-sync", count.into(), ctx);
-        let ticket = pod.arm_in(wait, PodTimer::Restart, ctx);
+        let syncs = settings::syncs(&pod, wait, "restart-sync", count.into(), ctx);
+        let timer = PodTimer::BackOffSync(worker.restarts);
+        let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::Restart, ctx);
         worker.enter(WorkerState::BackingOff(ticket), ctx);
         for (container, status) in pod.spec.containers.iter().zip(&mut statuses) {
             if !statuses::is_done(container, &pod, status) {
@@ -71,12 +102,18 @@ impl Kubelets {
             }
         }
         patch.containers = Some(statuses);
-        let failed =
-            pod.spec.containers.iter().find(|container| restarts_after(container, &pod.spec, ending.exit_code));
-        let name = failed.map_or("", |container| container.name.as_str());
-        let message = statuses::back_off_text(name, &pod);
-        self.links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), message), ctx);
+        tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
         post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// A sync finds the pod's containers in the back-off before their restart of that number.
+    pub(super) fn looked_at_backing_off(&mut self, pod: BoundPod<'_>, restarts: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        if let (WorkerState::BackingOff(_), Some(ending)) = (&worker.state, worker.ended)
+            && worker.restarts == restarts
+        {
+            tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
+        }
     }
 
     /// A pod that a run finds between two crashes waits on, for a part of its back-off that nothing says.
@@ -88,7 +125,7 @@ impl Kubelets {
             self.restart(pod, Launch::Containers, ctx);
             return;
         }
-        let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.now, ctx.config.kubelet.restart_period_max);
+        let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.config.kubelet.restart_period_max);
         let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
         let ticket = pod.arm_in(SimDuration::from_secs_f64(left), PodTimer::Restart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
@@ -121,6 +158,46 @@ impl Kubelets {
         worker.restarts = worker.restarts.max(pod.restarts_max() + 1);
         self.start_after_images(pod, launch, ctx);
     }
+}
+
+/// Waits for the syncs of a back-off, of which the last finds it over. Those between are waited for only as long as the recorder lets
+/// what they tell pass: after that it takes one in five minutes, and each back-off has one at its beginning.
+///
+/// # Source
+/// kubelet, `doBackOff`; client-go, `EventSourceObjectSpamFilter`.
+pub(super) fn await_syncs(
+    syncs: &[SimDuration],
+    told: u32,
+    pod: BoundPod<'_>,
+    look: PodTimer,
+    over: PodTimer,
+    ctx: &mut Ctx<'_, Kubelets>,
+) -> Ticket {
+    let (last, between) = syncs.split_last().map_or((SimDuration::ZERO, syncs), |(last, between)| (*last, between));
+    let left = EVENTS_MAX.saturating_sub(u64::from(told) + 1) as usize;
+    for sync in between.iter().take(left) {
+        pod.arm_in(*sync, look, ctx);
+    }
+    pod.arm_in(last, over, ctx)
+}
+
+/// Tells that a container waits for its restart.
+pub(super) fn tell_back_off(
+    links: &Links,
+    worker: &mut Worker,
+    pod: BoundPod<'_>,
+    name: &str,
+    ctx: &mut Ctx<'_, Kubelets>,
+) {
+    worker.back_offs_told = worker.back_offs_told.saturating_add(1);
+    let text = statuses::back_off_text(name, &pod);
+    links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), text), ctx);
+}
+
+/// The first container that is started again after that end.
+fn failed_name(pod: &Pod, ending: Ending) -> &str {
+    let failed = pod.spec.containers.iter().find(|container| restarts_after(container, &pod.spec, ending.exit_code));
+    failed.map_or("", |container| container.name.as_str())
 }
 
 /// The end that annotations name. A pod of a dump that was killed for its memory with that code is so again.

@@ -1,5 +1,7 @@
 //! How long a pod's steps take: the scenario's latencies, unless annotations of the workload say otherwise.
 
+use smallvec::SmallVec;
+
 use super::Kubelets;
 use super::probe_timing::{next_run, seconds};
 use crate::component::{Ctx, Latencies};
@@ -126,16 +128,23 @@ pub(super) fn init_exit_code(pod: &Pod) -> i32 {
     pod.spec.behavior().init_exit_code.unwrap_or(0)
 }
 
-/// When the sync comes that finds a back-off of `wait` over.
+/// The syncs that come during a back-off of `wait`, from its beginning on; the last finds it over.
 ///
 /// # Source
 /// kubelet, pod workers: since 1.35 the next sync follows after what is left of the back-off, at most the sync period,
 /// times 1 to 1.5; before, after ten seconds times that.
-pub(super) fn synced(pod: &Pod, wait: SimDuration, concern: &str, index: u64, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+pub(super) fn syncs(
+    pod: &Pod,
+    wait: SimDuration,
+    concern: &str,
+    index: u64,
+    ctx: &Ctx<'_, Kubelets>,
+) -> SmallVec<[SimDuration; 4]> {
     const SYNCS_MAX: u64 = 64;
     const PERIOD: SimDuration = SimDuration::from_secs(10);
     let entity = entity(pod);
     let mut waited = SimDuration::ZERO;
+    let mut syncs = SmallVec::new();
     for sync in 0..SYNCS_MAX {
         if waited >= wait {
             break;
@@ -144,8 +153,9 @@ pub(super) fn synced(pod: &Pod, wait: SimDuration, concern: &str, index: u64, ct
         let next = if ctx.config.version.at_least(35) { left.min(ctx.config.kubelet.sync_frequency) } else { PERIOD };
         let factor = 1.0 + ctx.streams.at(concern, &entity, index * SYNCS_MAX + sync).unit() / 2.0;
         waited += SimDuration::from_secs_f64(next.as_secs_f64() * factor);
+        syncs.push(waited);
     }
-    waited
+    syncs
 }
 
 /// The period of the pod's slowest readiness probe; none without one.

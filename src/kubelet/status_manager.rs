@@ -19,6 +19,9 @@ pub(super) fn post(
     if let (Some(known), Some(containers)) = (&mut worker.known, &patch.containers) {
         known.containers.clone_from(containers);
     }
+    if let (Some(known), Some(inits)) = (&mut worker.known, &patch.init_containers) {
+        known.inits.clone_from(inits);
+    }
     let mut patch = match worker.unposted.take() {
         Some(mut older) => {
             statuses::merge(&mut older, patch);

@@ -65,14 +65,27 @@ pub(super) fn are_ready(containers: &[ContainerStatus]) -> bool {
     !containers.is_empty() && containers.iter().all(|container| container.ready)
 }
 
-/// Init containers when the regular ones start: sidecars run, the others are done.
-pub(super) fn inits_done(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
-    let status = |is_sidecar: bool| {
-        let done = ContainerState::Terminated(Ending::exit(0, now));
-        let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
+/// Init containers when the regular ones start: sidecars run, the others are done, since when the kubelet has said it, else since now.
+pub(super) fn inits_done(
+    worker: Option<&Worker>,
+    pod: &Pod,
+    restarts: u32,
+    now: SimTime,
+) -> SmallVec<[ContainerStatus; 0]> {
+    let known = known_inits(worker, pod);
+    let status = |(index, container): (usize, &Container)| {
+        let known = known.get(index).filter(|known| known.restarts == restarts).map(|known| known.state);
+        let state = match (container.is_sidecar(), known) {
+            (true, Some(runs @ ContainerState::Running { .. })) => runs,
+            (true, _) => ContainerState::Running { since: now },
+            (false, Some(ContainerState::Terminated(ending))) if ending.exit_code == 0 => {
+                ContainerState::Terminated(ending)
+            }
+            (false, _) => ContainerState::Terminated(Ending::exit(0, now)),
+        };
         ContainerStatus { state, ready: true, restarts, last: None }
     };
-    pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
+    pod.spec.init_containers.iter().enumerate().map(status).collect()
 }
 
 /// Init containers while the one of that number is in a state: those before it are done, those behind it wait.
@@ -83,7 +96,7 @@ pub(super) fn inits_at(
     restarts: u32,
     now: SimTime,
 ) -> SmallVec<[ContainerStatus; 0]> {
-    let mut statuses = inits_done(pod, 0, now);
+    let mut statuses = inits_done(None, pod, 0, now);
     for (position, status) in statuses.iter_mut().enumerate().skip(index) {
         let state = if position == index { state } else { ContainerState::Waiting };
         let restarts = if position == index { restarts } else { 0 };

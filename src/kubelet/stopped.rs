@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::grace::{KILLED, TERMINATED};
 use super::phase::{Fate, phase};
 use super::statuses;
-use super::worker::Worker;
+use super::worker::{Outcome, Worker};
 use crate::component::PodStatusPatch;
 use crate::model::Container;
 use crate::state::{ContainerState, ContainerStatus, EndReason, Ending, Pod, PodPhase, Status};
@@ -30,7 +30,8 @@ impl Stopped {
     /// # Source
     /// kubelet, `convertToAPIContainerStatuses` and `TerminatePod`. A container that waits for its restart shows its last end if the
     /// pod is deleted, as it will not be restarted; else it waits, and is taken for lost.
-    pub(super) fn new(worker: Option<&Worker>, pod: &Pod, ending: Option<Ending>, now: SimTime) -> Self {
+    pub(super) fn new(worker: Option<&Worker>, pod: &Pod, outcome: &Outcome, now: SimTime) -> Self {
+        let ending = outcome.ending;
         let (containers, inits) = (statuses::known(worker, pod), statuses::known_inits(worker, pod));
         // What a kubelet posts after it was cut off may still be on its way.
         let begun = worker.map_or(0, |worker| worker.begun);
@@ -55,7 +56,7 @@ impl Stopped {
             (true, true) => Some(pod.spec.containers.iter().map(unheard).collect()),
             (true, false) => Some(containers.iter().zip(&pod.spec.containers).map(end).collect()),
         };
-        Self { containers, inits: stopped_inits(pod, inits, ending, now) }
+        Self { containers, inits: stopped_inits(pod, inits, outcome, now) }
     }
 
     /// Adds them to the status that says why the kubelet has ended the pod.
@@ -107,10 +108,10 @@ fn is_initialized(pod: &Pod, inits: &[ContainerStatus], containers: &[ContainerS
 fn stopped_inits(
     pod: &Pod,
     inits: &[ContainerStatus],
-    ending: Option<Ending>,
+    outcome: &Outcome,
     now: SimTime,
 ) -> Option<SmallVec<[ContainerStatus; 0]>> {
-    let is_cut_short = inits.is_empty() && ending.is_some();
+    let is_cut_short = inits.is_empty() && outcome.ending.is_some();
     if pod.spec.init_containers.is_empty() || is_cut_short {
         return None;
     }
@@ -121,7 +122,8 @@ fn stopped_inits(
             _ if index > begun => return ContainerStatus { ready: false, ..status },
             (ContainerState::Terminated(_), _) => return status,
             (ContainerState::Running { .. }, _) => {
-                ending.filter(|_| container.is_sidecar()).or(Some(Ending::exit(TERMINATED, now)))
+                let ending = outcome.ending.filter(|_| container.is_sidecar()).or(outcome.init_ending);
+                ending.or(Some(Ending::exit(TERMINATED, now)))
             }
             (_, last) => last.filter(|_| pod.deletion.is_some()),
         };

@@ -8,7 +8,8 @@ use super::back_off::PullFailure;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::image::Need;
-use super::init::{self, Inits};
+use super::init::{Inits, Sequence, watch_inits};
+use super::links::Links;
 use super::memory::is_over_limit;
 use super::pace::RELIST;
 use super::readiness_gates::watch_gates;
@@ -63,7 +64,8 @@ impl Kubelets {
         let restarts = pod.restarts_max();
         let since = running_since(pod);
         let due = since + settings::ready_latency(&pod, restarts, since, ctx);
-        if pod.is_ready() || !self.links.are_up(pod.node, ctx) {
+        let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
+        if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
         } else if statuses::are_containers_ready(&pod) {
             pod.arm_in(RELIST, PodTimer::Resync, ctx);
@@ -95,7 +97,10 @@ impl Kubelets {
         if pod.started_at.is_none() && !self.links.is_stand_in(pod.node, ctx) {
             // The first sync says that the pod is known here.
             let (ready, started) = (Some(Status::False), Some(ctx.now));
-            let patch = PodStatusPatch { ready, started, ..PodStatusPatch::default() };
+            let waits = pod.spec.init_containers.iter().map(|_| ContainerStatus::default());
+            let has_inits = !pod.spec.init_containers.is_empty() && pod.init_containers.is_empty();
+            let init_containers = has_inits.then(|| waits.collect());
+            let patch = PodStatusPatch { ready, started, init_containers, ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         }
         watch_deadline(pod, ctx);
@@ -198,7 +203,7 @@ impl Kubelets {
                 Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::Inits { .. } => {
                     self.images.need(pod, &pulls, ctx)
                 }
-                Awaits::Room(_) | Awaits::Volumes(_) | Awaits::Hook { .. } => continue,
+                Awaits::Room(_) | Awaits::Volumes(_) | Awaits::InitRestart(_) | Awaits::Hook { .. } => continue,
             };
             let has_asked = pulls.iter().any(|pull| pull.pod == pod.id);
             self.await_containers(pod, launch, need, !has_asked, ctx);
@@ -227,7 +232,7 @@ impl Kubelets {
             Need::Fails { image, begins, at, how } => {
                 Awaits::Image { begins, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
             }
-            Need::At(images_at, _) => await_inits(worker, pod, launch, images_at, ctx),
+            Need::At(images_at, _) => await_inits(&self.links, worker, pod, launch, images_at, ctx),
         };
         worker.enter(WorkerState::Starting(launch, awaits), ctx);
     }
@@ -290,7 +295,8 @@ impl Kubelets {
             ready: Some(if is_pod_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(containers),
-            init_containers: runs_inits.then(|| statuses::inits_done(&pod, worker.init_restarts, ctx.now)),
+            init_containers: runs_inits
+                .then(|| statuses::inits_done(Some(worker), &pod, worker.init_restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         // Containers that use too much are killed before anybody asks them.
@@ -331,6 +337,7 @@ impl Worker {
 
 /// Waits for init containers that begin when the images are there, and for the start of the others.
 fn await_inits(
+    links: &Links,
     worker: &Worker,
     pod: BoundPod<'_>,
     launch: Launch,
@@ -338,18 +345,26 @@ fn await_inits(
     ctx: &mut Ctx<'_, Kubelets>,
 ) -> Awaits {
     let start = settings::start_latency(&pod, worker.restarts, ctx);
-    let inits = match launch {
-        Launch::Containers => Inits::Done(images_at),
-        Launch::Pod | Launch::Sandbox => init::run_inits(&pod, worker.restarts + worker.init_restarts, images_at, ctx),
+    if launch == Launch::Containers {
+        let ticket = pod.arm(images_at + start, PodTimer::Started, ctx);
+        return Awaits::Containers { images_at, begins: images_at, inits: None, ticket };
+    }
+    let sequence = Sequence::of(&pod, worker, images_at, ctx);
+    let inits = if links.is_stand_in(pod.node, ctx) {
+        None
+    } else {
+        // What has begun before is said already.
+        let told = Some(ctx.now).filter(|now| images_at < *now);
+        watch_inits(&sequence, pod, told, ctx)
     };
-    match inits {
+    match sequence.end {
         Inits::Done(begins) => {
-            Awaits::Containers { images_at, begins, ticket: pod.arm(begins + start, PodTimer::Started, ctx) }
+            let ticket = pod.arm(begins + start, PodTimer::Started, ctx);
+            Awaits::Containers { images_at, begins, inits, ticket }
         }
         Inits::Fails(at, index, code) => {
-            // The sandbox is there from the second run on.
-            let at = if worker.init_restarts == 0 { at + start } else { at };
-            Awaits::Inits { begun: images_at, ticket: pod.arm(at, PodTimer::InitFailed(index, code), ctx) }
+            let ticket = pod.arm(at, PodTimer::InitFailed(index, code), ctx);
+            Awaits::Inits { begun: images_at, inits, ticket }
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
-use super::grace::{exit_code, stop_latency};
+use super::grace::{exit_code, init_exit_code, stop_latency};
+use super::running::Running;
 use super::stopped::Stopped;
 use super::timer::PodTimer;
 use super::worker::{Outcome, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerStatus, Ending, Owner, Pod, PodId, PodPhase};
+use crate::state::{Ending, Owner, Pod, PodId, PodPhase};
 use crate::units::SimDuration;
 
 impl Kubelets {
@@ -60,28 +61,34 @@ impl Kubelets {
         status: Option<Box<PodStatusPatch>>,
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
-        let runs = pod.phase == PodPhase::Running || self.runs(pod);
-        if runs && !self.workers.get(&pod.id).is_some_and(Worker::is_terminating) {
-            self.killing_events(pod, ctx);
+        let running = self.running(pod, ctx);
+        let delay = stop_latency(&pod, &running, grace, ctx);
+        let at = ctx.now + delay;
+        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+        let is_news = match state {
+            Some(WorkerState::Terminating { stop: Some((_, before_at)), .. }) => at < *before_at,
+            _ => true,
+        };
+        if is_news {
+            self.killing_events(pod, &running, ctx);
         }
-        let delay = if runs { stop_latency(&pod, grace, ctx) } else { SimDuration::ZERO };
-        let ending = self.runs(pod).then(|| Ending::exit(exit_code(&pod, grace, ctx), ctx.now + delay));
-        self.stop_in(pod, delay, Outcome { status, ending }, ctx);
+        let ending = running.are_regular.then(|| Ending::exit(exit_code(&pod, grace, ctx), at));
+        let init_ending = (!running.inits.is_empty()).then(|| Ending::exit(init_exit_code(&pod, grace, ctx), at));
+        self.stop_in(pod, delay, Outcome { status, ending, init_ending }, ctx);
         delay
     }
 
     /// Notes that each container of a pod that runs is being stopped.
-    pub(super) fn killing_events(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let worker = self.workers.get(&pod.id);
-        let has_ended = |statuses: &[ContainerStatus], index: usize| {
-            statuses.get(index).is_some_and(|status| status.state.ending().is_some())
-        };
-        let known = statuses::known(worker, &pod);
-        let regular = pod.spec.containers.iter().enumerate().filter(|(index, _)| !has_ended(known, *index));
-        let known = statuses::known_inits(worker, &pod);
-        let sidecars = pod.spec.init_containers.iter().enumerate().filter(|(_, container)| container.is_sidecar());
-        let sidecars = sidecars.filter(|(index, _)| !has_ended(known, *index));
-        for (_, container) in regular.chain(sidecars) {
+    ///
+    /// # Source
+    /// kubelet, `killContainersWithSyncResult`: of those that run.
+    pub(super) fn killing_events(&self, pod: BoundPod<'_>, running: &Running, ctx: &mut Ctx<'_, Self>) {
+        let known = statuses::known(self.workers.get(&pod.id), &pod);
+        let has_ended = |index: usize| known.get(index).is_some_and(|status| status.state.ending().is_some());
+        let regular = pod.spec.containers.iter().enumerate();
+        let regular = regular.filter(|(index, _)| running.are_regular && !has_ended(*index));
+        let inits = pod.spec.init_containers.iter().enumerate().filter(|(index, _)| running.inits.contains(index));
+        for (_, container) in regular.chain(inits) {
             let text = format!("Stopping container {}", container.name);
             self.links.event(pod.node, EventDraft::normal("Killing", ObjectRef::pod(&pod), text), ctx);
         }
@@ -94,17 +101,23 @@ impl Kubelets {
         let due = ctx.now + delay;
         let (at, older) = match std::mem::replace(&mut worker.state, WorkerState::Idle) {
             WorkerState::Terminating { stop: Some((_, at)), outcome } => (at.min(due), outcome),
-            WorkerState::Terminating { stop: None, outcome } => (due, outcome),
+            WorkerState::Terminating { stop: None, outcome } => {
+                (outcome.ends_at().map_or(due, |at| at.max(ctx.now).min(due)), outcome)
+            }
             WorkerState::Stopped(outcome) => (ctx.now, outcome),
-            WorkerState::Running(run) => (due, Outcome { status: None, ending: run.ended_unseen }),
+            WorkerState::Running(run) => (due, Outcome { ending: run.ended_unseen, ..Outcome::default() }),
             WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) | WorkerState::CleaningUp(_) => {
                 (due, Outcome::default())
             }
         };
         let stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
         // The kill that takes effect first says how they end.
-        let ending = older.ending.filter(|ending| ending.finished_at <= at).or(outcome.ending).or(older.ending);
-        let outcome = Outcome { status: outcome.status.or(older.status), ending };
+        let first = |older: Option<Ending>, newer: Option<Ending>| {
+            older.filter(|ending| ending.finished_at <= at).or(newer).or(older)
+        };
+        let ending = first(older.ending, outcome.ending);
+        let init_ending = first(older.init_ending, outcome.init_ending);
+        let outcome = Outcome { status: outcome.status.or(older.status), ending, init_ending };
         worker.state = WorkerState::Terminating { stop, outcome };
     }
 
@@ -124,8 +137,9 @@ impl Kubelets {
             // It goes by what the API server shows.
             (worker.unposted, worker.known) = (None, None);
         }
-        let Outcome { status, ending } = worker.as_mut().map(Worker::take_outcome).unwrap_or_default();
-        let stopped = Stopped::new(worker.as_ref(), &pod, ending, ctx.now);
+        let mut outcome = worker.as_mut().map(Worker::take_outcome).unwrap_or_default();
+        let status = outcome.status.take();
+        let stopped = Stopped::new(worker.as_ref(), &pod, &outcome, ctx.now);
         let is_of_job = matches!(pod.owner, Some(Owner::Job(_)));
         let (was_over, has_run) = (pod.phase.is_terminal(), pod.phase == PodPhase::Running);
         if let Some(mut patch) = status {

@@ -113,6 +113,60 @@ fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
 }
 
 #[test]
+fn each_sync_within_a_crash_loop_tells_of_it_as_long_as_the_recorder_lets_it_pass() {
+    let mut long = [0, 0];
+    for (index, (version, shortest, longest)) in [("1.34", 10.0, 15.1), ("1.36", 10.0, 90.1)].into_iter().enumerate() {
+        let mut bench = Bench::new();
+        bench.config_mut().version = version.parse().expect("a version");
+        bench.create(0.0, &bound("kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '1'", ONE));
+        // Six ends, of which five are followed by back-offs of 10 to 160 s.
+        bench.run_until(300.0);
+        let told = bench.events("BackOff");
+        let mut all: Vec<f64> = told.iter().chain(&bench.events("Started")).copied().collect();
+        all.sort_by(f64::total_cmp);
+        let gaps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap <= longest + 2.0), "{version}: {all:?}");
+        let between = told.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(between.into_iter().all(|gap| gap >= shortest), "{version}: {told:?}");
+        bench.run_until(4000.0);
+        long[index] = bench.events("BackOff").len();
+    }
+    assert!(long[0] > long[1] && long[0] < 45, "{long:?}");
+}
+
+#[test]
+fn a_new_kubelet_process_tells_of_its_node_whatever_was_said_before() {
+    let expected =
+        ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeAllocatableEnforced"];
+    for kind in [FaultKind::KubeletStop, FaultKind::Crash] {
+        let mut bench = Bench::new();
+        bench.fault(20, kind, Some(6));
+        bench.run_until(60.0);
+        for reason in expected {
+            let times: Vec<f64> = bench.events(reason).into_iter().filter(|at| *at > 15.0).collect();
+            assert_eq!(times.first(), Some(&26.0), "{kind:?} {reason}");
+        }
+    }
+}
+
+#[test]
+fn a_container_that_a_new_kubelet_starts_backs_off_when_it_ends_again() {
+    for kind in [FaultKind::KubeletStop, FaultKind::Crash] {
+        let mut bench = Bench::new();
+        let annotations = "kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '1'";
+        bench.create(0.0, &bound(annotations, ONE));
+        // It is in its back-off of 20 s.
+        bench.fault(24, kind, Some(6));
+        bench.run_until(60.0);
+        let starts: Vec<f64> = bench.events("Started").into_iter().filter(|at| *at > 30.0).collect();
+        let [first, second, ..] = starts[..] else { panic!("{kind:?}: {starts:?}") };
+        assert!(first < 35.0, "{kind:?}: {starts:?}");
+        // One second of running, ten to fifteen of back-off, two of starting.
+        assert!((13.0..18.1).contains(&(second - first)), "{kind:?}: {starts:?}");
+    }
+}
+
+#[test]
 fn containers_that_end_give_the_phase_of_their_restart_policy() {
     for (policy, code, expected) in [
         ("Always", 1, PodPhase::Running),
@@ -206,6 +260,34 @@ fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
     bench.delete(12.0, "p", Some(5));
     bench.run_until(60.0);
     check_stopped(&bench, "p", 17.01);
+}
+
+#[test]
+fn each_kill_with_a_shorter_grace_is_told() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
+    bench.delete(10.0, "p", Some(30));
+    bench.delete(12.0, "p", Some(5));
+    bench.run_until(60.0);
+    assert_eq!(bench.events("Killing").len(), 2);
+}
+
+#[test]
+fn an_application_that_has_its_signal_ends_without_its_kubelet() {
+    // It has it when the hook is over; one that would have to be killed is stopped anew.
+    for (stop, hook_s, gone_s, kills) in [("20s", 0, 46.1, 1), ("20s", 10, 76.1, 2), ("1000s", 0, 76.1, 2)] {
+        let mut bench = Bench::new();
+        let spec =
+            format!("containers: [{{name: c, image: i, lifecycle: {{preStop: {{sleep: {{seconds: {hook_s}}}}}}}}}]");
+        let spec = if hook_s == 0 { ONE.to_owned() } else { spec };
+        bench.create(0.0, &bound(&format!("kubesquall.sim/stop: {stop}"), &spec));
+        bench.delete(10.0, "p", None);
+        bench.fault(15, FaultKind::KubeletStop, Some(30));
+        bench.run_until(120.0);
+        let at = bench.gone_at("p").expect("it is gone");
+        assert!((gone_s..gone_s + 1.7).contains(&at), "{stop} {hook_s}: {at}");
+        assert_eq!(bench.events("Killing").len(), kills, "{stop} {hook_s}");
+    }
 }
 
 #[test]

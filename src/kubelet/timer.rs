@@ -61,6 +61,8 @@ pub enum PodTimer {
     PullFailed(Symbol, PullFailure),
     /// A sync after a failed pull.
     PullSync(Symbol, PullFailure),
+    /// An init container begins or has succeeded.
+    InitsChange,
     /// The init container of that number has ended with that code.
     InitFailed(u32, i32),
     /// The back-off of an init container is over.
@@ -71,8 +73,8 @@ pub enum PodTimer {
     Ready,
     /// The pod's readiness gates are met.
     GatesMet,
-    /// A probe runs and the application is not up yet.
-    ProbeEarly(ProbeKind),
+    /// The readiness probe runs and the application is not up yet.
+    ProbeEarly,
     /// A probe has failed often enough.
     ProbeFailed(ProbeKind),
     /// The containers that failed their probe have stopped, with this exit code.
@@ -81,6 +83,10 @@ pub enum PodTimer {
     Ended,
     /// A container uses more memory than it may.
     OutOfMemory,
+    /// A sync finds containers in their back-off, before they are restarted for that time.
+    BackOffSync(u32),
+    /// A sync finds an init container in its back-off, before it is restarted for that time.
+    InitBackOffSync(u32),
     /// The back-off before a restart is over.
     Restart,
     /// The pod has been active as long as it may be.
@@ -171,12 +177,15 @@ impl PodTimer {
             | Self::MountSync
             | Self::PullFailed(..)
             | Self::PullSync(..)
+            | Self::InitsChange
             | Self::InitRestart
             | Self::Started
             | Self::Ready
             | Self::GatesMet
-            | Self::ProbeEarly(_)
+            | Self::ProbeEarly
             | Self::ProbeFailed(_)
+            | Self::BackOffSync(_)
+            | Self::InitBackOffSync(_)
             | Self::Restart
             | Self::Deadline
             | Self::Stopped
@@ -191,6 +200,7 @@ impl PodTimer {
             Self::RoomMade => "has the room that was made for it",
             Self::PullFailed(..) => "cannot get an image",
             Self::PullSync(..) => "is looked at after a failed pull",
+            Self::InitsChange => "has an init container that begins or has succeeded",
             Self::InitFailed(..) => "had an init container that ended",
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",
@@ -200,8 +210,9 @@ impl PodTimer {
             Self::GatesMet => "has its readiness gates met",
             Self::Ended => "had a container that ended by itself",
             Self::ProbeFailed(_) => "has failed its probe often enough",
-            Self::ProbeEarly(_) => "is probed before it is up",
+            Self::ProbeEarly => "is probed before it is up",
             Self::ProbeKilled(_) => "had a container that was stopped because of its probe",
+            Self::BackOffSync(_) | Self::InitBackOffSync(_) => "is looked at in its back-off",
             Self::Restart => "backs off no more",
             Self::Resync => "is compared with what the API server has",
             Self::LookUpVolumes | Self::MountSync => "is looked at for its volumes",

@@ -3,6 +3,7 @@
 use super::bound_pod::BoundPod;
 use super::grace::{own_grace, sidecars_stop};
 use super::phase::{Fate, phase};
+use super::running::Running;
 use super::status_manager::post;
 use super::worker::{Known, Outcome, Worker};
 use super::{Kubelets, statuses};
@@ -23,7 +24,7 @@ impl Kubelets {
         let worker = self.workers.get(&pod.id);
         // What has let the others run is done or runs, whether or not the API server has heard of it.
         let mut inits = patch.init_containers.clone().unwrap_or_else(|| {
-            let mut inits = statuses::inits_done(&pod, 0, ctx.now);
+            let mut inits = statuses::inits_done(None, &pod, 0, ctx.now);
             for (status, known) in inits.iter_mut().zip(statuses::known_inits(worker, &pod)) {
                 *status = ContainerStatus { state: status.state, ready: status.ready, ..*known };
             }
@@ -44,11 +45,13 @@ impl Kubelets {
             return;
         }
         let (takes, code) = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
+        let sidecars = inits.iter().enumerate().filter(|(_, status)| runs(status)).map(|(index, _)| index).collect();
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
         worker.known = Some(Box::new(Known { containers, inits }));
         post(&self.links, worker, pod, patch, ctx);
-        self.killing_events(pod, ctx);
+        let running = Running { are_regular: false, inits: sidecars };
+        self.killing_events(pod, &running, ctx);
         let ending = Some(Ending::exit(code, ctx.now + takes));
-        self.stop_in(pod, takes, Outcome { status: None, ending }, ctx);
+        self.stop_in(pod, takes, Outcome { ending, ..Outcome::default() }, ctx);
     }
 }

@@ -7,7 +7,7 @@ use super::back_off::{BackOff, PullBackOff};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
 use crate::state::{ContainerStatus, Ending};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// A pod with something under way, or with a history.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Worker {
     /// The same of the containers that began last, whether or not the API server knows of them.
     pub(super) begun: u32,
     pub(super) back_off: BackOff,
+    /// Events of back-offs so far, as far as the recorder lets them pass.
+    pub(super) back_offs_told: u32,
     /// How often an init container was restarted, and its back-off.
     pub(super) init_restarts: u32,
     pub(super) init_back_off: BackOff,
@@ -90,18 +92,24 @@ pub(super) enum Awaits {
         begins: SimTime,
         ticket: Ticket,
     },
-    /// The failure of an init container, or the end of its back-off.
+    /// The failure of an init container.
     Inits {
         /// Since when the present ones run.
         begun: SimTime,
+        /// Fires when what is said of them changes.
+        inits: Option<Ticket>,
         ticket: Ticket,
     },
+    /// The end of an init container's back-off.
+    InitRestart(Ticket),
     /// Its containers.
     Containers {
         /// When all images are there.
         images_at: SimTime,
         /// When the start begins, or has begun: after the init containers.
         begins: SimTime,
+        /// Fires when what is said of the init containers changes.
+        inits: Option<Ticket>,
         ticket: Ticket,
     },
     /// The end of a container's postStart hook.
@@ -140,8 +148,10 @@ pub(super) struct Run {
     pub(super) probe: Option<Ticket>,
     /// How often each kind of probe has failed.
     pub(super) misses: [u64; 3],
-    /// How many runs of a probe have found the application not up yet.
+    /// How many runs of the readiness probe have found the application not up yet.
     pub(super) early: u64,
+    /// When a kubelet that began anew took over their probes.
+    pub(super) probers_at: Option<SimTime>,
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     /// They have ended so while no kubelet ran to see it.
@@ -153,8 +163,17 @@ pub(super) struct Run {
 pub(super) struct Outcome {
     /// The status, if the kubelet itself ends the pod; the object then stays.
     pub(super) status: Option<Box<PodStatusPatch>>,
-    /// How those that ran end.
+    /// How those that ran end: the regular ones, and sidecars with them.
     pub(super) ending: Option<Ending>,
+    /// How init containers end that ran without them.
+    pub(super) init_ending: Option<Ending>,
+}
+
+impl Outcome {
+    /// When the last of them has ended, if nobody stops them again.
+    pub(super) fn ends_at(&self) -> Option<SimTime> {
+        [self.ending, self.init_ending].into_iter().flatten().map(|ending| ending.finished_at).max()
+    }
 }
 
 impl Worker {
@@ -164,6 +183,7 @@ impl Worker {
             restarts: 0,
             begun: 0,
             back_off: BackOff::default(),
+            back_offs_told: 0,
             init_restarts: 0,
             init_back_off: BackOff::default(),
             pulls: SmallVec::new(),
@@ -253,15 +273,25 @@ impl Worker {
     }
 
     /// The kubelet process ends: containers go on, but for those that it was about to end by itself. That it wanted to is forgotten
-    /// with it; they have their signal, and end with this.
-    pub(super) fn halt(&mut self, killed: Ending, ctx: &mut Ctx<'_, Kubelets>) {
+    /// with it; they have their signal, and end with this. Those of a pod that is deleted end if they have had theirs, which takes
+    /// `exit`, and go on if only the kubelet would have killed them.
+    pub(super) fn halt(&mut self, killed: Ending, exit: SimDuration, ctx: &mut Ctx<'_, Kubelets>) {
         let end = self.run_mut().and_then(|run| run.end.take());
         self.state.cancel(ctx);
         let ended = || WorkerState::Running(Run { ended_unseen: Some(killed), ..Run::default() });
         self.state = match std::mem::replace(&mut self.state, WorkerState::Idle) {
             WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => WorkerState::Idle,
-            WorkerState::Running(run) => WorkerState::Running(Run { ready: None, probe: None, end, ..run }),
-            WorkerState::Terminating { outcome, .. } if outcome.status.is_none() => {
+            // Who has failed how often, only the process knew.
+            WorkerState::Running(run) => {
+                WorkerState::Running(Run { ready: None, probe: None, misses: [0; 3], early: 0, end, ..run })
+            }
+            WorkerState::Terminating { stop, mut outcome } if outcome.status.is_none() => {
+                let has_signal = stop.is_none_or(|(_, at)| ctx.now + exit >= at);
+                for ending in [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten() {
+                    if !has_signal || ending.exit_code == killed.exit_code {
+                        ending.finished_at = SimTime::MAX;
+                    }
+                }
                 WorkerState::Terminating { stop: None, outcome }
             }
             WorkerState::Stopped(outcome) if outcome.status.is_none() => WorkerState::Stopped(outcome),
@@ -281,12 +311,14 @@ impl WorkerState {
             Self::Starting(
                 _,
                 Awaits::Room(ticket)
+                | Awaits::InitRestart(ticket)
                 | Awaits::Image { ticket, .. }
-                | Awaits::Inits { ticket, .. }
-                | Awaits::Containers { ticket, .. }
                 | Awaits::Hook { ticket, .. },
             )
             | Self::BackingOff(ticket) => one(*ticket),
+            Self::Starting(_, Awaits::Inits { inits, ticket, .. } | Awaits::Containers { inits, ticket, .. }) => {
+                [Some(*ticket), *inits, None]
+            }
             Self::Running(run) => [run.ready, run.end, run.probe],
             Self::Terminating { stop, .. } => [stop.map(|(ticket, _)| ticket), None, None],
             Self::CleaningUp(ticket) => [*ticket, None, None],

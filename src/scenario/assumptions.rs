@@ -8,12 +8,13 @@ use super::schema::{Bootstrap, SETTLE_FOR, Spec};
 use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::component::Latencies;
+use crate::engine::Distribution;
 use crate::kubectl::{Command, DryRun, Runbook, RunbookLine};
 use crate::model::{
-    Behavior, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
+    Behavior, Container, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
     ResourceRequirements, RestartPolicy, requests, zone_of,
 };
-use crate::units::length;
+use crate::units::{SimDuration, length};
 
 /// What a run of these objects takes for granted, in the order in which it is likely to matter.
 pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], runbook: &Runbook) -> Vec<Assumption> {
@@ -27,6 +28,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], ru
         cron_jobs(spec, objects),
         claims(objects),
         probes(objects),
+        liveness(objects),
         gates(objects),
         ready_times(spec, objects),
         foreign_owners(objects),
@@ -228,6 +230,31 @@ fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
         "the annotation kubesquall.sim/ready of the pod template",
     );
     assumption.about_any(probed.map(|(object, _)| object.label()))
+}
+
+/// Applications that come up later than their liveness probes have patience, if these ask what the readiness probes ask.
+fn liveness(objects: &[ManifestObject]) -> Option<Assumption> {
+    let seconds = |count: i32| SimDuration::from_secs(count.max(0).unsigned_abs().into());
+    let is_patient = |container: &Container, ready: &Distribution| {
+        let Some(probe) = container.liveness_probe.as_ref().filter(|_| container.startup_probe.is_none()) else {
+            return true;
+        };
+        let period = seconds(probe.period_seconds.unwrap_or(10).max(1));
+        let failures = u64::from(probe.failure_threshold.unwrap_or(3).max(1).unsigned_abs());
+        ready.quantile(0.5) <= seconds(probe.initial_delay_seconds) + period * failures
+    };
+    let is_killed = |object: &Object, spec: &PodSpec| {
+        let ready = Behavior::of(annotations(object)).ready;
+        ready.is_some_and(|ready| spec.containers.iter().any(|container| !is_patient(container, &ready)))
+    };
+    let late = pod_specs(objects).filter(|(object, spec)| is_killed(object, spec));
+    let assumption = Assumption::new(
+        "livenessProbes",
+        "liveness probes are answered before the application is",
+        "whether pods come up at all: one that asks what is not up yet kills its container again and again",
+        "a startup probe, which waits for kubesquall.sim/ready; or initialDelaySeconds",
+    );
+    assumption.about_any(late.map(|(object, _)| object.label()))
 }
 
 /// The annotations with which a workload's pods are made, or which a pod has.
@@ -570,6 +597,24 @@ mod tests {
         check(all, &job("annotations: {kubesquall.sim/run-for: 3s}"), &[]);
         check(&all.replace("podStop", "jobRun: 3s, podStop"), &job(""), &[]);
         check(all, &pod("a", "restartPolicy: OnFailure, ", enough), &[("jobLengths", 1)]);
+    }
+
+    #[test]
+    fn applications_that_a_liveness_probe_would_not_wait_for_are_said() {
+        let check = |ready: &str, probes: &str, is_said: bool| {
+            let pod = format!(
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, annotations: {{kubesquall.sim/ready: {ready}}}}}\n\
+                 spec: {{containers: [{{name: c, image: i, {probes}}}]}}\n"
+            );
+            let loaded = load_text("x.yaml", &scenario("seed: 1", &pod), Path::new(""), &Overrides::none()).unwrap();
+            let found = loaded.assumed.iter().any(|assumption| assumption.name == "livenessProbes");
+            assert_eq!(found, is_said, "{ready} {probes}");
+        };
+        check("60s", "livenessProbe: {tcpSocket: {port: 1}}", true);
+        check("30s", "livenessProbe: {tcpSocket: {port: 1}}", false);
+        check("60s", "livenessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 30}", false);
+        check("60s", "livenessProbe: {tcpSocket: {port: 1}}, startupProbe: {tcpSocket: {port: 1}}", false);
+        check("60s", "readinessProbe: {tcpSocket: {port: 1}}", false);
     }
 
     #[test]

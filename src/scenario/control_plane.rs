@@ -40,7 +40,7 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     }
     check_controller_manager(root, spec, flags, diagnostics);
     let kubelet = At::root(root).field("spec").field("controlPlane").field("kubelet");
-    for (field, expected) in spec.control_plane.kubelet.problems() {
+    for (field, expected) in spec.control_plane.kubelet.problems(scenario.config.version) {
         let rule = format!("be {expected}");
         refuse(kubelet, "kubelet", field, &rule, "a kubelet does not start with this", diagnostics);
     }

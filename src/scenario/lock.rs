@@ -74,7 +74,7 @@ fn control_plane(scenario: &ResolvedScenario) -> ControlPlane {
         kube_apiserver: config.kube_apiserver.to_flags(),
         kube_controller_manager: config.kube_controller_manager.to_flags(),
         kube_scheduler: config.kube_scheduler.clone(),
-        kubelet: config.kubelet.to_configuration(),
+        kubelet: config.kubelet.to_configuration(config.version),
     }
 }
 

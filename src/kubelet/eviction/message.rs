@@ -16,20 +16,26 @@ use crate::units::{Quantity, QuantityFormat};
 /// kubelet, `evictionMessage`.
 pub(super) fn node_low(
     pod: &Pod,
+    usage: Option<&StatedUsage>,
     threshold: &EvictionThreshold,
     observed: &Observations,
     version: KubernetesVersion,
 ) -> String {
     let starved = StarvedResource::of(threshold.signal);
     let mut text = low(threshold, observed);
-    consumers(&mut text, pod, starved, version);
+    consumers(&mut text, pod, usage, starved, version);
     text
 }
 
 /// The message where no figures are known.
-pub(super) fn without_figures(pod: &Pod, starved: StarvedResource, version: KubernetesVersion) -> String {
+pub(super) fn without_figures(
+    pod: &Pod,
+    usage: Option<&StatedUsage>,
+    starved: StarvedResource,
+    version: KubernetesVersion,
+) -> String {
     let mut text = format!("The node was low on resource: {}. ", starved.resource());
-    consumers(&mut text, pod, starved, version);
+    consumers(&mut text, pod, usage, starved, version);
     text
 }
 
@@ -43,18 +49,24 @@ fn low(threshold: &EvictionThreshold, observed: &Observations) -> String {
     text
 }
 
-/// Names who uses more than is requested.
+/// Names who uses more than is requested; nobody, if nobody knows what they use.
 ///
 /// # Differs
 /// What a pod uses is its first container's.
-fn consumers(text: &mut String, pod: &Pod, starved: StarvedResource, version: KubernetesVersion) {
+fn consumers(
+    text: &mut String,
+    pod: &Pod,
+    usage: Option<&StatedUsage>,
+    starved: StarvedResource,
+    version: KubernetesVersion,
+) {
     let resource = starved.resource();
     let of = |usage: &StatedUsage| match starved {
         StarvedResource::Memory => Some(amount(usage.memory)),
         StarvedResource::Disk => Some(amount(usage.ephemeral_storage)),
         StarvedResource::Pids => None,
     };
-    let Some(used) = pod.spec.behavior().usage.as_ref().and_then(of) else { return };
+    let Some(used) = usage.and_then(of) else { return };
     let usage = Quantity::from_value(used).with_format(QuantityFormat::BinarySi);
     let of_pod = pod.spec.resources.as_ref().and_then(|resources| resources.requests.get(resource.into()));
     if let Some(request) = of_pod.filter(|_| starved == StarvedResource::Memory && version.at_least(34)) {

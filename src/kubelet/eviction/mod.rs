@@ -17,7 +17,6 @@ use crate::units::{SimDuration, SimTime};
 use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::timer::{NodeTimer, Timer};
-use super::worker::{Awaits, WorkerState};
 use observation::Observations;
 use rank::Rank;
 use starved::StarvedResource;
@@ -222,7 +221,7 @@ impl Kubelets {
             let own = pod.spec.termination_grace_period_seconds.unwrap_or(longest);
             SimDuration::from_secs(longest.min(own).max(0).unsigned_abs())
         };
-        let text = message::node_low(&pod, &first, &observed, ctx.config.version);
+        let text = message::node_low(&pod, self.stated(&pod, ctx.now), &first, &observed, ctx.config.version);
         Some(self.evict(pod, grace, text, Disruption::Marked, ctx))
     }
 
@@ -238,7 +237,7 @@ impl Kubelets {
             (false, false) => return None,
         };
         let pod = self.first_of(node, |rank: &Rank| rank.key_if_over(starved), ctx)?;
-        let text = message::without_figures(&pod, starved, ctx.config.version);
+        let text = message::without_figures(&pod, self.stated(&pod, ctx.now), starved, ctx.config.version);
         Some(self.evict(pod, GRACE, text, Disruption::Marked, ctx))
     }
 
@@ -250,12 +249,12 @@ impl Kubelets {
         ctx: &Ctx<'a, Self>,
     ) -> Option<BoundPod<'a>> {
         let candidates = BoundPod::unfinished_on(node, ctx.store);
-        let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod)?)?, pod)));
+        let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod, ctx)?)?, pod)));
         ranked.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, pod)| pod)
     }
 
     /// A pod's standing; none if it cannot be evicted (any more).
-    fn rank_of(&self, pod: BoundPod<'_>) -> Option<Rank> {
+    fn rank_of(&self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) -> Option<Rank> {
         let worker = self.workers.get(&pod.id);
         let is_known = worker.is_some() || pod.phase == PodPhase::Running;
         let is_ended = worker.is_some_and(|worker| worker.is_terminated() || worker.is_ended_by_kubelet());
@@ -263,23 +262,13 @@ impl Kubelets {
             return None;
         }
         let nothing = StatedUsage::default();
-        let usage = self.runs(pod).then(|| pod.spec.behavior().usage.as_ref().unwrap_or(&nothing));
+        let usage = self.running(pod, ctx).is_any().then(|| self.stated(&pod, ctx.now).unwrap_or(&nothing));
         Some(Rank::new(&pod, usage))
     }
 
-    /// Whether containers of the pod run.
-    pub(super) fn runs(&self, pod: BoundPod<'_>) -> bool {
-        match self.workers.get(&pod.id).map(|worker| &worker.state) {
-            Some(WorkerState::Running(_) | WorkerState::Starting(_, Awaits::Hook { .. })) => true,
-            Some(WorkerState::Terminating { .. }) | None => pod.phase == PodPhase::Running,
-            Some(
-                WorkerState::Idle
-                | WorkerState::Starting(..)
-                | WorkerState::BackingOff(_)
-                | WorkerState::Stopped(_)
-                | WorkerState::CleaningUp(_),
-            ) => false,
-        }
+    /// What the pod is said to use: its regular containers do, while they run.
+    fn stated<'a>(&self, pod: &BoundPod<'a>, now: SimTime) -> Option<&'a StatedUsage> {
+        pod.object.spec.behavior().usage.as_ref().filter(|_| self.runs(*pod, now))
     }
 
     /// Ends a pod, which stays in the API as failed; returns how long that takes.

@@ -85,6 +85,44 @@ fn a_pod_that_is_deleted_between_two_crashes_has_failed() {
 }
 
 #[test]
+fn between_two_crashes_nothing_is_stopped() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '4', kubesquall.sim/stop: 20s";
+    bench.create(0.0, &bound(annotations, ONE));
+    bench.delete(9.0, "p", None);
+    bench.run_until(60.0);
+    assert!(bench.gone_at("p").is_some_and(|at| at < 10.4), "{:?}", bench.gone_at("p"));
+    assert!(bench.messages("Killing").is_empty());
+}
+
+#[test]
+fn between_two_crashes_a_shutdown_and_a_passed_deadline_wait_for_nothing() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    let annotations = "kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '4', kubesquall.sim/stop: 100s";
+    bench.create(0.0, &bound(annotations, ONE));
+    bench.fault(9, crate::chaos::FaultKind::GracefulShutdown, Some(60));
+    bench.run_until(10.0);
+    assert!(!bench.is_on());
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound(annotations, &format!("activeDeadlineSeconds: 9, {ONE}")));
+    bench.run_until(12.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
+    assert!(bench.messages("Killing").is_empty());
+}
+
+#[test]
+fn between_two_crashes_sidecars_run_on_and_are_stopped() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '4', kubesquall.sim/stop: 5s";
+    bench.create(0.0, &bound(annotations, &format!("{SIDECAR}, {ONE}")));
+    bench.delete(9.0, "p", None);
+    bench.run_until(60.0);
+    assert_eq!(bench.messages("Killing"), [("p", "Stopping container s")]);
+    assert!(bench.gone_at("p").is_some_and(|at| (14.0..15.4).contains(&at)), "{:?}", bench.gone_at("p"));
+}
+
+#[test]
 fn sidecars_are_stopped_when_the_others_are_done() {
     for (code, phase) in [(0, PodPhase::Succeeded), (5, PodPhase::Failed)] {
         let mut bench = Bench::new();

@@ -64,6 +64,52 @@ fn what_follows_a_sidecar_waits_for_its_startup_probe() {
 }
 
 #[test]
+fn what_init_containers_do_is_told_when_they_do_it() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 10s", &spec));
+    let states = |bench: &Bench| -> Vec<&'static str> {
+        let word = |state: ContainerState| match state {
+            ContainerState::Running { .. } => "runs",
+            ContainerState::Terminated(ending) if ending.exit_code == 0 => "done",
+            ContainerState::Waiting => "waits",
+            _ => "else",
+        };
+        bench.pod("p").init_containers.iter().map(|status| word(status.state)).collect()
+    };
+    for (at, expected) in [(5.0, ["runs", "waits"]), (15.0, ["done", "runs"]), (21.5, ["done", "done"])] {
+        bench.run_until(at);
+        assert_eq!(states(&bench), expected, "{at}");
+        assert_eq!(bench.pod("p").phase, PodPhase::Pending);
+    }
+    bench.run_until(60.0);
+    let ends = bench.pod("p").init_containers.iter().filter_map(|status| status.state.ending());
+    let ends: Vec<u64> = ends.map(|ending| ending.finished_at.as_nanos().unsigned_abs() / 1_000_000_000).collect();
+    assert_eq!(ends, [10, 20]);
+}
+
+#[test]
+fn an_init_container_that_runs_is_stopped_with_its_grace() {
+    for (stop, code, gone_s) in [("3s", 143, 18.0), ("60s", 137, 45.0)] {
+        let mut bench = Bench::new();
+        let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}], {ONE}");
+        bench.create(0.0, &bound(&format!("kubesquall.sim/init: 10s, kubesquall.sim/stop: {stop}"), &spec));
+        bench.delete(15.0, "p", None);
+        bench.run_until(gone_s - 0.1);
+        assert_eq!(bench.messages("Killing"), [("p", "Stopping container b")]);
+        bench.run_until(gone_s + 1.5);
+        assert!(bench.gone_at("p").is_some_and(|at| (gone_s..gone_s + 1.4).contains(&at)), "{:?}", bench.gone_at("p"));
+        let mut bench = Bench::new();
+        let annotations = format!("kubesquall.sim/init: 10s, kubesquall.sim/stop: {stop}");
+        bench.create(0.0, &bound(&annotations, &format!("activeDeadlineSeconds: 14, {spec}")));
+        bench.run_until(60.0);
+        let ended = bench.pod("p").init_containers[1].state.ending();
+        assert_eq!(ended.map(|ending| ending.exit_code), Some(code));
+        assert!(bench.pod("p").containers.is_empty());
+    }
+}
+
+#[test]
 fn a_startup_probe_runs_on_the_beat_of_its_worker() {
     let mut bench = Bench::new();
     let spec =

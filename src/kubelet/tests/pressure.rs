@@ -42,6 +42,26 @@ const SOFT: &str = r#"{"evictionHard":{"memory.available":"1Gi"},"evictionSoft":
     "evictionSoftGracePeriod":{"memory.available":"2m"},"evictionMaxPodGracePeriod":5}"#;
 
 #[test]
+fn pods_whose_init_containers_run_have_figures() {
+    let mut bench = Bench::new();
+    bench.configure(HARD);
+    bench.create(0.0, &pod("hog", 0, "memory: 100Mi", "memory: 400Mi"));
+    let init = pod("init", 0, "memory: 1Gi", "memory: 50Mi")
+        .replace("annotations: {", "annotations: {kubesquall.sim/init: 20m, ");
+    bench.create(0.0, &init.replace("containers:", "initContainers: [{name: a, image: i}], containers:"));
+    let crashing = pod("crashing", 0, "memory: 1Gi", "memory: 50Mi");
+    let ends = "annotations: {kubesquall.sim/run-for: 1s, kubesquall.sim/exit-code: '1', ";
+    bench.create(0.0, &crashing.replace("annotations: {", ends));
+    bench.burden(200, 400, FaultKind::MemoryPressure, "{memory: 16Gi}");
+    bench.run_until(300.0);
+    assert_eq!(evicted(&bench), ["crashing", "hog", "init"]);
+    let texts: Vec<&str> = bench.messages("Evicted").iter().map(|(_, text)| *text).collect();
+    // Of the others nobody knows what they use, or nobody says.
+    let names = texts.iter().map(|text| text.contains("Container c was using")).collect::<Vec<bool>>();
+    assert_eq!(names, [false, true, false]);
+}
+
+#[test]
 fn exactly_the_threshold_is_enough() {
     let mut bench = five_pods(SOFT);
     bench.burden(10, 600, FaultKind::MemoryPressure, &leave(2048));

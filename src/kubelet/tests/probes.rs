@@ -1,6 +1,7 @@
 //! Probes of containers.
 
 use super::*;
+use crate::state::ContainerState;
 
 #[test]
 fn readiness_is_probed_when_the_container_runs_and_not_a_period_later() {
@@ -25,6 +26,21 @@ fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
     // SIGKILL after the pod's grace; the first restart waits for nothing.
     assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
     assert_eq!(bench.pod("p").restarts_max(), 1);
+}
+
+#[test]
+fn containers_that_probes_kill_back_off_when_they_ran_shorter_than_their_back_off() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, failureThreshold: 2}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 40s", spec));
+    // Each run takes about a minute: back-offs of up to 40 s are over when it is killed, that of 80 s is not.
+    bench.run_until(300.0);
+    assert_eq!(bench.pod("p").restarts_max(), 4);
+    assert!(matches!(bench.pod("p").containers[0].state, ContainerState::Running { .. }));
+    bench.run_until(400.0);
+    assert_eq!(bench.events("BackOff").len(), 1);
+    assert_eq!(bench.events("Killing").len(), 6);
+    assert_eq!(bench.pod("p").containers[0].state, ContainerState::CrashLoopBackOff);
 }
 
 #[test]
@@ -73,6 +89,45 @@ fn each_probe_of_an_application_that_is_not_up_yet_is_told() {
     let both = "startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 9}, readinessProbe: {httpGet: {port: 80}}";
     check(slow, both, &[10.0], 20.0);
     check("", probe, &[], 2.0);
+}
+
+#[test]
+fn a_startup_probe_kills_at_the_run_that_fails_once_too_often() {
+    let mut bench = Bench::new();
+    let probe = "startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 3, timeoutSeconds: 5}";
+    // It runs from 2 s on; the application would be up at 19 s.
+    bench.create(0.0, &bound("kubesquall.sim/ready: 17s", &format!("containers: [{{name: c, image: i, {probe}}}]")));
+    bench.run_until(19.5);
+    assert_eq!(bench.events("Unhealthy"), [5.0, 10.0, 15.0]);
+    assert_eq!(bench.events("Killing"), [15.0]);
+    assert!(bench.ready_changes("p").is_empty());
+}
+
+#[test]
+fn a_new_kubelet_counts_failures_from_the_beginning_and_on_a_beat_of_its_own() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, failureThreshold: 2}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s", spec));
+    bench.fault(65, crate::chaos::FaultKind::KubeletStop, Some(5));
+    bench.run_until(120.0);
+    let unhealthy = bench.events("Unhealthy");
+    let [before, first, second] = unhealthy[..] else { panic!("{unhealthy:?}") };
+    assert_eq!(before, 61.0);
+    // It looks at its pods after a little more than a second, sleeps for up to a period and waits for its timeout.
+    assert!((72.1..82.5).contains(&first), "{unhealthy:?}");
+    assert!((second - first - 10.0).abs() < 1e-6, "{unhealthy:?}");
+    assert_eq!(bench.events("Killing"), [second]);
+}
+
+#[test]
+fn an_application_that_hangs_is_no_more_ready_after_a_restart_of_its_kubelet() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", spec));
+    bench.fault(65, crate::chaos::FaultKind::KubeletStop, Some(5));
+    bench.run_until(200.0);
+    let changes = bench.ready_changes("p");
+    assert_eq!(changes.len(), 2, "{changes:?}");
 }
 
 #[test]

@@ -34,6 +34,22 @@ fn a_failed_pull_is_tried_again_after_the_back_off_at_the_next_sync() {
 }
 
 #[test]
+fn each_sync_within_a_back_off_tells_of_it_as_long_as_the_recorder_lets_it_pass() {
+    let mut bench = Bench::new();
+    bench.lacks_image(1, 10_000, "i");
+    bench.create(10.0, &bound("", ONE));
+    bench.run_until(250.0);
+    let told = bench.events("BackOff");
+    let (pulls, waits) = (bench.events("Pulling"), told.windows(2).map(|pair| pair[1] - pair[0]));
+    // A sync every 10 to 15 s, of which some are the next try.
+    assert!(waits.into_iter().all(|wait| wait <= 30.1), "{told:?}");
+    assert!((16..=24).contains(&(told.len() + pulls.len())), "{told:?} {pulls:?}");
+    bench.run_until(3610.0);
+    // After that one with each back-off of five minutes.
+    assert!(bench.events("BackOff").len() < 40, "{}", bench.events("BackOff").len());
+}
+
+#[test]
 fn a_failing_registry_does_not_matter_to_images_that_are_there_unless_the_policy_is_always() {
     let mut bench = Bench::new();
     bench.create(0.0, &bound("", "containers: [{name: c, image: 'i:1'}]"));

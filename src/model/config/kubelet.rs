@@ -100,16 +100,19 @@ const EVICTION_HARD: [(&str, &str); 5] = [
     ("nodefs.inodesFree", "5%"),
 ];
 
+/// The feature gate of `maxContainerRestartPeriod`.
+const RESTART_PERIOD_GATE: &str = "KubeletCrashLoopBackOffMax";
+
 impl KubeletConfiguration {
     /// Fields that are read and written again but decide nothing yet, as the API names them.
     pub const WITHOUT_EFFECT: &'static [&'static str] = &["eventBurst", "eventRecordQPS", "featureGates"];
 
-    /// What a kubelet would refuse to start with: the field, and what it must be.
+    /// What a kubelet of a version would refuse to start with: the field, and what it must be.
     ///
     /// # Source
-    /// kubelet, validation of its configuration.
+    /// kubelet, validation of its configuration; `KubeletCrashLoopBackOffMax` is off before 1.35.
     #[must_use]
-    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+    pub fn problems(&self, version: KubernetesVersion) -> Vec<(&'static str, &'static str)> {
         const AT_LEAST_0: &str = "at least 0";
         const A_SECOND: &str = "0s, or at least 1s";
         const AMOUNTS: &str = "signals such as `memory.available`, each with a quantity or a percentage";
@@ -157,8 +160,18 @@ impl KubeletConfiguration {
                 restart.is_some_and(|period| period < second || period > SimDuration::from_secs(300)),
                 "between 1s and 300s",
             ),
+            (
+                "crashLoopBackOff.maxContainerRestartPeriod",
+                restart.is_some() && !self.limits_restarts(version),
+                "left out while the feature gate `KubeletCrashLoopBackOffMax` is off, as it is before 1.35",
+            ),
         ];
         rules.into_iter().filter(|rule| rule.1).map(|(field, _, expected)| (field, expected)).collect()
+    }
+
+    fn limits_restarts(&self, version: KubernetesVersion) -> bool {
+        let gate = self.feature_gates.get(&Symbol::new(RESTART_PERIOD_GATE));
+        gate.copied().unwrap_or(version.at_least(35))
     }
 
     /// This configuration with the defaults of a version. None of the fields known here has changed its default since
@@ -244,7 +257,12 @@ impl KubeletConfiguration {
 impl Kubelet {
     /// The configuration that spells out every value, as it could be written.
     #[must_use]
-    pub fn to_configuration(&self) -> KubeletConfiguration {
+    pub fn to_configuration(&self, version: KubernetesVersion) -> KubeletConfiguration {
+        // Before, it can be said with the gate alone.
+        let is_gated = !version.at_least(35);
+        let is_usual = self.restart_period_max == SimDuration::from_secs(300);
+        let restarts = Some(self.restart_period_max).filter(|_| !(is_gated && is_usual));
+        let gate = restarts.filter(|_| is_gated).map(|_| (Symbol::new(RESTART_PERIOD_GATE), true));
         KubeletConfiguration {
             node_status_update_frequency: Some(self.node_status_update_frequency),
             node_status_report_frequency: Some(self.node_status_report_frequency),
@@ -268,7 +286,8 @@ impl Kubelet {
             eviction_pressure_transition_period: Some(self.eviction_pressure_transition_period),
             eviction_max_pod_grace_period: Some(self.eviction_max_pod_grace_period),
             shutdown_grace_period_by_pod_priority: self.shutdown_groups.clone(),
-            crash_loop_back_off: CrashLoopBackOff { max_container_restart_period: Some(self.restart_period_max) },
+            crash_loop_back_off: CrashLoopBackOff { max_container_restart_period: restarts },
+            feature_gates: gate.into_iter().collect(),
             ..KubeletConfiguration::default()
         }
     }
@@ -283,13 +302,34 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_wait_of_crash_loops_has_a_gate_that_is_off_before_1_35() {
+        let check = |version: &str, gate: &str, is_refused: bool| {
+            let version: KubernetesVersion = version.parse().expect("a version");
+            let json = format!(r#"{{"crashLoopBackOff":{{"maxContainerRestartPeriod":"1m"}}{gate}}}"#);
+            let written: KubeletConfiguration = serde_json::from_str(&json).expect("a configuration");
+            assert_eq!(!written.problems(version).is_empty(), is_refused, "{version}{gate}");
+            if !is_refused {
+                let locked = written.resolve(version).to_configuration(version);
+                assert!(locked.problems(version).is_empty());
+                assert_eq!(locked.resolve(version), written.resolve(version));
+            }
+            let usual = KubeletConfiguration::default().resolve(version).to_configuration(version);
+            assert!(usual.problems(version).is_empty());
+        };
+        check("1.34", "", true);
+        check("1.35", "", false);
+        check("1.34", r#","featureGates":{"KubeletCrashLoopBackOffMax":true}"#, false);
+        check("1.36", r#","featureGates":{"KubeletCrashLoopBackOffMax":false}"#, true);
+    }
+
+    #[test]
     fn shutdown_is_by_priority_or_by_two_periods() {
         let check = |fields: &str, expected: usize| {
             let json = format!(
                 r#"{{"shutdownGracePeriodByPodPriority":[{{"priority":0,"shutdownGracePeriodSeconds":5}}]{fields}}}"#
             );
             assert_eq!(
-                serde_json::from_str::<KubeletConfiguration>(&json).unwrap().problems().len(),
+                serde_json::from_str::<KubeletConfiguration>(&json).unwrap().problems(KubernetesVersion::NEWEST).len(),
                 expected,
                 "{json}"
             );
@@ -348,7 +388,7 @@ mod tests {
             ["{}", r#"{"serializeImagePulls":false,"shutdownGracePeriod":"1m","nodeStatusUpdateFrequency":"4s"}"#]
         {
             let kubelet = resolve(json);
-            assert_eq!(kubelet.to_configuration().resolve(KubernetesVersion::NEWEST), kubelet);
+            assert_eq!(kubelet.to_configuration(KubernetesVersion::NEWEST).resolve(KubernetesVersion::NEWEST), kubelet);
         }
     }
 }

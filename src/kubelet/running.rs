@@ -1,0 +1,99 @@
+//! Which containers of a pod run.
+
+use smallvec::SmallVec;
+
+use super::bound_pod::BoundPod;
+use super::init::Sequence;
+use super::worker::{Awaits, Launch, WorkerState};
+use super::{Kubelets, statuses};
+use crate::component::Ctx;
+use crate::state::{ContainerStatus, Pod, PodPhase};
+use crate::units::SimTime;
+
+/// The containers of a pod that run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Running {
+    /// Whether the regular ones do that are not done.
+    pub(super) are_regular: bool,
+    /// Init containers by position, sidecars too.
+    pub(super) inits: SmallVec<[usize; 2]>,
+}
+
+impl Running {
+    /// Whether any does.
+    pub(super) fn is_any(&self) -> bool {
+        self.are_regular || !self.inits.is_empty()
+    }
+}
+
+impl Kubelets {
+    /// Which containers of the pod run.
+    ///
+    /// # Source
+    /// kubelet, `ConvertPodStatusToRunningPod`: those whose state is running; of a pod in a crash loop that are its sidecars.
+    pub(super) fn running(&self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) -> Running {
+        let worker = self.workers.get(&pod.id);
+        let known = statuses::known_inits(worker, &pod);
+        let has_ended = |index: &usize| known.get(*index).is_some_and(|status| status.state.ending().is_some());
+        let is_told = |index: &usize| known.get(*index).is_some_and(|status| status.state.running_since().is_some());
+        let sidecars = || {
+            let inits = pod.spec.init_containers.iter().enumerate();
+            let runs = inits.filter(
+                |(index, container)| {
+                    if container.is_sidecar() { !has_ended(index) } else { is_told(index) }
+                },
+            );
+            runs.map(|(index, _)| index).collect()
+        };
+        let is_under_way = match worker.map(|worker| (worker, &worker.state)) {
+            Some((worker, WorkerState::Starting(Launch::Pod | Launch::Sandbox, awaits))) => {
+                let begun = match awaits {
+                    Awaits::Containers { images_at, .. } => *images_at,
+                    Awaits::Inits { begun, .. } => *begun,
+                    Awaits::Hook { .. } => return Running { are_regular: true, inits: sidecars() },
+                    Awaits::Room(_) | Awaits::Volumes(_) | Awaits::Image { .. } | Awaits::InitRestart(_) => {
+                        return Running { are_regular: false, inits: running_sidecars(&pod, known) };
+                    }
+                };
+                let inits = Sequence::of(&pod, worker, begun, ctx).running(ctx.now).collect();
+                return Running { are_regular: false, inits };
+            }
+            Some((_, WorkerState::Terminating { outcome, .. })) => outcome.ends_at().is_some_and(|at| at > ctx.now),
+            None => pod.phase == PodPhase::Running,
+            Some((_, WorkerState::Running(_) | WorkerState::Starting(Launch::Containers, _))) => true,
+            Some((_, WorkerState::BackingOff(_) | WorkerState::Idle)) => pod.phase == PodPhase::Running,
+            Some((_, WorkerState::Stopped(_) | WorkerState::CleaningUp(_))) => false,
+        };
+        if !is_under_way {
+            return Running::default();
+        }
+        Running { are_regular: self.runs(pod, ctx.now), inits: sidecars() }
+    }
+
+    /// Whether the regular containers of the pod run.
+    pub(super) fn runs(&self, pod: BoundPod<'_>, now: SimTime) -> bool {
+        match self.workers.get(&pod.id).map(|worker| &worker.state) {
+            Some(WorkerState::Running(_) | WorkerState::Starting(_, Awaits::Hook { .. })) => true,
+            Some(WorkerState::Terminating { outcome, .. }) => outcome.ending.is_some_and(|end| end.finished_at > now),
+            None => {
+                let may_run = |status: &ContainerStatus| status.state.running_since().is_some();
+                pod.phase == PodPhase::Running && (pod.containers.is_empty() || pod.containers.iter().any(may_run))
+            }
+            Some(
+                WorkerState::Idle
+                | WorkerState::Starting(..)
+                | WorkerState::BackingOff(_)
+                | WorkerState::Stopped(_)
+                | WorkerState::CleaningUp(_),
+            ) => false,
+        }
+    }
+}
+
+/// The sidecars whose status says that they run.
+fn running_sidecars(pod: &Pod, known: &[ContainerStatus]) -> SmallVec<[usize; 2]> {
+    let inits = pod.spec.init_containers.iter().zip(known).enumerate();
+    let runs =
+        inits.filter(|(_, (container, status))| container.is_sidecar() && status.state.running_since().is_some());
+    runs.map(|(index, _)| index).collect()
+}

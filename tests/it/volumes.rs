@@ -468,9 +468,9 @@ fn a_node_takes_as_many_volumes_of_a_driver_as_its_csinode_says() {
     let disk = |name: &str| format!("{{name: v, azureDisk: {{diskName: {name}, diskURI: {name}}}}}");
     let there = [csi_node("n1", 1), csi_node("n2", 1), pod("on-n1", "n1", &disk("d"))];
     check_with(&disk("e"), &there, "n2");
-    check_with(&disk("d"), &there, "n1");
     let full = [there.as_slice(), &[pod("on-n2", "n2", &disk("f"))]].concat();
     check_with(&disk("e"), &full, "2 node(s) exceed max volume count.");
+    check_with(&disk("d"), &full, "n1");
     let claimed = [full.as_slice(), &used("data")].concat();
     check(&claimed, "2 node(s) exceed max volume count.");
 }

@@ -94,16 +94,25 @@ impl Path {
         self.query.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a switch of the query is on.
-    #[must_use]
-    pub fn is_set(&self, name: &str) -> bool {
-        matches!(self.parameter(name), Some("true" | "1" | "True"))
+    /// All values of one name.
+    pub(super) fn all(&self, name: &str) -> Vec<&str> {
+        self.query.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    /// `dryRun=All`.
+    /// Whether a switch of the query is on.
+    ///
+    /// # Source
+    /// apimachinery, `Convert_Slice_string_To_bool`: it is off without a value, and with `0` and `false`.
+    #[must_use]
+    pub fn is_set(&self, name: &str) -> bool {
+        self.parameter(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    /// `dryRun=All`; any other value is refused.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
-        self.parameter("dryRun").is_some_and(|value| !value.is_empty())
+        let said = self.all("dryRun");
+        !said.is_empty() && said.iter().all(|value| *value == "All")
     }
 
     /// What it names.

@@ -3,6 +3,7 @@
 mod bounds;
 mod load;
 mod objects;
+mod options;
 mod server;
 mod strangers;
 

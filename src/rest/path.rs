@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::answer::Status;
 use super::resources::{self, Resource};
 use crate::arena::Symbol;
+use crate::diagnostics::nearest;
 use crate::kubectl::objects::{Found, find_one};
 use crate::state::Store;
 
@@ -113,6 +114,18 @@ impl Path {
     pub fn is_dry_run(&self) -> bool {
         let said = self.all("dryRun");
         !said.is_empty() && said.iter().all(|value| *value == "All")
+    }
+
+    /// Whether it names nothing, as far as the kinds tell that the API server itself has: then the nearest of them, if one is near.
+    pub(crate) fn slip(&self) -> Option<Option<String>> {
+        if !resources::is_built_in_group(&self.group) || self.target(&Store::default()).is_ok() {
+            return None;
+        }
+        let named =
+            if self.rest.len() > 2 && self.rest[0] == "namespaces" { &self.rest[2] } else { self.rest.first()? };
+        let plurals = resources::plurals(&self.group, &self.version);
+        let near = nearest(named, plurals.iter().map(String::as_str));
+        Some(near.filter(|near| near != named).map(str::to_owned))
     }
 
     /// What it names.

@@ -218,6 +218,16 @@ fn built_in() -> impl Iterator<Item = Resource> {
     })
 }
 
+/// Whether the API server itself has kinds of a group.
+pub(super) fn is_built_in_group(group: &str) -> bool {
+    built_in().any(|resource| resource.group == group)
+}
+
+/// The resources that it has of a version of a group.
+pub(super) fn plurals(group: &str, version: &str) -> Vec<String> {
+    built_in().filter(|of| of.group == group && of.version == version).map(|of| of.plural).collect()
+}
+
 /// What a definition adds: a resource a version.
 fn defined(definition: &Value) -> Vec<Resource> {
     let spec = &definition["spec"];

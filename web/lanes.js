@@ -69,7 +69,8 @@ export function kubectlBars(table, end) {
   const stderr = texts(table, "stderr");
   return Array.from({ length: table.rows }, (_, row) => {
     const open = Number.isNaN(done[row]);
-    const title = `kubectl ${command(row)}`;
+    const isRequest = /^(POST|PUT|PATCH|DELETE) \//.test(command(row));
+    const title = isRequest ? command(row) : `kubectl ${command(row)}`;
     const verdict = open ? "had not ended when the run did" : `exit status ${exit[row]}`;
     const lines = [...stderr(row).split("\n"), ...stdout(row).split("\n")].filter((line) => line !== "");
     return { from: at[row], to: open ? end : done[row], label: command(row), title: `${title}\n${verdict}`, bad: exit[row] > 0, open, lines, objects: [], name: command(row) };

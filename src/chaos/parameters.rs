@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{PodTarget, ProcessName};
 use crate::engine::Distribution;
 use crate::model::ResourceList;
-use crate::units::SimDuration;
+use crate::units::{Named, SimDuration};
 
 /// A field of a fault's document.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,11 @@ pub(super) trait Parameter: Serialize + DeserializeOwned {
     /// What stands where nothing is written, or nothing that can be read. For a field that is needed it is never played, and is a value
     /// that no check minds: what is missing has been reported.
     fn absent() -> Self;
+
+    /// Reads what is written.
+    fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
+        map.next_value()
+    }
 
     /// Whether this says nothing.
     fn is_absent(&self) -> bool {
@@ -135,7 +140,22 @@ macro_rules! lists {
     )* };
 }
 
-lists! { Vec<String> Vec<ProcessName> ResourceList }
+lists! { Vec<ProcessName> ResourceList }
+
+/// Names, or any if there is no list.
+impl Parameter for Vec<String> {
+    fn absent() -> Self {
+        Self::new()
+    }
+
+    fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
+        map.next_value().map(|Named(names)| names)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+}
 
 /// A length of time, which a document may give in days.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +201,7 @@ macro_rules! parameters {
             #[allow(unused_variables, reason = "some kinds have no parameters")]
             fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
                 match key {
-                    $($key => self.$field = map.next_value()?,)*
+                    $($key => self.$field = $crate::chaos::parameters::Parameter::read(map)?,)*
                     _ => return Ok(false),
                 }
                 #[allow(unreachable_code, reason = "as above")]

@@ -83,7 +83,7 @@ pub struct FaultProcessSpec {
 
 const NODES: Field = Field {
     name: "nodes",
-    about: "which nodes: by `names`, `zone`, `pool`, `selector`, and `count` or `fraction` of those; `{}` means all",
+    about: "which nodes: by `names`, `zone`, `pool`, `selector`, and `count` or `fraction` of those; `{}` means all, an empty list of names is refused",
     needed: None,
 };
 

@@ -9,14 +9,15 @@ use super::Chaos;
 use crate::component::{Ctx, pool_number};
 use crate::model::{LabelSelector, zone_of};
 use crate::state::{NodeId, PodId};
+use crate::units::named;
 
 /// Nodes by name, zone, pool or labels, and how many of those.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeTarget {
-    /// These nodes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// These nodes; of any name, if not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "named")]
     pub names: Vec<String>,
     /// Nodes in this zone, by `topology.kubernetes.io/zone` or its former name `failure-domain.beta.kubernetes.io/zone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,8 +48,8 @@ pub struct PodTarget {
     /// Only pods that this label selector matches, in kubectl's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// Only these names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Only these names; any, if not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "named")]
     pub names: Vec<String>,
     /// So many of them, drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]

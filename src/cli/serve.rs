@@ -95,6 +95,10 @@ pub(super) fn serve(arguments: &ServeArgs, ui: &Ui) -> Result<Ending, Failure> {
         false => Session::new(Arc::clone(&scenario)),
     };
     if let Some(at) = arguments.at {
+        if at > scenario.duration {
+            let end = scenario.duration;
+            ui.always(format_args!("--at {at} is behind the end of the run, where time stops: it begins at {end}; --until says when it ends"));
+        }
         session.jump(crate::units::SimTime::ZERO + at);
     }
     session.set_pace(arguments.speed);

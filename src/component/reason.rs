@@ -18,6 +18,8 @@ pub const NO_SHUTDOWN_GRACE_PERIOD: &str = "NoShutdownGracePeriod";
 pub const ADD_NODES: &str = "AddNodes";
 /// A line of kubectl is typed.
 pub const KUBECTL: &str = "Kubectl";
+/// A request of the timeline is refused.
+pub const REQUEST_REFUSED: &str = "RequestRefused";
 /// An upgrade of the timeline begins.
 pub const ROLLING_UPGRADE_BEGAN: &str = "RollingUpgradeBegan";
 /// It ends.

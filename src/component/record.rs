@@ -41,6 +41,8 @@ pub enum InvolvedKind {
     ConfigMap,
     /// A line that somebody types.
     Kubectl,
+    /// A request of the timeline.
+    Request,
     /// A fault.
     Fault,
     /// A pool of nodes.
@@ -58,6 +60,7 @@ impl InvolvedKind {
             Self::Object(kind) => kind.as_str(),
             Self::ConfigMap => "ConfigMap",
             Self::Kubectl => "Kubectl",
+            Self::Request => "Request",
             Self::Fault => "Fault",
             Self::NodePool => "NodePool",
         }
@@ -68,7 +71,7 @@ impl InvolvedKind {
     pub fn object(self) -> Option<ObjectKind> {
         match self {
             Self::Object(kind) => Some(kind),
-            Self::ConfigMap | Self::Kubectl | Self::Fault | Self::NodePool => None,
+            Self::ConfigMap | Self::Kubectl | Self::Request | Self::Fault | Self::NodePool => None,
         }
     }
 }
@@ -164,7 +167,7 @@ impl EventDraft {
     }
 }
 
-/// What an operator's command printed.
+/// What an operator's command printed, or why a request of the timeline was refused.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     /// When it was started; of a line that waited in vain for the one before, when it was typed.
@@ -173,7 +176,7 @@ pub struct Transcript {
     pub order: u64,
     /// When it ended; none if the run ended before.
     pub done_at: Option<SimTime>,
-    /// The line, without `kubectl`.
+    /// The line, without `kubectl`; of a request, its method and path.
     pub command: Arc<str>,
     /// Exit status; none if the run ended before.
     pub exit: Option<i32>,
@@ -183,10 +186,19 @@ pub struct Transcript {
     pub stderr: Vec<String>,
 }
 
-/// A line of a runbook in one line, with the program that it begins with: `kubectl drain n`.
+/// Whether what stands in a transcript is a request of the timeline: `DELETE /api/v1/nodes/n`.
+fn is_request(line: &str) -> bool {
+    let method = line.split_once(" /").map(|(method, _)| method);
+    method.is_some_and(|method| ["POST", "PUT", "PATCH", "DELETE"].contains(&method))
+}
+
+/// A line of a runbook in one line, with the program that it begins with: `kubectl drain n`. A request is as it is.
 #[must_use]
 pub fn typed(line: &str) -> String {
     // The lines of a here-document stand in the transcript.
+    if is_request(line) {
+        return line.to_owned();
+    }
     let first = line.lines().next().unwrap_or(line).trim_end_matches('\\').trim_end();
     let is_kubectls = !["cat", "echo", "printf"].iter().any(|name| first.split_whitespace().next() == Some(name));
     if is_kubectls { format!("kubectl {first}") } else { first.to_owned() }

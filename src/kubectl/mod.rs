@@ -48,6 +48,7 @@ pub use command_line::{
 use delete::DeleteArgs;
 pub use drain::DrainArgs;
 use failure::Failure;
+pub use label::MetadataPart;
 pub(crate) use patch::{INPUT_FILE, patch_value};
 pub use pipeline::{STANDARD_INPUT, hand_over};
 pub use printing::{DryRun, Output, Printing};

@@ -120,8 +120,8 @@ pub const TERMS: [Term; 16] = [
     },
     Term {
         name: "failed, unfinished",
-        meaning: "of a kubectl line of the timeline: its exit status was not 0; it had not ended when the run did. Of an upgrade or the \
-                  reboots of a pool: nodes were left out; not all nodes were done when the run ended",
+        meaning: "of a kubectl line of the timeline: its exit status was not 0; of a `request`: it was refused (but for 429, which is a \
+                  refusal); of a line, it had not ended when the run did. Of an upgrade or the reboots of a pool: nodes were left out; not all nodes were done when the run ended",
         figures: "`commands_failed`, `commands_unfinished`, `procedures_failed`, `procedures_unfinished`",
     },
 ];
@@ -216,7 +216,12 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
         "seconds of a service's whole traffic, summed over services",
         "`services`; `services.csv`",
     ),
-    figure("commands_failed", "lines", "kubectl lines of the timeline that failed", "`events.csv`, `transcript.jsonl`"),
+    figure(
+        "commands_failed",
+        "lines",
+        "kubectl lines of the timeline that failed, and requests of it that were refused",
+        "`events.csv`, `transcript.jsonl`",
+    ),
     figure(
         "commands_unfinished",
         "lines",

@@ -50,7 +50,7 @@ pub struct Counts {
     pub preemptions: u64,
     /// Pods lost for good: nothing makes them anew.
     pub pods_lost: u64,
-    /// kubectl lines of the timeline that failed.
+    /// kubectl lines of the timeline that failed, and requests of it that were refused.
     pub commands_failed: u64,
     /// Those that had not ended when the run did.
     pub commands_unfinished: u64,

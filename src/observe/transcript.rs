@@ -11,12 +11,14 @@ pub type TranscriptRow = Transcript;
 impl Row for TranscriptRow {
     const TABLE: Table<Self> = Table {
         file: "transcript.jsonl",
-        holds: "an object for each kubectl line. A line that the end of the run found unfinished has printed what it had by then; one \
+        holds: "an object for each kubectl line, and for each `request` of the timeline that was refused. A line that the end of the run found unfinished has printed what it had by then; one \
                 that still waited for the line before it has printed nothing",
         columns: &[
             Column::time("at_s", "when it was begun; of one that still waited, when it was typed", |row| row.at),
             Column::maybe_time("done_s", "when it ended; `null` if the run ended before", |row| row.done_at),
-            Column::text("command", "the line, without `kubectl`", |row| &row.command),
+            Column::text("command", "the line, without `kubectl`; of a request, its method and path", |row| {
+                &row.command
+            }),
             Column::maybe_number("exit", "", "exit status; `null` if the run ended before", |row| {
                 row.exit.map(i64::from)
             }),

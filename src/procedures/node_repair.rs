@@ -12,14 +12,15 @@ use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Program, Request, Start, node_name,
 };
 use crate::state::{Change, Changed, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status, Store};
-use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
+use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, named, with_days};
 
 /// Machines that stay unhealthy are replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeRepairSpec {
-    /// Of which pools; all, if none is named.
+    /// Of which pools; all, if not said.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "named")]
     pub pools: Vec<Symbol>,
     /// For how long a node must have been not Ready.
     #[serde(with = "with_days")]

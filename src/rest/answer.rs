@@ -171,6 +171,18 @@ impl Status {
         Self { details, ..Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {message}")) }
     }
 
+    /// The same of several fields, each as `field: what is wrong`.
+    pub(super) fn invalid_in(kind: &str, name: &str, problems: &[String]) -> Self {
+        let [one] = problems else {
+            let mut all = Self::invalid(kind, name, &problems.join(", "));
+            all.message = format!("{kind} \"{name}\" is invalid: [{}]", problems.join(", "));
+            let causes = problems.iter().map(|problem| Self::invalid(kind, name, problem).details["causes"][0].clone());
+            all.details["causes"] = causes.collect();
+            return all;
+        };
+        Self::invalid(kind, name, one)
+    }
+
     /// As the API writes it.
     #[must_use]
     pub fn to_value(&self) -> Value {

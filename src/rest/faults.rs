@@ -101,6 +101,7 @@ fn read(target: &Target, body: &Value) -> Result<(String, FaultSpec, Value), Ref
     }
     let spec: FaultSpec = serde_json::from_value(body["spec"].clone())
         .map_err(|error| invalid(&name, &format!("spec: Invalid value: {error}")))?;
+    check_fields(&spec, &body["spec"]).map_err(|text| invalid(&name, &text))?;
     let metadata: serde_json::Map<String, Value> = ["name", "labels", "annotations"]
         .into_iter()
         .filter_map(|field| Some((field.to_owned(), body["metadata"].get(field)?.clone())))
@@ -111,6 +112,25 @@ fn read(target: &Target, body: &Value) -> Result<(String, FaultSpec, Value), Ref
     });
     written["metadata"]["name"] = name.clone().into();
     Ok((name, spec, written))
+}
+
+/// What its kind needs is there, and nothing that means nothing for it: as in a scenario.
+fn check_fields(spec: &FaultSpec, written: &Value) -> Result<(), String> {
+    let (kind, fields) = (spec.kind().as_str(), spec.kind().fields());
+    for key in written.as_object().into_iter().flat_map(serde_json::Map::keys).filter(|key| *key != "kind") {
+        if !fields.iter().any(|field| field.name == key) {
+            return Err(format!("spec.{key}: Forbidden: it means nothing for {kind}"));
+        }
+    }
+    let is_there = |field: &str| match &written[field] {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    };
+    match fields.iter().find_map(|field| Some((field.name, field.needed.filter(|_| !is_there(field.name))?))) {
+        Some((field, help)) => Err(format!("spec.{field}: Required value: {help}")),
+        None => Ok(()),
+    }
 }
 
 fn create(target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {

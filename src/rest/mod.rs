@@ -10,6 +10,7 @@ mod events;
 mod faults;
 mod kept;
 mod names;
+mod options;
 mod patches;
 mod path;
 mod resources;
@@ -19,7 +20,7 @@ mod writes;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::chaos::FaultSpec;
 use crate::component::{Answer, Request};
@@ -125,10 +126,16 @@ impl ClientRequest {
     /// Whether nothing is to be written.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
-        Path::parse(&self.path).is_ok_and(|path| path.is_dry_run())
-            || self.method == Method::Delete && self.value().is_ok_and(|body| body["dryRun"][0] == "All")
-            || self.path.contains("/eviction")
-                && self.value().is_ok_and(|body| body["deleteOptions"]["dryRun"][0] == "All")
+        let of_body = || self.value().unwrap_or_default();
+        let is_in_query = || Path::parse(&self.path).is_ok_and(|path| path.is_dry_run());
+        if self.method == Method::Delete {
+            // A body has all options.
+            return match of_body() {
+                Value::Null => is_in_query(),
+                body => body["dryRun"] == json!(["All"]),
+            };
+        }
+        is_in_query() || self.path.contains("/eviction") && of_body()["deleteOptions"]["dryRun"] == json!(["All"])
     }
 
     /// The same to be done in earnest.
@@ -141,6 +148,12 @@ impl ClientRequest {
                 fields.remove("dryRun");
                 if let Some(Value::Object(options)) = fields.get_mut("deleteOptions") {
                     options.remove("dryRun");
+                }
+                // The storage, which would refuse it, is not asked.
+                if let Some(Value::Object(metadata)) =
+                    fields.get_mut("metadata").filter(|_| self.method == Method::Post)
+                {
+                    metadata.remove("resourceVersion");
                 }
                 Value::Object(fields).to_string()
             }
@@ -182,6 +195,7 @@ pub fn handle(request: &ClientRequest, cluster: &mut dyn Cluster) -> Response {
 fn answer(request: &ClientRequest, cluster: &mut dyn Cluster) -> Result<Response, Box<Status>> {
     let path = Path::parse(&request.path)?;
     let target = path.target(cluster.store())?;
+    options::check_write(request, &path)?;
     let body = request.value()?;
     if target.resource.group == resources::EVENTS_GROUP {
         // They are the core's, by other names.
@@ -207,6 +221,16 @@ fn answer_of(
     if !target.subresource.is_empty() {
         return subresources::handle(request, path, target, body, cluster);
     }
+    let verb = match (request.method, target.name.is_empty()) {
+        (Method::Post, _) => "create",
+        (Method::Put, _) => "update",
+        (Method::Patch, _) => "patch",
+        (Method::Delete, false) => "delete",
+        (Method::Delete, true) => "deletecollection",
+    };
+    if !target.resource.verbs().contains(&verb) {
+        return Err(Box::new(Status::method_not_allowed()));
+    }
     match (request.method, target.name.is_empty()) {
         (Method::Post, true) => writes::create(path, target, body, cluster),
         (Method::Put, false) => writes::update(path, target, body, cluster),
@@ -228,6 +252,8 @@ pub fn object(target: &Target, store: &Store, kept: &Kept, epoch_unix_nanos: i64
 pub(crate) use events::{in_group, of_core};
 #[cfg(feature = "serve")]
 pub(crate) use faults::rendered as rendered_fault;
+#[cfg(feature = "serve")]
+pub(crate) use options::ListOptions;
 #[cfg(feature = "serve")]
 pub(crate) use resources::all as all_resources;
 #[cfg(feature = "serve")]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::answer::Status;
 use super::resources::{self, Resource};
 use crate::arena::Symbol;
+use crate::diagnostics::nearest;
 use crate::kubectl::objects::{Found, find_one};
 use crate::state::Store;
 
@@ -94,16 +95,37 @@ impl Path {
         self.query.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a switch of the query is on.
-    #[must_use]
-    pub fn is_set(&self, name: &str) -> bool {
-        matches!(self.parameter(name), Some("true" | "1" | "True"))
+    /// All values of one name.
+    pub(super) fn all(&self, name: &str) -> Vec<&str> {
+        self.query.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    /// `dryRun=All`.
+    /// Whether a switch of the query is on.
+    ///
+    /// # Source
+    /// apimachinery, `Convert_Slice_string_To_bool`: it is off without a value, and with `0` and `false`.
+    #[must_use]
+    pub fn is_set(&self, name: &str) -> bool {
+        self.parameter(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    /// `dryRun=All`; any other value is refused.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
-        self.parameter("dryRun").is_some_and(|value| !value.is_empty())
+        let said = self.all("dryRun");
+        !said.is_empty() && said.iter().all(|value| *value == "All")
+    }
+
+    /// Whether it names nothing, as far as the kinds tell that the API server itself has: then the nearest of them, if one is near.
+    pub(crate) fn slip(&self) -> Option<Option<String>> {
+        if !resources::is_built_in_group(&self.group) || self.target(&Store::default()).is_ok() {
+            return None;
+        }
+        let named =
+            if self.rest.len() > 2 && self.rest[0] == "namespaces" { &self.rest[2] } else { self.rest.first()? };
+        let plurals = resources::plurals(&self.group, &self.version);
+        let near = nearest(named, plurals.iter().map(String::as_str));
+        Some(near.filter(|near| near != named).map(str::to_owned))
     }
 
     /// What it names.

@@ -20,6 +20,45 @@ const AUTOSCALERS: &str = "horizontalpodautoscalers.autoscaling";
 /// The group whose Events are those of the core.
 pub(super) const EVENTS_GROUP: &str = "events.k8s.io";
 
+/// Kinds whose status is a resource below them.
+///
+/// # Source
+/// Kubernetes, `api/discovery/`.
+const HAVE_STATUS: [&str; 32] = [
+    "namespaces",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "services",
+    "daemonsets.apps",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "cronjobs.batch",
+    "jobs.batch",
+    AUTOSCALERS,
+    "poddisruptionbudgets.policy",
+    "apiservices.apiregistration.k8s.io",
+    "certificatesigningrequests.certificates.k8s.io",
+    "podcertificaterequests.certificates.k8s.io",
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "devicetaintrules.resource.k8s.io",
+    "flowschemas.flowcontrol.apiserver.k8s.io",
+    "ingresses.networking.k8s.io",
+    "podgroups.scheduling.k8s.io",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+    "resourceclaims.resource.k8s.io",
+    "resourcepoolstatusrequests.resource.k8s.io",
+    "servicecidrs.networking.k8s.io",
+    "storageversionmigrations.storagemigration.k8s.io",
+    "storageversions.internal.apiserver.k8s.io",
+    "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "volumeattachments.storage.k8s.io",
+];
+
 /// What stands before the hash that stands for a value of a Secret.
 const HIDDEN: &str = "***";
 
@@ -97,7 +136,26 @@ impl Resource {
     /// Whether its objects have a size of their own.
     #[must_use]
     pub fn has_scale(&self) -> bool {
-        matches!(self.kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet)
+        matches!(self.kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController)
+    }
+
+    /// What can be done with its objects.
+    ///
+    /// # Source
+    /// Kubernetes, `api/discovery/`.
+    #[must_use]
+    pub fn verbs(&self) -> &'static [&'static str] {
+        match self.name().as_str() {
+            "componentstatuses" => &["get", "list"],
+            "namespaces" => &["create", "delete", "get", "list", "patch", "update", "watch"],
+            _ => &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        }
+    }
+
+    /// Whether the status of its objects is a resource below them; of those that the API server does not have itself, it always is.
+    #[must_use]
+    pub fn has_status(&self) -> bool {
+        !self.is_fault() && (!self.is_built_in() || HAVE_STATUS.contains(&self.name().as_str()))
     }
 
     fn of(kind: Kind, words: &[&str]) -> Self {
@@ -158,6 +216,16 @@ fn built_in() -> impl Iterator<Item = Resource> {
             (resource.name() == "events").then(|| Resource { group: EVENTS_GROUP.to_owned(), ..resource.clone() });
         [resource].into_iter().chain(first).chain(other)
     })
+}
+
+/// Whether the API server itself has kinds of a group.
+pub(super) fn is_built_in_group(group: &str) -> bool {
+    built_in().any(|resource| resource.group == group)
+}
+
+/// The resources that it has of a version of a group.
+pub(super) fn plurals(group: &str, version: &str) -> Vec<String> {
+    built_in().filter(|of| of.group == group && of.version == version).map(|of| of.plural).collect()
 }
 
 /// What a definition adds: a resource a version.

@@ -10,7 +10,7 @@ use super::{ClientRequest, Cluster, Method};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::kubectl::objects::{Found, has_scale};
-use crate::model::Object;
+use crate::model::{LabelSelector, Labels, Object};
 
 type Refused = Box<Status>;
 
@@ -83,7 +83,12 @@ fn bind(target: &Target, body: &Value, cluster: &mut dyn Cluster) -> Result<Resp
 /// The size of a workload as an object of its own.
 pub(crate) fn scale_of(target: &Target, live: &Value) -> Value {
     let selector = live["spec"]["selector"].clone();
-    let selector = serde_json::from_value::<crate::model::LabelSelector>(selector);
+    let selector = if target.resource.name() == "replicationcontrollers" {
+        // Theirs is a map of labels.
+        serde_json::from_value::<Labels>(selector).map(|labels| LabelSelector::from_labels(&labels))
+    } else {
+        serde_json::from_value::<LabelSelector>(selector)
+    };
     let selector = selector.map(|selector| selector.to_string()).unwrap_or_default();
     let metadata = &live["metadata"];
     json!({
@@ -138,6 +143,9 @@ fn status(
     body: &Value,
     cluster: &mut dyn Cluster,
 ) -> Result<Response, Refused> {
+    if !target.resource.has_status() {
+        return Err(Box::new(Status::no_such_path()));
+    }
     let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };
     if target.resource.is_built_in() {
         let text = format!("the status of {} is the simulation's to write", target.resource.plural);

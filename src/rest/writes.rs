@@ -3,15 +3,16 @@
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
+use super::options::DeleteOptions;
 use super::path::{Path, Target};
 use super::resources::{Resource, rendered, take_hashes};
 use super::{Clock, Cluster};
 use crate::arena::{Symbol, stable_hash};
-use crate::component::{DeleteOptions, Reply, Request};
+use crate::component::{DeleteOptions as PodDeletion, Reply, Request};
 use crate::kubectl::objects::{Found, all, has_namespace};
 use crate::kubectl::{FieldSelector, Kind};
 use crate::model::{LabelSelector, Object, SAFE_LETTERS as LETTERS, api_fields};
-use crate::state::{DeletionCause, Propagation, Uid};
+use crate::state::{DeletionCause, Uid};
 
 type Refused = Box<Status>;
 
@@ -78,7 +79,7 @@ pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Obj
 /// kube-apiserver, `fieldValidation`: `Warn` without it.
 pub(super) fn unknown_fields(path: &Path, target: &Target, body: &Value) -> Result<Vec<String>, Refused> {
     let kind = &target.resource.kind_name;
-    let mode = path.parameter("fieldValidation").unwrap_or("Warn");
+    let mode = path.parameter("fieldValidation").filter(|mode| !mode.is_empty()).unwrap_or("Warn");
     if mode == "Ignore" || !api_fields::has_kind(&target.resource.api_version(), kind) {
         return Ok(Vec::new());
     }
@@ -151,7 +152,13 @@ pub(super) fn create(
 /// An object that is not there is made under its name.
 pub(super) fn make(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     let status = body.get("status").cloned();
+    let version = body["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
     let (object, warnings) = read(path, target, body)?;
+    if version.is_some_and(|version| version != 0) {
+        // The storage says so, and gives no reason.
+        let text = "resourceVersion should not be set on objects to be created";
+        return Err(Box::new(Status::new(500, "", text)));
+    }
     cluster.ask(Request::Create(Box::new(object))).map_err(|error| refused(&error, target))?;
     if let Some(status) = status.filter(|_| !target.resource.is_built_in()) {
         keep_status(target, status, cluster);
@@ -203,39 +210,6 @@ pub(super) fn write(path: &Path, target: &Target, body: Value, cluster: &mut dyn
     Ok(Response::ok(body).with(warnings))
 }
 
-/// What a deletion is to respect.
-#[derive(Clone, Debug, Default)]
-struct Options {
-    grace_s: Option<i64>,
-    propagation: Propagation,
-    uid: Option<String>,
-}
-
-impl Options {
-    /// # Source
-    /// kube-apiserver: the body's options, else those of the query.
-    fn read(path: &Path, body: &Value) -> Result<Self, Refused> {
-        let text = |field: &str| body[field].as_str().or_else(|| path.parameter(field)).map(str::to_owned);
-        let in_query = || path.parameter("gracePeriodSeconds").and_then(|seconds| seconds.parse().ok());
-        let orphans = body["orphanDependents"].as_bool() == Some(true) || path.is_set("orphanDependents");
-        let propagation = match text("propagationPolicy").as_deref() {
-            Some("Foreground") => Propagation::Foreground,
-            Some("Orphan") => Propagation::Orphan,
-            Some("Background") => Propagation::Background,
-            None if orphans => Propagation::Orphan,
-            None => Propagation::Background,
-            Some(other) => {
-                let text = format!(
-                    "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\""
-                );
-                return Err(Box::new(Status::invalid("DeleteOptions", "", &text)));
-            }
-        };
-        let uid = body["preconditions"]["uid"].as_str().map(str::to_owned);
-        Ok(Self { grace_s: body["gracePeriodSeconds"].as_i64().or_else(in_query), propagation, uid })
-    }
-}
-
 /// DELETE of an object.
 pub(super) fn delete(
     path: &Path,
@@ -243,7 +217,7 @@ pub(super) fn delete(
     body: &Value,
     cluster: &mut dyn Cluster,
 ) -> Result<Response, Refused> {
-    let options = Options::read(path, body)?;
+    let options = DeleteOptions::read(path, body)?;
     let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };
     check_uid(&options.uid.clone().into(), &live, target)?;
     delete_one(target, &options, cluster)?;
@@ -255,12 +229,12 @@ pub(super) fn delete(
     Ok(Response::gone(&target.name, group, plural, &live["metadata"]["uid"]))
 }
 
-fn delete_one(target: &Target, options: &Options, cluster: &mut dyn Cluster) -> Result<Reply, Refused> {
+fn delete_one(target: &Target, options: &DeleteOptions, cluster: &mut dyn Cluster) -> Result<Reply, Refused> {
     let Some(found) = target.find(cluster.store()) else { return Err(Box::new(target.missing())) };
     let request = match found {
         Found::Pod(pod) => {
             let uid = options.uid.as_deref().map(Uid::from_text);
-            let options = DeleteOptions { grace_s: options.grace_s, uid };
+            let options = PodDeletion { grace_s: options.grace_s, uid };
             Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }
         }
         Found::Node(node) => Request::DeleteNode { node },
@@ -338,7 +312,8 @@ pub(super) fn delete_collection(
     if target.resource.is_namespaced && target.namespace.is_empty() {
         return Err(Box::new(Status::method_not_allowed()));
     }
-    let options = Options::read(path, body)?;
+    super::options::ListOptions::read(path)?;
+    let options = DeleteOptions::read(path, body)?;
     let names: Vec<String> =
         chosen(path, target, cluster.store())?.iter().map(|found| found.name(cluster.store())).collect();
     let mut items = Vec::new();

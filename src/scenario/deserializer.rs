@@ -106,7 +106,7 @@ impl fmt::Display for Found<'_> {
 fn in_words(expected: &str) -> &str {
     match expected {
         "u8" | "u16" | "u32" => "a whole number from 0 to 4294967295",
-        "u64" | "usize" => "a whole number of at least 0",
+        "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
         "i8" | "i16" | "i32" => "a whole number from -2147483648 to 2147483647",
         "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
@@ -235,6 +235,10 @@ impl<'a> Cursor<'a> {
                 } else {
                     visitor.visit_u64(value as u64)
                 }
+            }
+            // As it is written: a float would show other digits.
+            Some(Number::Float(_)) => {
+                Err(DecodeError::invalid_type(Unexpected::Other(&format!("the number {text}")), &visitor))
             }
             _ => self.visit(visitor),
         }

@@ -13,6 +13,7 @@ use super::schema::Spec;
 use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use crate::model::config::KubeletConfiguration;
 use crate::model::field_path::FieldPath;
 use crate::model::{ManifestObject, Object, PodSpec};
 use crate::observe::{MinReady, Objective};
@@ -46,6 +47,11 @@ pub(super) fn of_processes(spec: &Spec) -> Vec<FieldPath> {
 /// kubelet, `MachineInfo` setter: `maxPods` is the node's capacity of pods.
 fn check_pods_per_node(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     let Some(written) = spec.control_plane.kubelet.max_pods.filter(|written| *written >= 0) else { return };
+    // A lock file spells out what nobody wrote.
+    let default = KubeletConfiguration::default().resolve(scenario.config.version).max_pods;
+    if spec.not_modelled.is_some() && written == default {
+        return;
+    }
     let pods = Symbol::new("pods");
     let said = scenario.objects.iter().filter_map(|object| {
         let Object::Node(node) = &object.object else { return None };
@@ -158,7 +164,7 @@ fn check_count(
 mod tests {
     use std::path::Path;
 
-    use super::super::{Overrides, load_text};
+    use super::super::{Overrides, load_text, lock_file};
 
     #[test]
     fn a_time_to_repair_of_what_is_over_at_once_is_listed() {
@@ -176,5 +182,28 @@ mod tests {
         check("Reboot", &["spec.faults[0].timeToRepair"]);
         check("Crash", &[]);
         check("SpotInterruption", &[]);
+    }
+
+    #[test]
+    fn a_lock_file_is_not_warned_of_a_default_that_it_spells_out() {
+        let read = |text: &str| load_text("s.yaml", text, Path::new("."), &Overrides::none()).expect("a scenario");
+        let warned = |text: &str| read(text).warnings.iter().any(|warning| warning.message.contains("`maxPods`"));
+        let text = |kubelet: &str| {
+            format!(
+                "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{duration: 1m, cluster: {{nodePools: \
+                 [{{name: n, count: 1, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, controlPlane: \
+                 {{kubelet: {{{kubelet}}}}}}}\n"
+            )
+        };
+        for (kubelet, is_warned, is_warned_again) in [
+            ("", false, false),
+            ("maxPods: 110", true, false),
+            ("maxPods: 50", true, true),
+            ("maxPods: 20", false, false),
+        ] {
+            let text = text(kubelet);
+            assert_eq!(warned(&text), is_warned, "{kubelet}");
+            assert_eq!(warned(&lock_file(&read(&text))), is_warned_again, "{kubelet}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
 mod actions;
+mod annotations;
 mod assumption;
 mod assumptions;
 mod at;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::annotations;
 use super::inventory::Inventory;
 use super::pod_counts::pods_wanted;
 use super::resolved::ResolvedScenario;
@@ -10,10 +11,7 @@ use super::targets::unknown;
 use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
-use crate::model::{
-    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, ResourceRequirements,
-    SYSTEM_PRIORITY_CLASSES,
-};
+use crate::model::{ManifestObject, Object, PodSpec, ResourceRequirements, SYSTEM_PRIORITY_CLASSES};
 use crate::units::Quantity;
 
 /// More than this no machine has, whatever it is counted in; sums over all nodes stay within 64 bits.
@@ -37,6 +35,7 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
     let default = check_global_defaults(scenario, diagnostics);
     for object in &scenario.objects {
         let label = || object.object.label();
+        annotations::check(&object.object, &object.source, diagnostics);
         match &object.object {
             Object::Node(node) => {
                 let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
@@ -69,13 +68,11 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                     let label = "Kubernetes accepts it and removes it within a minute";
                     diagnostics.push(diagnostic.at(object.source.clone(), label));
                 }
-                check_annotations(&pod.metadata, object, diagnostics);
                 check_class(&pod.spec, object, &classes, true, diagnostics);
                 check_bytes(&pod.spec, object, diagnostics);
             }
             other => {
                 if let Some(template) = pod_template(other) {
-                    check_annotations(&template.metadata, object, diagnostics);
                     check_class(&template.spec, object, &classes, false, diagnostics);
                     check_priority(&template.spec, object, &classes, default, diagnostics);
                     check_bytes(&template.spec, object, diagnostics);
@@ -148,36 +145,6 @@ pub fn pod_count(scenario: &ResolvedScenario) -> u64 {
 pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
     let total = pod_count(scenario);
     (total > scenario.limits.pods()).then(|| (total, scenario.limits.of_pods_in_words()))
-}
-
-/// What the pods' own annotations say about them.
-fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics: &mut Diagnostics) {
-    for (key, value) in &metadata.annotations {
-        let diagnostic = match Behavior::default().read(key.as_str(), value.as_str()) {
-            Ok(()) => continue,
-            Err(Objection::Value { problem, help }) => {
-                let message = format!("the annotation `{key}` of {} cannot be read: {problem}", object.object.label());
-                Diagnostic::error("scenario::bad_value", message).help(help.to_owned())
-            }
-            Err(Objection::Nothing { help }) => {
-                let message = format!("the annotation `{key}` of {} says nothing", object.object.label());
-                Diagnostic::warning("scenario::no_effect", message).help(help.to_owned())
-            }
-            Err(Objection::Unknown) => {
-                let message = format!("{} has the annotation `{key}`, which does not exist", object.object.label());
-                let name = key.as_str().strip_prefix(BEHAVIOR_PREFIX).unwrap_or_default();
-                let help = match nearest(name, Behavior::names()) {
-                    Some(nearest) => format!("the nearest is `{BEHAVIOR_PREFIX}{nearest}`"),
-                    None => {
-                        let known = Behavior::names().collect::<Vec<_>>().join("`, `");
-                        format!("behind `{BEHAVIOR_PREFIX}` stands one of `{known}`")
-                    }
-                };
-                Diagnostic::error("scenario::unknown_annotation", message).help(help)
-            }
-        };
-        diagnostics.push(diagnostic.at(object.source.clone(), "in this object"));
-    }
 }
 
 /// Warns of all but one of several classes that are the default of pods that name none; the value of the one that counts.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::actions::{ActionEntry, TimelineEntry};
+use super::annotations;
 use super::at::At;
 use super::document::Node;
 use super::foresight;
@@ -51,6 +52,7 @@ pub(super) fn check(
     let mut earlier: Vec<&RunbookLine> = Vec::new();
     for ((_, typed), line) in lines {
         names.add_made_by(line);
+        annotations::check_line(line, &typed, diagnostics);
         if let Some((problem, help)) = foresight::problem(line, &earlier, scenario) {
             let verb = if matches!(line.command, Command::Drain(_)) { "drain" } else { "undo" };
             let diagnostic = Diagnostic::warning("scenario::kubectl_refuses", problem);

@@ -59,8 +59,8 @@ pub(super) struct Event {
     pub(super) happening: Happening,
     pub(super) namespace: Symbol,
     pub(super) json: Bytes,
-    /// As it was before.
-    before: Option<Bytes>,
+    /// As it was before, and its cells.
+    before: Option<(Bytes, Arc<[String]>)>,
     cells: Arc<[String]>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Choice {
 
 impl Choice {
     /// Whether that is all of a namespace, or of all.
-    fn is_everything(&self) -> bool {
+    pub(super) fn is_everything(&self) -> bool {
         self.labels.is_none() && self.fields.is_empty()
     }
 
@@ -85,7 +85,12 @@ impl Choice {
             && self.fields.0.iter().all(|r| (field_of(object, &r.field) == r.value) != r.is_negated)
     }
 
-    pub(super) fn chooses(&self, json: &Bytes) -> bool {
+    /// Whether an object of a namespace is chosen.
+    pub(super) fn takes(&self, namespace: Symbol, json: &Bytes) -> bool {
+        self.namespace.is_none_or(|own| own == namespace) && self.chooses(json)
+    }
+
+    fn chooses(&self, json: &Bytes) -> bool {
         self.is_everything() || serde_json::from_slice::<Value>(json).is_ok_and(|object| self.matches(&object))
     }
 }
@@ -190,7 +195,14 @@ impl Audience {
                 let happening = if before.is_some() { Happening::Modified } else { Happening::Added };
                 let known = Known { version, json: json.clone(), hash, cells: Arc::clone(&cells) };
                 self.objects.insert((namespace, name), known);
-                Event { version, happening, namespace, json, before: before.map(|known| known.json), cells }
+                Event {
+                    version,
+                    happening,
+                    namespace,
+                    json,
+                    before: before.map(|known| (known.json, known.cells)),
+                    cells,
+                }
             }
             None => {
                 let Some(before) = before else { return };
@@ -198,8 +210,8 @@ impl Audience {
                 let mut last = serde_json::from_slice::<Value>(&before.json).unwrap_or_default();
                 let json = with_version(&mut last, version);
                 let happening = Happening::Deleted;
-                let before_json = Some(before.json);
-                Event { version, happening, namespace, json, before: before_json, cells: before.cells }
+                let cells = Arc::clone(&before.cells);
+                Event { version, happening, namespace, json, before: Some((before.json, before.cells)), cells }
             }
         };
         self.send(&event);
@@ -218,11 +230,13 @@ impl Audience {
         let resource = &self.resource;
         self.watchers.retain_mut(|watcher| {
             let Some(happening) = seen_by(&watcher.choice, event) else { return !watcher.to.is_closed() };
-            let line = if watcher.form == Form::Whole {
-                plain[happening as usize].get_or_insert_with(|| whole_line(happening, &event.json)).clone()
-            } else {
-                line(happening, event, resource, watcher)
+            let line = match &plain[happening as usize] {
+                Some(line) if watcher.form == Form::Whole => line.clone(),
+                _ => line(happening, event, resource, watcher),
             };
+            if watcher.form == Form::Whole {
+                plain[happening as usize].get_or_insert_with(|| line.clone());
+            }
             // Who does not keep up lists anew.
             watcher.to.try_send(line).is_ok()
         });
@@ -300,7 +314,7 @@ fn seen_by(choice: &Choice, event: &Event) -> Option<Happening> {
         return Some(event.happening);
     }
     let now = event.happening != Happening::Deleted && choice.chooses(&event.json);
-    let before = event.before.as_ref().is_some_and(|json| choice.chooses(json));
+    let before = event.before.as_ref().is_some_and(|(json, _)| choice.chooses(json));
     match (before, now) {
         (false, false) => None,
         (false, true) => Some(Happening::Added),
@@ -319,13 +333,24 @@ fn whole_line(happening: Happening, json: &Bytes) -> Bytes {
     Bytes::from(line)
 }
 
+/// An event as somebody sees it. An object that leaves a selection is shown as it was last in it, with the version of the event.
+///
+/// # Source
+/// apiserver, `cacheWatcher.convertToWatchEvent`.
 fn line(happening: Happening, event: &Event, resource: &Resource, watcher: &mut Watcher) -> Bytes {
-    let object = || serde_json::from_slice::<Value>(&event.json).unwrap_or_default();
+    let (json, cells) = match &event.before {
+        Some((before, cells)) if happening == Happening::Deleted && event.happening != Happening::Deleted => {
+            let mut last = serde_json::from_slice::<Value>(before).unwrap_or_default();
+            (with_version(&mut last, event.version), cells)
+        }
+        _ => (event.json.clone(), &event.cells),
+    };
+    let object = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let shown = match watcher.form {
-        Form::Whole => return whole_line(happening, &event.json),
+        Form::Whole => return whole_line(happening, &json),
         Form::Metadata => table::metadata_of(&object()),
         Form::Table(included) => {
-            let row = table::row(&event.cells, &object(), included);
+            let row = table::row(cells, &object(), included);
             let columns = (!watcher.has_columns).then(|| table::columns(resource));
             watcher.has_columns = true;
             table::table(columns, vec![row], &event.version.to_string())

@@ -9,8 +9,6 @@ use crate::state::Store;
 const OTHERS: [(&str, &str); 3] =
     [("authorization.k8s.io", "v1"), ("authentication.k8s.io", "v1"), ("metrics.k8s.io", "v1beta1")];
 
-const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-
 /// The document of a path; none if it is another's.
 pub(super) fn document(path: &str, store: &Store) -> Option<Value> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -122,12 +120,13 @@ fn resources(group: &str, version: &str, store: &Store) -> Option<Value> {
 fn described(resource: &Resource) -> Vec<Value> {
     let mut whole = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.is_namespaced,
-        "kind": resource.kind_name, "verbs": VERBS,
+        "kind": resource.kind_name, "verbs": resource.verbs(),
     });
     if !resource.short_names.is_empty() {
         whole["shortNames"] = resource.short_names.clone().into();
     }
-    const OF_ALL: [&str; 9] = [
+    const OF_ALL: [&str; 10] = [
+        "horizontalpodautoscalers",
         "pods",
         "services",
         "deployments",
@@ -153,11 +152,14 @@ fn described(resource: &Resource) -> Vec<Value> {
         }
         found.push(value);
     };
-    if !resource.is_fault() {
+    if resource.has_status() {
         below("status", &resource.kind_name, None, &["get", "patch", "update"]);
     }
     if resource.has_scale() {
         below("scale", "Scale", Some(("autoscaling", "v1")), &["get", "patch", "update"]);
+    }
+    if resource.name() == "namespaces" {
+        below("finalize", &resource.kind_name, None, &["update"]);
     }
     if resource.name() == "pods" {
         below("eviction", "Eviction", Some(("policy", "v1")), &["create"]);

@@ -49,10 +49,33 @@ pub(super) fn clock(session: &Session) -> Value {
     })
 }
 
+/// What a body may say, so that nothing is passed over that somebody has meant.
+fn check_fields(what: &str, body: &Value) -> Result<(), Status> {
+    let known: &[&str] = match what {
+        "pause" | "step" => &[],
+        "speed" => &["speed"],
+        "jump" => &["to", "by", "back"],
+        "branch" => &["name"],
+        _ => return Ok(()),
+    };
+    let mut said = body.as_object().into_iter().flat_map(serde_json::Map::keys);
+    if let Some(unknown) = said.clone().find(|field| !known.contains(&field.as_str())) {
+        return Err(Status::bad_request(format!("`{what}` knows no `{unknown}`")));
+    }
+    match (said.next(), said.next()) {
+        (Some(one), Some(other)) => Err(Status::bad_request(format!("give either `{one}` or `{other}`"))),
+        _ => Ok(()),
+    }
+}
+
 impl Session {
     /// Answers a POST that has to do with time.
     pub(super) fn turn(&mut self, path: &str, body: &Value) -> Response {
-        let done = match path.trim_start_matches("/kubesquall/v1/") {
+        let what = path.trim_start_matches("/kubesquall/v1/");
+        if let Err(status) = check_fields(what, body) {
+            return Response::from(status);
+        }
+        let done = match what {
             "pause" => {
                 self.pace = Pace::new(Speed::Paused, self.run.now());
                 Ok(())
@@ -88,7 +111,7 @@ impl Session {
         Ok(())
     }
 
-    /// `{"to": "12m"}`, `{"by": "30s"}` and `{"back": "30s"}`.
+    /// `{"to": "12m"}`, `{"by": "30s"}` or `{"back": "30s"}`.
     fn instant(&self, body: &Value) -> Result<SimTime, Status> {
         let length = |field: &str| {
             let text = body[field].as_str()?;

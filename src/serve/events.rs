@@ -70,7 +70,9 @@ pub(super) struct Events {
 fn api_version(kind: InvolvedKind) -> &'static str {
     match kind {
         InvolvedKind::Object(kind) => kind.api_version(),
-        InvolvedKind::Fault | InvolvedKind::NodePool | InvolvedKind::Kubectl => "kubesquall.sim/v1alpha1",
+        InvolvedKind::Fault | InvolvedKind::NodePool | InvolvedKind::Kubectl | InvolvedKind::Request => {
+            "kubesquall.sim/v1alpha1"
+        }
         InvolvedKind::ConfigMap => "v1",
     }
 }

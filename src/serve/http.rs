@@ -170,6 +170,12 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> HttpRespon
 }
 
 async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<Status>> {
+    // The buffer of a connection grows in steps, and may hold some more.
+    let size = |(name, value): (&header::HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    if request.headers().iter().map(size).sum::<usize>() > HEAD_MAX {
+        let text = format!("the headers are larger than {} KiB", HEAD_MAX >> 10);
+        return Err(Box::new(Status::new(431, "RequestHeaderFieldsTooLarge", text)));
+    }
     front.access.check(request.uri(), request.headers())?;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();

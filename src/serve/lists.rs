@@ -6,11 +6,11 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use super::audience::{Audience, Choice};
+use super::audience::{Audience, Choice, Known};
 use super::session::Session;
 use super::table::{self, Included};
 use crate::arena::Symbol;
-use crate::rest::{Path, Resource, Selection, Status, Target};
+use crate::rest::{ListOptions, Path, Resource, Selection, Status, Target};
 
 /// Objects of a list that nobody has bounded.
 const ITEMS_MAX: usize = 1_000_000;
@@ -48,17 +48,19 @@ impl Form {
     }
 }
 
-/// A list of which somebody has read a part.
+/// A list of which somebody has read a part: all objects of a resource as they were, since who reads on may choose others of them.
 #[derive(Clone, Debug)]
 struct Rest {
     id: u64,
     version: u64,
+    resource: (String, String),
     items: Arc<[Item]>,
     bytes: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Item {
+    namespace: Symbol,
     json: Bytes,
     cells: Arc<[String]>,
 }
@@ -75,10 +77,10 @@ impl Pages {
         self.rests.clear();
     }
 
-    fn keep(&mut self, version: u64, items: &Arc<[Item]>) -> u64 {
+    fn keep(&mut self, version: u64, resource: (String, String), items: Arc<[Item]>) -> u64 {
         self.last += 1;
         let bytes = items.iter().map(|item| item.json.len()).sum();
-        self.rests.push_back(Rest { id: self.last, version, items: Arc::clone(items), bytes });
+        self.rests.push_back(Rest { id: self.last, version, resource, items, bytes });
         while self.rests.len() > PAGES_MAX
             || self.rests.len() > 1 && self.rests.iter().map(|rest| rest.bytes).sum::<usize>() > PAGES_BYTES_MAX
         {
@@ -116,61 +118,90 @@ impl Choice {
 
 impl Session {
     /// A list of objects.
+    ///
+    /// # Source
+    /// apiserver, `GetList` of `etcd3.store`: a continue token says which version is read, and behind which object. Selectors are those of the
+    /// request at hand. How many remain is told where nothing is selected.
     pub(super) fn list(&mut self, path: &Path, target: &Target, form: Form) -> Result<Bytes, Box<Status>> {
-        let limit = path.parameter("limit").and_then(|limit| limit.parse::<usize>().ok()).filter(|limit| *limit > 0);
-        let limit = limit.unwrap_or(ITEMS_MAX).min(ITEMS_MAX);
-        let (version, items, id, first) = match path.parameter("continue").filter(|token| !token.is_empty()) {
-            Some(token) => {
-                let (rest, first) = self.rest_of(token)?;
-                (rest.version, rest.items, Some(rest.id), first)
+        let options = ListOptions::read(path)?;
+        let limit = options.limit.unwrap_or(ITEMS_MAX).min(ITEMS_MAX);
+        let choice = Choice::of(path, target)?;
+        let resource = (target.resource.name(), target.resource.api_version());
+        let (version, items, id, first) = if options.next.is_empty() {
+            self.check_version(&options)?;
+            let place = self.attend(&target.resource);
+            // Signs of life are no events of the run.
+            if resource.0 == super::session::LEASES || resource.0 == "nodes" {
+                self.look_again(&resource.0);
             }
-            None => {
-                let choice = Choice::of(path, target)?;
-                self.check_version(path)?;
-                let place = self.attend(&target.resource);
-                // Signs of life are no events of the run.
-                let name = target.resource.name();
-                if name == super::session::LEASES || name == "nodes" {
-                    self.look_again(&name);
-                }
-                // What has an age looks older now, although nothing has happened to it.
-                if let Form::Table(_) = form {
-                    self.age(place);
-                }
-                (self.versions.last(), items(&self.audiences[place], &choice), None, 0)
+            // What has an age looks older now, although nothing has happened to it.
+            if let Form::Table(_) = form {
+                self.age(place);
             }
+            let (audience, version) = (&self.audiences[place], self.versions.last());
+            let chosen = items(audience, &choice);
+            if chosen.len() <= limit {
+                let page: Vec<&Item> = chosen.iter().collect();
+                return Ok(written(&target.resource, json!({"resourceVersion": version.to_string()}), &page, form));
+            }
+            (version, items(audience, &Choice::default()), None, 0)
+        } else {
+            if !matches!(options.version.as_str(), "" | "0") {
+                let text = "specifying resource version is not allowed when using continue";
+                return Err(Box::new(Status::bad_request(text)));
+            }
+            let (rest, first) = self.rest_of(&options.next, &resource)?;
+            (rest.version, rest.items, Some(rest.id), first)
         };
-        let last = items.len().min(first.saturating_add(limit));
-        let page = &items[first.min(last)..last];
+        let first = first.min(items.len());
+        let mut chosen =
+            items.iter().enumerate().skip(first).filter(|(_, item)| choice.takes(item.namespace, &item.json));
+        let mut last = first;
+        let page: Vec<&Item> = chosen
+            .by_ref()
+            .take(limit)
+            .map(|(place, item)| {
+                last = place + 1;
+                item
+            })
+            .collect();
+        let remaining = if choice.is_everything() { chosen.count() } else { usize::from(chosen.next().is_some()) };
         let mut metadata = json!({"resourceVersion": version.to_string()});
-        if last < items.len() {
-            let id = id.unwrap_or_else(|| self.pages.keep(version, &items));
+        if remaining > 0 {
+            let id = id.unwrap_or_else(|| self.pages.keep(version, resource, Arc::clone(&items)));
             metadata["continue"] = format!("{id}.{last}").into();
-            metadata["remainingItemCount"] = (items.len() - last).into();
+            if choice.is_everything() {
+                metadata["remainingItemCount"] = remaining.into();
+            }
         }
-        Ok(written(&target.resource, metadata, page, form))
+        Ok(written(&target.resource, metadata, &page, form))
     }
 
-    fn rest_of(&self, token: &str) -> Result<(Rest, usize), Box<Status>> {
+    fn rest_of(&self, token: &str, resource: &(String, String)) -> Result<(Rest, usize), Box<Status>> {
         let parts = token.split_once('.').and_then(|(id, first)| Some((id.parse::<u64>().ok()?, first.parse().ok()?)));
-        let Some((id, first)) = parts else {
-            return Err(Box::new(Status::bad_request("continue key is not valid: it is none of this server's")));
+        let invalid = |why: &str| {
+            Box::new(Status::bad_request(format!("invalid continue token: continue key is not valid: {why}")))
         };
+        let Some((id, first)) = parts else { return Err(invalid("it is none of this server's")) };
         let text = "The provided continue parameter is too old to display a consistent list result. You must start a new \
                     list without the continue parameter.";
-        let rest = self.pages.rests.iter().find(|rest| rest.id == id).cloned();
-        rest.map(|rest| (rest, first)).ok_or_else(|| Box::new(Status::expired(text)))
+        match self.pages.rests.iter().find(|rest| rest.id == id) {
+            Some(rest) if rest.resource != *resource => Err(invalid(&format!("it is of {}", rest.resource.0))),
+            Some(rest) => Ok((rest.clone(), first)),
+            None => Err(Box::new(Status::expired(text))),
+        }
     }
 
     /// A list of an exact version is only to be had if it is the newest.
-    fn check_version(&self, path: &Path) -> Result<(), Box<Status>> {
-        let version = path.parameter("resourceVersion").filter(|version| !version.is_empty() && *version != "0");
-        let Some(text) = version else { return Ok(()) };
-        let Ok(version) = text.parse::<u64>() else {
-            return Err(Box::new(Status::bad_request(format!("Invalid value: {text:?}: it is no version"))));
+    fn check_version(&self, options: &ListOptions) -> Result<(), Box<Status>> {
+        if matches!(options.version.as_str(), "" | "0") {
+            return Ok(());
+        }
+        let Ok(version) = options.version.parse::<u64>() else {
+            let text = format!("Invalid value: {:?}: it is no version", options.version);
+            return Err(Box::new(Status::bad_request(text)));
         };
-        let is_exact = path.parameter("resourceVersionMatch") == Some("Exact");
-        if version < self.versions.base() || is_exact && version != self.versions.last() {
+        if version < self.versions.base() || options.is_exact && version != self.versions.last() {
             return Err(Box::new(Status::expired("The resourceVersion for the provided list is too old.")));
         }
         if version > self.versions.last() {
@@ -211,16 +242,20 @@ impl Session {
     }
 }
 
+/// The objects of a resource that are chosen, in the order of namespaces and names.
 fn items(audience: &Audience, choice: &Choice) -> Arc<[Item]> {
-    let here =
-        audience.objects.iter().filter(|((namespace, _), _)| choice.namespace.is_none_or(|own| own == *namespace));
-    let chosen = here.filter(|(_, known)| choice.chooses(&known.json));
+    let chosen = audience.objects.iter().filter(|((namespace, _), known)| choice.takes(*namespace, &known.json));
     let mut chosen: Vec<_> = chosen.collect();
     chosen.sort_by_key(|((namespace, name), _)| (namespace.as_str(), name.as_str()));
-    chosen.into_iter().map(|(_, known)| Item { json: known.json.clone(), cells: Arc::clone(&known.cells) }).collect()
+    let item = |((namespace, _), known): (&(Symbol, Symbol), &Known)| Item {
+        namespace: *namespace,
+        json: known.json.clone(),
+        cells: Arc::clone(&known.cells),
+    };
+    chosen.into_iter().map(item).collect()
 }
 
-fn written(resource: &Resource, metadata: Value, page: &[Item], form: Form) -> Bytes {
+fn written(resource: &Resource, metadata: Value, page: &[&Item], form: Form) -> Bytes {
     let read = |item: &Item| serde_json::from_slice::<Value>(&item.json).unwrap_or_default();
     let value = match form {
         Form::Table(included) => {

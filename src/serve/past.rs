@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::session::Session;
 use super::time::Speed;
+use super::versions::Versions;
 use crate::rest::{ClientRequest, Key, Response, Status};
 use crate::scenario::{ResolvedScenario, TimelineAction, lock_file};
 use crate::simulation::Simulation;
@@ -123,6 +124,19 @@ pub(super) struct Branch {
     pub(super) log: Log,
 }
 
+/// Objects that are deleted together are told of as they were.
+fn give_versions(target: &crate::rest::Target, known: &Versions, response: &mut Response) {
+    if !response.body["items"].is_array() {
+        return;
+    }
+    for item in response.body["items"].as_array_mut().into_iter().flatten() {
+        let text = |field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let key = Key::new(&target.resource.name(), &text("namespace"), &text("name"));
+        item["metadata"]["resourceVersion"] = known.of(key).to_string().into();
+    }
+    response.body["metadata"]["resourceVersion"] = known.last().to_string().into();
+}
+
 impl Session {
     /// Does what a client asks for, at this instant.
     ///
@@ -154,6 +168,8 @@ impl Session {
             return Ok(response);
         }
         let request = Arc::new(request);
+        let is_of_many = target.name.is_empty() && request.method == crate::rest::Method::Delete;
+        let known = if is_of_many { self.versions.clone() } else { Versions::new() };
         self.log.push(now, Arc::clone(&request));
         let mut response = self.run.request(&request);
         self.tell();
@@ -164,7 +180,8 @@ impl Session {
         if response.is_success() && !name.is_empty() {
             self.show_if_other(Key::new(&target.resource.name(), &target.namespace, name));
         }
-        if target.name.is_empty() && request.method == crate::rest::Method::Delete {
+        if is_of_many {
+            give_versions(&target, &known, &mut response);
             self.look_again(&target.resource.name());
         }
         self.over();
@@ -196,6 +213,10 @@ impl Session {
         target: &crate::rest::Target,
         key: Key,
     ) -> Result<ClientRequest, Box<Status>> {
+        if request.method == crate::rest::Method::Post && target.name.is_empty() {
+            // What is created has none, or is refused.
+            return Ok(request);
+        }
         let mut body = request.value()?;
         let mut read: Option<String> = None;
         let mut has_changed = false;

@@ -80,7 +80,9 @@ impl Session {
         let form = Form::of(accept, path);
         match target.subresource.as_str() {
             "" => {}
-            "status" => return self.get(&target, form).map(|bytes| Shown::Document(200, bytes)),
+            "status" if target.resource.has_status() => {
+                return self.get(&target, form).map(|bytes| Shown::Document(200, bytes));
+            }
             "scale" if target.resource.has_scale() => {
                 let key = crate::rest::Key::new(&target.resource.name(), &target.namespace, &target.name);
                 let found = self.look(&target.resource, key);
@@ -98,6 +100,9 @@ impl Session {
             _ => return Err(Box::new(Status::no_such_path())),
         }
         if path.is_set("watch") {
+            if !target.resource.verbs().contains(&"watch") {
+                return Err(Box::new(Status::method_not_allowed()));
+            }
             return self.watch(path, &target, form).map(Shown::Watch);
         }
         let bytes = match target.name.as_str() {

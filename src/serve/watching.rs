@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use super::audience::{Choice, Watcher, bookmark, error_line};
 use super::lists::Form;
 use super::session::Session;
-use crate::rest::{Path, Status, Target};
+use crate::rest::{ListOptions, Path, Status, Target};
 
 /// Lines that wait for somebody who watches; who has more is cut off.
 const WAITING_MAX: usize = 4096;
@@ -27,6 +27,7 @@ impl Session {
     /// # Source
     /// apiserver, `cacher.Watch`: without a version, or with `0`, what is there comes first, as if it had just appeared.
     pub(super) fn watch(&mut self, path: &Path, target: &Target, form: Form) -> Result<Heard, Box<Status>> {
+        let options = ListOptions::read(path)?;
         // Who has gone is noticed when something is told; nothing may be for long.
         for audience in &mut self.audiences {
             audience.watchers.retain(|watcher| !watcher.to.is_closed());
@@ -40,7 +41,7 @@ impl Session {
             let name = crate::kubectl::FieldSelector::parse(&format!("metadata.name={}", target.name));
             choice.fields.0.extend(name.unwrap_or_default().0);
         }
-        let version = path.parameter("resourceVersion").unwrap_or_default();
+        let version = options.version.as_str();
         let is_from_now = version.is_empty() || version == "0";
         let place = self.attend(&target.resource);
         let last = self.versions.last();
@@ -48,10 +49,7 @@ impl Session {
         let wants_bookmarks = path.is_set("allowWatchBookmarks");
         let mut watcher = Watcher { choice, form, wants_bookmarks, to, has_columns: false };
         let audience = &mut self.audiences[place];
-        let sends_present = match path.parameter("sendInitialEvents") {
-            Some(text) => text == "true",
-            None => is_from_now,
-        };
+        let sends_present = options.sends_present.unwrap_or(is_from_now);
         let mut first = if sends_present {
             audience.present(&mut watcher)
         } else if is_from_now {
@@ -74,7 +72,7 @@ impl Session {
                 }
             }
         };
-        if path.is_set("sendInitialEvents") && wants_bookmarks {
+        if options.sends_present == Some(true) && wants_bookmarks {
             first.push(bookmark(&target.resource, last, true, &watcher));
         }
         audience.watchers.push(watcher);

@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use super::Simulation;
 use super::components::AnyTimer;
+use crate::arena::Symbol;
 use crate::chaos::{self, FaultSpec};
-use crate::component::{Answer, ErrorReason, EventDraft, Load, Request, SCENARIO};
+use crate::component::{
+    Answer, ErrorReason, EventDraft, InvolvedKind, Load, ObjectRef, Record, Request, SCENARIO, Transcript, reason,
+};
 use crate::rest::{self, ClientRequest, Cluster, FaultStanding, FaultState, Kept, Response};
 use crate::scenario::TimelineAction;
 use crate::state::{Change, Store};
@@ -16,6 +19,9 @@ use crate::units::SimTime;
 
 /// Through whom clients write.
 pub(super) const CLIENT: &str = "kubectl";
+
+/// The code of what is to be asked again later.
+const TOO_MANY: u16 = 429;
 
 /// What has happened since somebody asked last.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +134,35 @@ impl Simulation {
             self.verify_request();
         }
         response
+    }
+
+    /// A request of the scenario that is refused is told of as a line that fails. One that is to be asked again later (429) is a refusal as any
+    /// other.
+    pub(super) fn tell_refusal(&mut self, request: &ClientRequest, response: &Response) {
+        if response.is_success() || response.code == TOO_MANY {
+            return;
+        }
+        let text = |field: &str| response.body[field].as_str().unwrap_or_default();
+        let said = match text("reason") {
+            "" => format!("Error from server: {}", text("message")),
+            reason => format!("Error from server ({reason}): {}", text("message")),
+        };
+        let what: Arc<str> = format!("{} {}", request.method.as_str(), rest::without_query(&request.path)).into();
+        let (now, cause) = (self.kernel.now, self.kernel.cause);
+        let about = ObjectRef::named(InvolvedKind::Request, Symbol::empty(), Arc::clone(&what));
+        let event = EventDraft::warning(reason::REQUEST_REFUSED, about, said.clone());
+        self.kernel.record(Record::Event { component: SCENARIO, event }, cause);
+        let transcript = Transcript {
+            at: now,
+            // Requests come after all else of their instant.
+            order: u64::MAX,
+            done_at: Some(now),
+            command: what,
+            exit: Some(1),
+            stdout: Vec::new(),
+            stderr: vec![said],
+        };
+        self.kernel.record(Record::Transcript(transcript), cause);
     }
 
     fn fold_request(&mut self, at: SimTime) {

@@ -438,7 +438,7 @@ impl Kernel {
         }
     }
 
-    fn record(&mut self, record: Record, cause: CauseId) {
+    pub(super) fn record(&mut self, record: Record, cause: CauseId) {
         if let (Some(heard), Record::Event { component, event }) = (&mut self.heard, &record) {
             heard.events.push((self.now, component, event.clone()));
         }

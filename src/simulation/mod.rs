@@ -254,7 +254,8 @@ impl Simulation {
     /// Plays the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         if let Some(request) = self.take_request() {
-            self.request(&request);
+            let response = self.request(&request);
+            self.tell_refusal(&request, &response);
             return true;
         }
         if self.step_own() {

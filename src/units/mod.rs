@@ -6,6 +6,7 @@
 mod counted;
 mod duration;
 mod int_or_percent;
+mod named;
 mod percent;
 mod quantity;
 #[cfg(feature = "cli")]
@@ -17,6 +18,7 @@ pub mod with_days;
 pub use counted::{counted, cut, grouped, noun};
 pub use duration::{ParseDurationError, SimDuration};
 pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
+pub use named::{Named, named};
 pub use percent::{parse_percent, share_of_percent};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
 #[cfg(feature = "cli")]

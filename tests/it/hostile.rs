@@ -93,6 +93,25 @@ fn a_terminal_is_not_steered_by_names() {
     );
 }
 
+/// All files are read by one reader, which is bounded and says where a text is none.
+#[test]
+fn texts_that_are_none_have_a_line_in_every_command() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("bad.csv"), b"node,start,end\nn\xff1,1h,2h\n").expect("a file");
+    fs::write(dir.path().join("notes.txt"), "nothing").expect("a file");
+    let node =
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}\n";
+    fs::write(dir.path().join("cluster.yaml"), node).expect("a file");
+    for arguments in [
+        &["import", "faults", "bad.csv", "-o", "f.yaml"][..],
+        &["import", "outage", "notes.txt", "--cluster", "cluster.yaml", "--latencies", "bad.csv", "-o", "out"],
+    ] {
+        let (status, _, said) = output(dir.path(), arguments);
+        assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(said.contains("`bad.csv` is not UTF-8 text: line 2 has other bytes"), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn data_keep_every_byte() {
     let dir = played();

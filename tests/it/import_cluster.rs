@@ -653,6 +653,29 @@ fn damaged_archives_are_never_taken_for_whole_ones() {
     }
 }
 
+/// A list of kubectl says at its end what it is: without that end it is no document that may be as it likes.
+#[test]
+fn lists_that_are_cut_are_never_taken_for_no_objects() {
+    let item = |name: &str| format!("- apiVersion: v1\n  kind: Node\n  metadata:\n    name: {name}\n");
+    let whole =
+        format!("apiVersion: v1\nitems:\n{}{}kind: List\nmetadata:\n  resourceVersion: \"\"\n", item("n2"), item("n3"));
+    let nodes = json!([node("n1")]).to_string();
+    let found = |text: &str| {
+        let files = [("nodes.json", nodes.clone()), ("more.yaml", text.to_owned())];
+        import_stream(tar(&files)).map(|imported| labels(&imported).len())
+    };
+    assert_eq!(found(&whole), Ok(3));
+    let end = whole.find("List").expect("a kind") + "List".len();
+    for cut in "apiVersion: v1\nitems:\n".len()..end {
+        let problems = found(&whole[..cut]).expect_err(&whole[..cut]);
+        assert!(!problems.is_empty(), "{}", &whole[..cut]);
+    }
+    let problems = found(&whole[..whole.find("kind: List").expect("a kind")]).expect_err("it is cut");
+    assert!(problems[0].starts_with("manifest::cut_short: the end of this list is missing"), "{problems:?}");
+    // What is no object of Kubernetes may be in a bundle all the same.
+    assert_eq!(found("items:\n- name: a\n  size: 3\n"), Ok(1));
+}
+
 #[test]
 fn links_out_of_a_directory_are_not_followed() {
     let dir = directory(&[

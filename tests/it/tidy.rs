@@ -411,6 +411,7 @@ const EXAMPLES: &[Example] = &[
             "observe/transcript.rs",
             "observe/orders.rs",
             "observe/traps/drains.rs",
+            "simulation/clients.rs",
             "simulation/lab.rs",
         ],
         &["Record::Transcript", "Transcript(Transcript)"],

@@ -176,6 +176,36 @@ fn faults_name_what_they_hit() {
 }
 
 #[test]
+fn requests_that_are_refused_are_told_as_lines_that_fail() {
+    let timeline = "{at: 1m, request: {method: POST, path: /api/v1/podss, body: '{}'}}, \
+                    {at: 2m, request: {method: DELETE, path: /api/v1/namespaces/default/pods/nope?gracePeriodSeconds=0}}, \
+                    {at: 3m, request: {method: DELETE, path: /api/v1/namespaces/default/pods/lonely}}";
+    let observed = play("5m", timeline, &[&web(2), &pod("lonely", "")]);
+    assert_eq!(metric(&observed, "commands_failed"), 2.0);
+    let told: Vec<&str> = observed
+        .summary
+        .verdict
+        .iter()
+        .filter(|of| of.kind == Matter::CommandFailed)
+        .map(|of| of.text.as_str())
+        .collect();
+    let expected = [
+        "FAILED: POST /api/v1/podss of 1m0s: Error from server (NotFound): the server could not find the requested resource",
+        "FAILED: DELETE /api/v1/namespaces/default/pods/nope of 2m0s: Error from server (NotFound): pods \"nope\" not found",
+    ];
+    assert_eq!(told, expected);
+    let rows: Vec<(&str, Option<i32>)> = observed.transcript.iter().map(|row| (&*row.command, row.exit)).collect();
+    assert_eq!(rows, [("POST /api/v1/podss", Some(1)), ("DELETE /api/v1/namespaces/default/pods/nope", Some(1))]);
+    let events = observed.events.iter().filter(|event| event.reason == "RequestRefused");
+    assert_eq!(events.map(|event| (event.component, event.kind)).collect::<Vec<_>>(), [("scenario", "Request"); 2]);
+    // One that is to be asked again later is a refusal.
+    let evict = "{at: 1m, request: {method: POST, path: /api/v1/namespaces/default/pods/lonely/eviction, body: '{}'}}";
+    let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 0, selector: {}}\n";
+    let observed = play("5m", evict, &[&pod("lonely", ""), budget]);
+    assert_eq!((metric(&observed, "commands_failed"), metric(&observed, "refusals")), (0.0, 1.0));
+}
+
+#[test]
 fn what_a_fault_kills_is_taken_away_by_it() {
     let observed =
         play("5m", "{at: 1m, fault: {kind: PodKill, pods: {names: [lonely]}}}", &[&web(2), &pod("lonely", "")]);

@@ -1,7 +1,6 @@
 //! `import faults`: records of failures and repairs become a random process of a scenario.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -16,6 +15,7 @@ use crate::engine::{Family, RESAMPLES};
 use crate::import::{
     FaultOptions, Imported, Records, Resampled, Resampling, Wanted, criterion, error_of_mean, fault_model,
 };
+use crate::scenario;
 use crate::units::{SimDuration, counted, length};
 
 /// Make tables of failures and repairs into a random process for a scenario's `spec.faults`
@@ -117,7 +117,7 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
                 "`import --help` says what tables hold",
             )
         };
-        let text = fs::read_to_string(input).map_err(|error| refuse(&error))?;
+        let text = scenario::read_text(input)?;
         records.add_table(&text).map_err(|error| refuse(&error))?;
     }
     let (nodes, is_of_lengths) = (records.node_count(), !records.is_empty() && records.node_count() == 0);

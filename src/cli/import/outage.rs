@@ -16,7 +16,7 @@ use crate::import::cluster::ClusterImport;
 use crate::import::outage::{ClockOptions, ImportedOutage, OutageImport, OutageOptions, RefinedTimes};
 use crate::model::manifest;
 use crate::report::{Contents, OutputDir, Overwrite};
-use crate::scenario::Invalid;
+use crate::scenario::{self, Invalid};
 use crate::units::{SimDuration, counted};
 
 /// Lines of each part of the verdict.
@@ -182,7 +182,7 @@ fn latency(arguments: &OutageArgs) -> Result<Map<String, Value>, Failure> {
             "it has a `latency:` block, as `import latencies` writes it",
         )
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let text = scenario::read_text(path)?;
     latency_block(&text).map_err(|why| refuse(&why))
 }
 

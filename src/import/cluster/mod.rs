@@ -314,7 +314,8 @@ fn is_about_objects(name: &str, text: &str, loaded: &Loaded) -> bool {
     says_so || has_objects || manifest::named_kind(name).is_some_and(is_played) || {
         let head = &text.as_bytes()[..text.len().min(4096)];
         let head = String::from_utf8_lossy(head);
-        head.contains("apiVersion") && ObjectKind::ALL.iter().any(|kind| head.contains(kind.as_str()))
+        let is_list = || head.lines().any(|line| line.trim_end() == "items:");
+        head.contains("apiVersion") && (is_list() || ObjectKind::ALL.iter().any(|kind| head.contains(kind.as_str())))
     }
 }
 

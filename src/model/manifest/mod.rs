@@ -4,6 +4,7 @@
 //! What is read but has no effect (kinds and fields that are not modelled) is listed, not dropped in silence.
 
 mod as_json;
+mod cut;
 mod files;
 mod folder;
 mod for_people;
@@ -242,6 +243,12 @@ impl Loader {
             kind: Symbol::new("List"),
             reason: SkipReason::Unreadable,
         }));
+        let (cut, pieces): (Vec<_>, Vec<_>) = pieces.into_iter().partition(cut::is_cut_list);
+        for list in cut {
+            let (line, kind) = (list.first_line().0, Symbol::new("List"));
+            self.loaded.skipped.push(Skipped { file: file.name, line, kind, reason: SkipReason::Cut });
+            self.loaded.diagnostics.push(cut::explain(&list, &file));
+        }
         let readings: Vec<Reading> = parallel::map(&pieces, |piece| piece.read(&file));
         let mut listing = Listing::default();
         let mut listed: Vec<(usize, Vec<(FieldPath, usize)>)> = Vec::new();

@@ -20,7 +20,19 @@ impl Action for ClientRequest {
     }
 
     fn check(&self, at: At<'_>, _config: &Config, _inventory: &Inventory, diagnostics: &mut Diagnostics) {
-        if let Err(refused) = crate::rest::Path::parse(&self.path) {
+        let path = crate::rest::Path::parse(&self.path);
+        if let Ok(path) = &path
+            && let Some(nearest) = path.slip()
+        {
+            let message = format!("the API server has no resource `{}`", crate::rest::without_query(&self.path));
+            let diagnostic = Diagnostic::warning("scenario::unknown_name", message)
+                .at(at.field("path").location(), "this request will be refused");
+            diagnostics.push(match nearest {
+                Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
+                None => diagnostic,
+            });
+        }
+        if let Err(refused) = path {
             diagnostics.push(
                 Diagnostic::error("scenario::bad_value", format!("no client can ask for this: {}", refused.message))
                     .at(at.field("path").location(), "no path of the API")

@@ -11,7 +11,7 @@ fn tokens_of_pages_and_sizes_may_be_as_large_as_numbers_are() {
     let (_, first) = server.get("/api/v1/namespaces/shop/pods?limit=4");
     let token = first["metadata"]["continue"].as_str().expect("more");
     let page = token.split_once('.').expect("a page and a place").0;
-    for (place, limit) in [(u64::MAX, 1), (u64::MAX, u64::MAX), (1, u64::MAX)] {
+    for (place, limit) in [(u64::MAX, 1), (u64::MAX, i64::MAX), (1, i64::MAX)] {
         let (code, list) = server.get(&format!("/api/v1/pods?limit={limit}&continue={page}.{place}"));
         let rest = if place == 1 { 5 } else { 0 };
         assert_eq!((code, list["items"].as_array().map(Vec::len)), (200, Some(rest)), "{place} {limit}: {list}");

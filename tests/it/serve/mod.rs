@@ -3,6 +3,7 @@
 mod bounds;
 mod load;
 mod objects;
+mod options;
 mod server;
 mod strangers;
 
@@ -235,6 +236,18 @@ fn faults_are_objects() {
     assert_eq!(server.post(faults, &fault).0, 409);
     let wrong = json!({"metadata": {"name": "odd"}, "spec": {"kind": "Crahs"}});
     assert_eq!(server.post(faults, &wrong).0, 422);
+    // What no scenario may say is not taken for all nodes, or for a default.
+    for (spec, field) in [
+        (json!({"kind": "Crash", "nodes": {"names": []}}), "spec"),
+        (json!({"kind": "Crash"}), "spec.nodes"),
+        (json!({"kind": "Reboot", "nodes": {"names": ["n-2"]}, "for": "5m"}), "spec.for"),
+        (json!({"kind": "SlowDisk", "nodes": {"names": ["n-2"]}}), "spec.factor"),
+        (json!({"kind": "PodKill", "pods": {"names": []}}), "spec"),
+        (json!({"kind": "ControlPlaneOutage", "components": []}), "spec.components"),
+    ] {
+        let (code, refused) = server.post(faults, &json!({"metadata": {"name": "none"}, "spec": spec}));
+        assert_eq!((code, &refused["details"]["causes"][0]["field"]), (422, &json!(field)), "{refused}");
+    }
     let state = |server: &Server| {
         let ready = server.get("/api/v1/nodes/n-2").1["status"]["conditions"].clone();
         let ready = ready.as_array().into_iter().flatten().find(|c| c["type"] == "Ready").cloned();

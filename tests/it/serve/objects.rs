@@ -272,6 +272,18 @@ fn paths_are_listed_and_odd_requests_refused() {
         let says_what = said["message"].as_str().is_some_and(|text| text.contains("from 0.001x to 1000000x"));
         assert_eq!(says_what, code == 400, "{said}");
     }
+    let clock = server.get("/kubesquall/v1/clock").1;
+    for (what, body) in [
+        ("jump", json!({"to": "5m", "by": "1m"})),
+        ("jump", json!({"too": "5m"})),
+        ("step", json!({"n": 5})),
+        ("speed", json!({"speed": "1x", "for": "5m"})),
+    ] {
+        assert_eq!(server.post(&format!("/kubesquall/v1/{what}"), &body).0, 400, "{what} {body}");
+    }
+    assert_eq!(server.get("/kubesquall/v1/clock").1, clock);
+    let large = format!("X-Large: {}\r\n", "x".repeat(70_000));
+    assert_eq!(server.ask("GET", "/version", &large, "").0, 431);
     let twice = server.ask("GET", "/version", "Host: evil.example\r\n", "");
     assert_eq!(twice.0, 400, "{}", twice.1);
     assert_eq!(server.ask("GET", "http://evil.example/version", "", "").0, 403);

@@ -62,7 +62,10 @@ impl<'a> Lines<'a> {
 impl<'a> Line<'a> {
     fn changes_something(&self) -> bool {
         let verb = self.command.split_whitespace().find(|word| !word.starts_with('-'));
-        !matches!(verb, Some("get" | "describe" | "logs" | "top" | "wait" | "events" | "explain" | "version"))
+        // Requests of the timeline are there if they were refused.
+        let is_refused = matches!(verb, Some("POST" | "PUT" | "PATCH" | "DELETE"));
+        !is_refused
+            && !matches!(verb, Some("get" | "describe" | "logs" | "top" | "wait" | "events" | "explain" | "version"))
     }
 
     fn request(&self, done: &Done<'a>, epoch: Epoch) -> Option<Request<'a>> {

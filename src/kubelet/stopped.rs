@@ -35,17 +35,18 @@ impl Stopped {
         let (containers, inits) = (statuses::known(worker, pod), statuses::known_inits(worker, pod));
         // What a kubelet posts after it was cut off may still be on its way.
         let begun = worker.map_or(0, |worker| worker.begun);
+        let ended = worker.and_then(|worker| worker.ended);
         let end = |(status, container): (&ContainerStatus, &Container)| {
             let is_done = statuses::is_done(container, pod, status);
-            let has_begun = !is_done && ending.is_some() && begun > status.restarts;
+            let is_behind = !is_done && begun > status.restarts;
             let end = match (status.state, status.last) {
+                _ if is_behind => ending.or(ended.filter(|_| pod.deletion.is_some())),
                 (ContainerState::Running { .. }, _) => ending,
-                _ if has_begun => ending,
                 (ContainerState::Terminated(own), _) => Some(own),
                 (_, last) => last.filter(|_| pod.deletion.is_some()),
             };
             let state = ContainerState::Terminated(end.unwrap_or_else(|| lost(now)));
-            let restarts = if has_begun { begun } else { status.restarts };
+            let restarts = if is_behind { begun } else { status.restarts };
             ContainerStatus { state, ready: false, restarts, last: status.last }
         };
         let is_initialized = is_initialized(pod, inits, containers) || ending.is_some();

@@ -521,3 +521,12 @@ fn nodes_that_are_dead_wait_for_their_taints_however_often_a_full_disruption_beg
         observed.pods.iter().filter(|row| row.taken_away() == Some(DeletionCause::TaintManagerEviction)).count();
     assert_eq!(taken, 4);
 }
+
+#[test]
+fn a_deleted_pod_that_waits_for_its_restart_on_a_node_that_returns_ends_as_often_restarted_as_it_was() {
+    let crash = "{apiVersion: v1, kind: Pod, metadata: {name: crash, namespace: default, annotations: {kubesquall.sim/run-for: 1s, \
+                 kubesquall.sim/exit-code: '1'}}, spec: {nodeName: n-1, containers: [{name: c, image: i}]}}";
+    let timeline = "{at: 4s, fault: {kind: Partition, nodes: {names: [n-1]}, for: 5m}}, {at: 20s, kubectl: delete pod crash --wait=false}";
+    let observed = verified::play(&load_with("bootstrap: cold, ", timeline, crash));
+    assert!(observed.pods[0].gone_at.is_some_and(|at| at > SimTime::from_secs(304)), "{:?}", observed.pods[0]);
+}

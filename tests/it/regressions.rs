@@ -524,9 +524,12 @@ fn nodes_that_are_dead_wait_for_their_taints_however_often_a_full_disruption_beg
 
 #[test]
 fn a_deleted_pod_that_waits_for_its_restart_on_a_node_that_returns_ends_as_often_restarted_as_it_was() {
-    let crash = "{apiVersion: v1, kind: Pod, metadata: {name: crash, namespace: default, annotations: {kubesquall.sim/run-for: 1s, \
-                 kubesquall.sim/exit-code: '1'}}, spec: {nodeName: n-1, containers: [{name: c, image: i}]}}";
-    let timeline = "{at: 4s, fault: {kind: Partition, nodes: {names: [n-1]}, for: 5m}}, {at: 20s, kubectl: delete pod crash --wait=false}";
-    let observed = verified::play(&load_with("bootstrap: cold, ", timeline, crash));
+    let crash = "apply -f - <<EOF\n{apiVersion: v1, kind: Pod, metadata: {name: crash, annotations: {kubesquall.sim/run-for: 1s, \
+                 kubesquall.sim/exit-code: '1'}}, spec: {nodeName: n-1, containers: [{name: c, image: i}]}}\nEOF";
+    let timeline = format!(
+        "{{at: 2s, kubectl: {crash:?}}}, {{at: 4s, fault: {{kind: Partition, nodes: {{names: [n-1]}}, for: 5m}}}}, \
+         {{at: 20s, kubectl: delete pod crash --wait=false}}"
+    );
+    let observed = play(&timeline, "");
     assert!(observed.pods[0].gone_at.is_some_and(|at| at > SimTime::from_secs(304)), "{:?}", observed.pods[0]);
 }

@@ -1,7 +1,6 @@
 //! What a workload's users felt: how long it had fewer ready pods than wanted.
 
 use std::cmp::Ordering;
-use std::mem;
 
 use rustc_hash::FxHashMap;
 
@@ -10,9 +9,11 @@ use super::objective::Objective;
 use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
-use crate::arena::{Column, sym};
+use crate::arena::{ChangeLog, Column, sym};
 use crate::component::DaemonPlacement;
-use crate::state::{Change, Changed, DaemonSetId, Owner, Pod, PodId, PodPhase, Store, WorkloadId};
+use crate::state::{
+    Change, Changed, DaemonSetId, NodeDelta, NodeId, NodeSlot, Owner, Pod, PodId, PodPhase, Store, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// A workload and its course so far.
@@ -23,8 +24,8 @@ struct Tracked {
     judged: Vec<Judged>,
     desired: i32,
     ready: i32,
-    /// How many daemon pods stood on nodes that should not run them when the controller last counted.
-    misscheduled: i32,
+    /// What a DaemonSet's controller last counted.
+    daemons: DaemonCount,
     /// Pods without a controller of ours count by themselves: those that are there.
     loose: Loose,
     /// And those that are not, are wanted, and that nothing makes anew.
@@ -82,7 +83,7 @@ impl Tracked {
             judged,
             desired: 0,
             ready: 0,
-            misscheduled: 0,
+            daemons: DaemonCount::default(),
             loose: Loose::default(),
             lost: 0,
             ready_min: 0,
@@ -126,6 +127,17 @@ impl Tracked {
             self.short_missing = 0;
         }
     }
+}
+
+/// What a DaemonSet's controller last counted.
+#[derive(Copy, Clone, Debug, Default)]
+struct DaemonCount {
+    /// Pods on nodes that should not run them.
+    misscheduled: i32,
+    /// The set's generation.
+    generation: i64,
+    /// Up to where the log of nodes had been taken in.
+    nodes: u64,
 }
 
 /// What a pod counts for: indexes of workloads plus one, 0 for none.
@@ -188,6 +200,8 @@ pub(super) struct Slo {
     parts: Column<Pod, Part>,
     /// Workloads without a controller that the last change touched.
     touched: Vec<usize>,
+    /// Nodes whose labels or taints have changed.
+    nodes: ChangeLog<NodeSlot>,
 }
 
 impl Slo {
@@ -218,6 +232,10 @@ impl Slo {
         match &change.what {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.workload_seen(change.at, *id, store),
             Changed::WorkloadRemoved(id) => self.forget(change.at, *id),
+            Changed::NodeAdded(node) => self.nodes.push(*node),
+            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS) => {
+                self.nodes.push(*node);
+            }
             Changed::PodAdded(id) => self.pod_seen(change.at, *id, store),
             Changed::PodUpdated { pod, .. } => self.pod_seen(change.at, *pod, store),
             Changed::PodRemoved { pod, last } => self.pod_gone(change.at, *pod, last, store),
@@ -246,13 +264,30 @@ impl Slo {
         self.want(index, at, if meta.deleting.is_some() { 0 } else { desired });
     }
 
-    /// The nodes that a set wants pods on, and those that it does not, are other ones than before: its pods count anew.
+    /// The nodes that a set wants pods on, and those that it does not, may be other ones than before: its pods count anew.
     fn daemon_pods_counted(&mut self, at: SimTime, index: usize, id: DaemonSetId, desired: i32, store: &Store) {
-        let misscheduled = store.daemon_sets.get(id).map_or(0, |set| set.status.misscheduled);
-        let tracked = &mut self.tracked[index];
-        let (wanted, before) = (tracked.desired, mem::replace(&mut tracked.misscheduled, misscheduled));
-        if (misscheduled, desired) != (before, wanted) && misscheduled.max(before) > 0 {
-            self.recount(at, WorkloadId::DaemonSet(id), store);
+        let Some(set) = store.daemon_sets.get(id) else { return };
+        let DaemonCount { misscheduled, generation, nodes } = self.tracked[index].daemons;
+        let is_same = (set.status.misscheduled, desired) == (misscheduled, self.tracked[index].desired);
+        if is_same || misscheduled.max(set.status.misscheduled) == 0 {
+            return;
+        }
+        let now = DaemonCount {
+            misscheduled: set.status.misscheduled,
+            generation: set.meta.generation,
+            nodes: self.nodes.end(),
+        };
+        self.tracked[index].daemons = now;
+        let changed = self.nodes.since(nodes).filter(|_| generation == now.generation);
+        let Some(changed) = changed.map(Iterator::collect::<Vec<NodeId>>) else {
+            return self.recount(at, WorkloadId::DaemonSet(id), store);
+        };
+        for node in changed {
+            for pod in store.pods_on(node) {
+                if store.pod(*pod).is_some_and(|pod| pod.owner == Some(Owner::DaemonSet(id))) {
+                    self.pod_seen(at, *pod, store);
+                }
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::arena::{Symbol, sym};
 use crate::model::{
     ConditionStatus, Node, NodeConditionType, Object, PodDisruptionBudget, Taint, TaintEffect, ZONE_LABEL,
-    has_control_plane_role, zone_of,
+    has_control_plane_role, is_control_plane_role, zone_of,
 };
 use crate::scenario::{API_VERSION, ResolvedScenario, pod_template};
 use crate::units::{Quantity, counted};
@@ -18,8 +18,6 @@ const OBJECTIVES_MAX: usize = 3;
 const BUDGETS_NAMED_MAX: usize = 3;
 /// Pods without a node that a comment names.
 const HOMELESS_NAMED_MAX: usize = 5;
-/// Keys of the taints that keep what users run off nodes that bear the control plane.
-const CONTROL_PLANE_TAINTS: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 /// How the scenario is called, and what its cluster is read from.
 #[derive(Clone, Debug)]
@@ -105,9 +103,8 @@ impl<'a> Cluster<'a> {
 
 /// Whether a node bears the control plane and is kept for it: servers of small clusters run all that there is.
 fn is_for_the_control_plane(node: &Node) -> bool {
-    let keeps_off = |taint: &Taint| {
-        taint.effect != TaintEffect::PreferNoSchedule && CONTROL_PLANE_TAINTS.iter().any(|key| taint.key == *key)
-    };
+    let keeps_off =
+        |taint: &Taint| taint.effect != TaintEffect::PreferNoSchedule && is_control_plane_role(taint.key.as_str());
     has_control_plane_role(&node.metadata.labels) && node.spec.taints.iter().any(keeps_off)
 }
 

@@ -111,6 +111,12 @@ impl Node {
 }
 
 impl NodeStatus {
+    /// What the node can give to pods: `allocatable`, or all that it has where that is not said.
+    #[must_use]
+    pub fn given(&self) -> &ResourceList {
+        if self.allocatable.is_empty() { &self.capacity } else { &self.allocatable }
+    }
+
     /// A condition by name.
     #[must_use]
     pub fn condition(&self, condition_type: NodeConditionType) -> Option<&NodeCondition> {
@@ -144,14 +150,22 @@ pub fn region_of(labels: &Labels) -> Option<Symbol> {
     region.or_else(|| labels.get(sym!("topology.kubernetes.io/region"))).filter(|region| !region.is_empty())
 }
 
+/// Keys of nodes that bear the control plane, the present one first.
+const CONTROL_PLANE_ROLES: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
 /// Whether the node is said to bear the control plane.
 ///
 /// # Source
 /// kubeadm and k3s, which give this label, before 1.20 under its former name.
 #[must_use]
 pub fn has_control_plane_role(labels: &Labels) -> bool {
-    let roles = [sym!("node-role.kubernetes.io/control-plane"), sym!("node-role.kubernetes.io/master")];
-    roles.into_iter().any(|role| labels.contains(role))
+    CONTROL_PLANE_ROLES.iter().any(|role| labels.contains(Symbol::new(role)))
+}
+
+/// Whether a key, of a label or of a taint, is that of nodes which bear the control plane.
+#[must_use]
+pub fn is_control_plane_role(key: &str) -> bool {
+    CONTROL_PLANE_ROLES.contains(&key)
 }
 
 /// The value of a label by which machines fail together; either label of zones means the zone.

@@ -15,7 +15,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::model::config::KubeletConfiguration;
 use crate::model::field_path::FieldPath;
-use crate::model::{ManifestObject, Object, PodSpec};
+use crate::model::{ManifestObject, Object};
 use crate::observe::{MinReady, Objective};
 use crate::units::counted;
 
@@ -77,14 +77,12 @@ fn check_schedulers(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
     let profiles = &scenario.config.kube_scheduler.profiles;
     let known: Vec<Symbol> = profiles.iter().filter_map(|profile| profile.scheduler_name).collect();
     let node_count = inventory.nodes().count() as u64;
-    let is_bound = |spec: &PodSpec| spec.node_name.is_some_and(|node| !node.is_empty());
     // By scheduler: pods, the first object that names it, and how many more objects there are.
     let mut lost: BTreeMap<Symbol, (u64, &Object, &Location, usize)> = BTreeMap::new();
     for (written, spec) in placed_pod_specs(&scenario.objects) {
         let (object, place) = (&written.object, &written.source);
-        let name = spec.scheduler_name.filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| Symbol::new("default-scheduler"));
-        if known.contains(&name) || (is_bound(spec) && matches!(object, Object::Pod(_))) {
+        let name = spec.scheduler();
+        if known.contains(&name) || (spec.is_bound() && matches!(object, Object::Pod(_))) {
             continue;
         }
         let pods = pods_wanted(object, node_count);

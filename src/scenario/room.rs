@@ -6,8 +6,7 @@ use super::assumptions::placed_pod_specs;
 use super::resolved::ResolvedScenario;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::model::config::KubeSchedulerProfile;
-use crate::model::{ManifestObject, Node, Object, PodSpec, Resources, requests};
+use crate::model::{ManifestObject, Object, PodSpec, Resources, requests};
 use crate::units::{Quantity, QuantityFormat};
 
 /// The code of what is said of them.
@@ -36,8 +35,7 @@ pub(super) fn check(scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) 
     }
     let mut shortages: BTreeMap<Symbol, Shortage<'_>> = BTreeMap::new();
     for (object, spec) in placed_pod_specs(&scenario.objects) {
-        let is_bound = spec.node_name.is_some_and(|node| !node.is_empty());
-        if is_bound && matches!(object.object, Object::Pod(_)) {
+        if spec.is_bound() && matches!(object.object, Object::Pod(_)) {
             continue;
         }
         let Some(counts) = what_counts(scenario, spec) else { continue };
@@ -80,9 +78,8 @@ enum Counts {
 
 /// None where nobody asks, as the profile is not there or leaves the plugin out.
 fn what_counts(scenario: &ResolvedScenario, spec: &PodSpec) -> Option<Counts> {
-    let name = spec.scheduler_name.filter(|name| !name.is_empty()).unwrap_or_else(|| Symbol::new("default-scheduler"));
-    let profiles = &scenario.config.kube_scheduler.profiles;
-    let profile: &KubeSchedulerProfile = profiles.iter().find(|profile| profile.scheduler_name == Some(name))?;
+    let (name, profiles) = (spec.scheduler(), &scenario.config.kube_scheduler.profiles);
+    let profile = profiles.iter().find(|profile| profile.scheduler_name == Some(name))?;
     let plugins = &profile.plugins;
     if [&plugins.multi_point, &plugins.filter].iter().any(|set| set.disables(PLUGIN)) {
         return None;
@@ -96,12 +93,8 @@ fn nodes(scenario: &ResolvedScenario) -> Vec<Resources> {
     let typed = scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
     let written = scenario.objects.iter().map(|object| &object.object).chain(typed);
     let written = written.filter_map(|object| if let Object::Node(node) = object { Some(&**node) } else { None });
-    written.chain(scenario.pools.iter().map(|pool| &pool.template)).map(given).collect()
-}
-
-fn given(node: &Node) -> Resources {
-    let status = &node.status;
-    Resources::from(if status.allocatable.is_empty() { &status.capacity } else { &status.allocatable })
+    let all = written.chain(scenario.pools.iter().map(|pool| &pool.template));
+    all.map(|node| Resources::from(node.status.given())).collect()
 }
 
 fn is_basic(resource: Symbol) -> bool {

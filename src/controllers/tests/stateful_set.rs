@@ -373,16 +373,22 @@ fn a_pod_whose_claim_still_belongs_to_its_predecessor_waits() {
     check("Parallel", "whenScaled: Delete", false);
 }
 
+/// A pod of nobody's that uses the claim of the set's first pod.
+fn other_user(cluster: &mut Cluster<StatefulSets>) -> PodId {
+    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
+                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
+    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
+    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    other
+}
+
 #[test]
 fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
     let mut cluster = cluster::<StatefulSets>();
     stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
     cluster.start();
     cluster.run_for(5.0);
-    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
-                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
-    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
-    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    let other = other_user(&mut cluster);
     let delete_claim = Request::DeleteOther {
         kind: ObjectKind::PersistentVolumeClaim.into(),
         namespace: Symbol::new("default"),
@@ -407,10 +413,7 @@ fn a_pending_pod_gets_another_claim_once_the_one_that_is_being_deleted_is_gone()
     stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
     cluster.start();
     cluster.run_for(5.0);
-    let other = "{metadata: {name: other, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
-                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
-    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
-    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    let other = other_user(&mut cluster);
     let (namespace, name) = (Symbol::new("default"), Symbol::new("data-db-0"));
     let kind = ObjectKind::PersistentVolumeClaim.into();
     cluster.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");

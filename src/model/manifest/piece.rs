@@ -192,10 +192,10 @@ impl TextPiece<'_> {
         first.starts_with("- ") || first.starts_with('[') || first == "-"
     }
 
-    /// Whether it is an item of a list, and a list itself.
-    pub(super) fn is_list_in_list(&self) -> bool {
+    /// The header of an item of a list that is a list itself.
+    pub(super) fn list_in_list(&self) -> Option<Header> {
         let may_be = self.is_item && self.piece.text.contains("List") && self.piece.text.contains("items");
-        may_be && self.header().is_ok_and(|header| header.item_kind().is_some())
+        may_be.then(|| self.header().ok()).flatten().filter(|header| header.item_kind().is_some())
     }
 
     /// Reads the object.

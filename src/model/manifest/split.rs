@@ -27,14 +27,13 @@ pub(super) struct Split<'a> {
 /// cli-runtime, `FlattenListVisitor`: what lists hold of lists is taken apart, too.
 pub(super) fn split<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Split<'a> {
     let mut split = split_documents(file, diagnostics);
-    if !split.pieces.iter().any(TextPiece::is_list_in_list) {
+    if !split.pieces.iter().any(|piece| piece.list_in_list().is_some()) {
         return split;
     }
     let mut waiting = mem::take(&mut split.pieces);
     waiting.reverse();
     while let Some(piece) = waiting.pop() {
-        let header = if piece.is_list_in_list() { piece.header().ok() } else { None };
-        let Some(header) = header else {
+        let Some(header) = piece.list_in_list() else {
             split.pieces.push(piece);
             continue;
         };

@@ -559,6 +559,18 @@ impl PodSpec {
         node_affinity.required_during_scheduling_ignored_during_execution.as_ref()
     }
 
+    /// The scheduler that the pod is left to.
+    #[must_use]
+    pub fn scheduler(&self) -> Symbol {
+        self.scheduler_name.filter(|name| !name.is_empty()).unwrap_or_else(|| Symbol::new("default-scheduler"))
+    }
+
+    /// Whether a node is named.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.node_name.is_some_and(|node| !node.is_empty())
+    }
+
     /// Whether `nodeSelector` and required node affinity allow a node.
     #[must_use]
     pub fn allows_node(&self, labels: &Labels, node_name: Symbol) -> bool {

@@ -10,7 +10,7 @@ use super::rates::failure_domains;
 use super::units::{Units, is_worker};
 use crate::arena::Symbol;
 use crate::engine::Streams;
-use crate::model::{Object, ZONE_LABEL, zone_of};
+use crate::model::{Object, ZONE_LABEL, has_control_plane_role, zone_of};
 use crate::observe::WorkloadKey;
 use crate::scenario::ResolvedScenario;
 use crate::state::Store;
@@ -419,9 +419,7 @@ fn pool_label(store: &Store) -> Option<&'static str> {
 fn pools(store: &Store, scenario: &ResolvedScenario) -> Vec<(String, Vec<Symbol>)> {
     let mut pools: BTreeMap<String, Vec<Symbol>> = BTreeMap::new();
     for (id, node) in store.nodes() {
-        let is_control_plane = node.labels.iter().any(|(key, _)| {
-            matches!(key.as_str(), "node-role.kubernetes.io/control-plane" | "node-role.kubernetes.io/master")
-        });
+        let is_control_plane = has_control_plane_role(&node.labels);
         let named = POOL_LABELS.iter().find_map(|label| node.labels.get(Symbol::new(label)));
         let name = store.node_name(id);
         let of_scenario = scenario.pools.iter().find(|pool| pool.index_of(name.as_str()).is_some());

@@ -38,8 +38,7 @@ impl Amount {
     pub(super) fn of_object(node: &Node) -> Self {
         // What is not said must not rule anything out.
         const UNKNOWN: i64 = 1_000_000;
-        let status = &node.status;
-        let list = if status.allocatable.is_empty() { &status.capacity } else { &status.allocatable };
+        let list = node.status.given();
         let pods = list.get(Symbol::new("pods")).map_or(UNKNOWN, |pods| pods.value());
         Self { resources: Resources::from(list), pods }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::objects::{change_templates, pod_spec, replicas_of};
 use super::{Change, Circumstances};
 use crate::arena::Symbol;
-use crate::model::{Labels, NodeSelectorTerm, Object, PodSpec};
+use crate::model::{Labels, NodeSelectorTerm, Object, PodSpec, is_control_plane_role};
 use crate::scenario::ResolvedScenario;
 
 /// What kind of machine the images need: to run elsewhere does not help who cannot.
@@ -20,11 +20,6 @@ fn is_general(key: &str) -> bool {
     KEYS.contains(&key)
 }
 
-/// Where those who run a cluster's own control plane belong, on purpose.
-fn is_control_plane(key: &str) -> bool {
-    matches!(key, "node-role.kubernetes.io/control-plane" | "node-role.kubernetes.io/master")
-}
-
 /// Keys of labels by which the pods choose their nodes.
 fn keys(spec: &PodSpec) -> Vec<Symbol> {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
@@ -37,7 +32,7 @@ fn keys(spec: &PodSpec) -> Vec<Symbol> {
 /// Whether its pods may run on some nodes only, by what is theirs to say.
 fn is_pinned(spec: &PodSpec) -> bool {
     let keys = keys(spec);
-    keys.iter().any(|key| !is_general(key.as_str())) && !keys.iter().any(|key| is_control_plane(key.as_str()))
+    keys.iter().any(|key| !is_general(key.as_str())) && !keys.iter().any(|key| is_control_plane_role(key.as_str()))
 }
 
 fn unpin(spec: &mut PodSpec) {

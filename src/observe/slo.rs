@@ -136,8 +136,27 @@ struct DaemonCount {
     misscheduled: i32,
     /// The set's generation.
     generation: i64,
+    /// The set's generation when it last had a node to run on.
+    placed: i64,
+    /// It has no node to run on, and was not written so.
+    has_lost_its_nodes: bool,
     /// Up to where the log of nodes had been taken in.
     nodes: u64,
+}
+
+impl DaemonCount {
+    /// Taints and deletions of nodes leave a set without any; so does a set that was written to select none, or is being deleted.
+    fn look_at_nodes(&mut self, id: DaemonSetId, desired: i32, store: &Store) {
+        let Some(set) = store.daemon_sets.get(id) else { return };
+        if desired > 0 {
+            self.placed = set.meta.generation;
+        }
+        let spec = &set.spec.template.spec;
+        let is_rewritten = || self.placed != set.meta.generation;
+        let selects_none = || !store.nodes().any(|(node, object)| spec.allows_node(&object.labels, store.node_name(node)));
+        self.has_lost_its_nodes =
+            desired == 0 && set.meta.deleting.is_none() && !(is_rewritten() && selects_none());
+    }
 }
 
 /// What a pod counts for: indexes of workloads plus one, 0 for none.
@@ -259,6 +278,7 @@ impl Slo {
         };
         if let WorkloadId::DaemonSet(set) = id {
             self.daemon_pods_counted(at, index, set, desired, store);
+            self.tracked[index].daemons.look_at_nodes(set, desired, store);
         }
         // Nobody waits for the pods of what is being deleted.
         self.want(index, at, if meta.deleting.is_some() { 0 } else { desired });
@@ -267,18 +287,16 @@ impl Slo {
     /// The nodes that a set wants pods on, and those that it does not, may be other ones than before: its pods count anew.
     fn daemon_pods_counted(&mut self, at: SimTime, index: usize, id: DaemonSetId, desired: i32, store: &Store) {
         let Some(set) = store.daemon_sets.get(id) else { return };
-        let DaemonCount { misscheduled, generation, nodes } = self.tracked[index].daemons;
+        let DaemonCount { misscheduled, generation, nodes, .. } = self.tracked[index].daemons;
         let is_same = (set.status.misscheduled, desired) == (misscheduled, self.tracked[index].desired);
         if is_same || misscheduled.max(set.status.misscheduled) == 0 {
             return;
         }
-        let now = DaemonCount {
-            misscheduled: set.status.misscheduled,
-            generation: set.meta.generation,
-            nodes: self.nodes.end(),
-        };
-        self.tracked[index].daemons = now;
-        let changed = self.nodes.since(nodes).filter(|_| generation == now.generation);
+        let daemons = &mut self.tracked[index].daemons;
+        daemons.misscheduled = set.status.misscheduled;
+        daemons.generation = set.meta.generation;
+        daemons.nodes = self.nodes.end();
+        let changed = self.nodes.since(nodes).filter(|_| generation == set.meta.generation);
         let Some(changed) = changed.map(Iterator::collect::<Vec<NodeId>>) else {
             return self.recount(at, WorkloadId::DaemonSet(id), store);
         };
@@ -329,6 +347,7 @@ impl Slo {
     /// A workload is no longer there, or no longer speaks for its pods.
     fn forget(&mut self, at: SimTime, id: WorkloadId) {
         let Some(index) = self.index.remove(&id) else { return };
+        self.tracked[index].daemons.has_lost_its_nodes = false;
         self.want(index, at, 0);
         self.end_life(index, at);
     }
@@ -417,9 +436,12 @@ impl Slo {
         self.touched.extend([old, new].into_iter().filter_map(|part| part.place.checked_sub(1)));
     }
 
-    /// How many pods a workload of that name should have; none if there never was one.
-    pub(super) fn wanted(&self, key: WorkloadKey) -> Option<i32> {
-        self.by_key.get(&key).map(|&index| self.tracked[index].desired)
+    /// Whether a workload of that name was scaled to 0 or deleted; not if there never was one.
+    ///
+    /// A DaemonSet whose nodes have all failed has no pod to run either, and nobody wished it so.
+    pub(super) fn is_unwanted(&self, key: WorkloadKey) -> bool {
+        let tracked = self.by_key.get(&key).map(|&index| &self.tracked[index]);
+        tracked.is_some_and(|tracked| tracked.desired == 0 && !tracked.daemons.has_lost_its_nodes)
     }
 
     /// Whether a workload of that name has fewer ready pods than wanted.

@@ -260,6 +260,23 @@ fn a_service_whose_workload_was_scaled_away_is_told_from_one_that_lost_it() {
 }
 
 #[test]
+fn a_daemon_set_without_a_node_is_not_one_that_nobody_wants() {
+    let service = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: default}, spec: {selector: {app: web}, ports: [{port: 80}]}}";
+    let set = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web, namespace: default}, spec: {selector: {matchLabels: {app: web}}, \
+               template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}}}";
+    let unwanted = |timeline: &str| {
+        let observed = play("10m", timeline, &[set, service]);
+        let web = &observed.summary.services[0];
+        assert!((web.without_targets_s - 360.0).abs() < 10.0, "{timeline}: {}", web.without_targets_s);
+        web.unwanted_s
+    };
+    assert_eq!(unwanted("{at: 4m, kubectl: 'taint nodes --all broken=:NoExecute'}"), 0.0);
+    assert!(unwanted("{at: 4m, kubectl: delete daemonset web}") > 350.0);
+    let nowhere = r#"{"spec":{"template":{"spec":{"nodeSelector":{"nobody":"here"}}}}}"#;
+    assert!(unwanted(&format!("{{at: 4m, kubectl: 'patch daemonset web -p ''{nowhere}'''}}")) > 350.0);
+}
+
+#[test]
 fn a_workload_whose_pods_all_fail_before_they_run_storms() {
     let picky = web(2).replace("containers:", "nodeName: n-1, nodeSelector: {disk: none}, containers:");
     let timeline = format!("{{at: 1m, kubectl: 'apply -f - <<<\"{picky}\"'}}");

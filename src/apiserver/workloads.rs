@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::registry::job::generate_selector;
 use super::server::ApiServer;
 use super::session::{Session, already_exists, not_found};
 use crate::arena::{Id, Symbol};
@@ -11,7 +12,7 @@ use crate::component::{
 };
 use crate::model::{Object, ObjectKind};
 use crate::state::{
-    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
+    Changed, ControllerRevision, ControllerRevisionId, CronJobId, DaemonSet, Job, JobStatus, Meta, ObjectDelta, Owner,
     Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Workload, WorkloadId,
 };
 use crate::units::SimTime;
@@ -77,15 +78,17 @@ impl ApiServer {
         scheduled_at: SimTime,
     ) -> Answer {
         let Some(cron_job) = s.store.cron_jobs.get(id) else { return Err(not_found("cronjobs.batch", "")) };
-        let (namespace, template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
+        let (namespace, mut template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
         if s.store.find_workload(ObjectKind::Job, namespace, name).is_some() {
             return Err(already_exists("jobs.batch", name.as_str()));
         }
-        let meta = Meta {
+        let own_labels = &template.metadata.labels;
+        let labels = if own_labels.is_empty() { &template.spec.template.metadata.labels } else { own_labels }.clone();
+        let mut meta = Meta {
             namespace,
             name,
             uid: self.names.new_uid(s, "Job", namespace, name.as_str()),
-            labels: template.metadata.labels.clone(),
+            labels,
             annotations: Arc::new(template.metadata.annotations.clone()),
             created_at: s.now,
             generation: 1,
@@ -94,6 +97,7 @@ impl ApiServer {
             finalizers: Box::default(),
             owner: Some(Owner::CronJob(id)),
         };
+        generate_selector(&mut template.spec, &mut meta);
         let job = Job { meta, spec: Arc::new(template.spec), status: JobStatus::default() };
         let workload = s.store.insert_workload(job);
         if let (WorkloadId::Job(job), Some(cron_job)) = (workload, s.store.cron_jobs.get_mut(id)) {
@@ -194,9 +198,17 @@ fn publish(s: &mut Session<'_>, workload: WorkloadId, delta: ObjectDelta) -> Ans
 pub(super) fn set_annotations(
     s: &mut Session<'_>,
     workload: WorkloadId,
-    annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    mut annotations: Arc<BTreeMap<Symbol, Symbol>>,
 ) -> Answer {
     let Some(meta) = s.store.workload_meta_mut(workload) else { return Err(missing(workload)) };
+    // The server alone writes this one.
+    let generation = DaemonSet::template_generation_annotation();
+    if annotations.get(&generation) != meta.annotations.get(&generation) && matches!(workload, WorkloadId::DaemonSet(_))
+    {
+        let kept = meta.annotations.get(&generation).map(|&value| (generation, value));
+        let others = annotations.iter().filter(|(key, _)| **key != generation).map(|(&key, &value)| (key, value));
+        annotations = Arc::new(others.chain(kept).collect());
+    }
     if meta.annotations == annotations {
         return Ok(Reply::Unchanged);
     }
@@ -262,18 +274,21 @@ pub(super) fn write_status<W: Workload>(held: &mut W, new: W::Status) -> ObjectD
 /// # Source
 /// apiserver, deletion of objects with dependents: background removes at once; foreground and orphan leave the object
 /// with a finalizer until the garbage collector has dealt with the dependents. A finalizer of somebody else keeps it as well; its
-/// dependents are then left alone until it is gone.
+/// dependents are then left alone until it is gone. A second deletion may want something else of the dependents.
 pub(super) fn delete(s: &mut Session<'_>, workload: WorkloadId, propagation: Propagation) -> Answer {
     let now = s.now;
     let Some(meta) = s.store.workload_meta_mut(workload) else { return Err(missing(workload)) };
     if propagation == Propagation::Background && meta.finalizers.is_empty() {
         return remove(s, workload);
     }
-    if meta.deleting.is_some() {
-        return Ok(Reply::Unchanged);
+    match meta.deleting {
+        Some((_, present)) if present == propagation => return Ok(Reply::Unchanged),
+        Some((since, _)) => meta.deleting = Some((since, propagation)),
+        None => {
+            meta.deleting = Some((now, propagation));
+            meta.generation += 1;
+        }
     }
-    meta.deleting = Some((now, propagation));
-    meta.generation += 1;
     publish(s, workload, ObjectDelta::DELETION)
 }
 

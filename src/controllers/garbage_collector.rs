@@ -284,7 +284,9 @@ impl GarbageCollector {
         match meta.deleting {
             Some((_, Propagation::Foreground)) => self.wait_for_dependents(id, store, &mut plan),
             Some((_, Propagation::Orphan)) => orphan_dependents(id, store, &mut plan),
-            Some((_, Propagation::Background)) | None => {
+            // Somebody else's finalizer keeps it.
+            Some((_, Propagation::Background)) => {}
+            None => {
                 let all = workload_fate(store, id);
                 if all == Fate::Stays {
                     let_go_of(store, of_workload(store, id), &mut plan);

@@ -52,9 +52,25 @@ pub struct PersistentVolumes {
     ready_at: FxHashMap<PersistentVolumeClaimId, SimTime>,
     /// Volumes whose claim is gone.
     released: FxHashSet<PersistentVolumeId>,
+    /// When it last began to look at all claims from time to time.
+    resyncs_from: SimTime,
 }
 
 impl PersistentVolumes {
+    /// Claims without a volume hear nothing of a new volume or class: they are looked at with all others the next time.
+    ///
+    /// # Source
+    /// persistentvolume-binder-controller, `resync`: every `pvclaimbinder-sync-period` from its start on.
+    ///
+    /// # Differs
+    /// Only where something has changed that may concern them, and no Event says each time what a claim waits for.
+    fn enqueue_at_resync(&self, ctx: &Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        let period = ctx.config.kube_controller_manager.pvclaimbinder_sync_period.as_nanos().max(1);
+        let passed = ctx.now.saturating_since(self.resyncs_from).as_nanos();
+        let left = SimDuration::from_nanos(period - passed % period);
+        unbound(ctx.store).for_each(|id| queue.after(Key::Claim(id), left));
+    }
+
     fn sync_claim(&mut self, id: PersistentVolumeClaimId, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let mut plan = SyncPlan::nothing();
         let volumes = &ctx.store.volumes;
@@ -170,8 +186,16 @@ impl Reconcile for PersistentVolumes {
         )
     }
 
-    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
-        enqueue_unbound(ctx.store, queue);
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        let period = ctx.config.kube_controller_manager.pvclaimbinder_sync_period;
+        self.resyncs_from = match start {
+            Start::Fresh => ctx.now,
+            Start::Initial => {
+                let part = ctx.streams.stream("volume-binder-resync", "").unit();
+                ctx.now - SimDuration::from_secs_f64(period.as_secs_f64() * part)
+            }
+        };
+        unbound(ctx.store).for_each(|id| queue.now(Key::Claim(id)));
         let reserved = ctx.store.volumes.volumes().filter(|(_, volume)| volume.claim.is_some());
         reserved.for_each(|(id, _)| queue.now(Key::Volume(id)));
         for (id, pod) in ctx.store.pods() {
@@ -194,10 +218,10 @@ impl Reconcile for PersistentVolumes {
                     claim.filter(|id| !is_bound(*id)).into_iter().for_each(|id| queue.now(Key::Claim(id)));
                 }
                 // A volume for whoever it suits.
-                Some(_) => enqueue_unbound(ctx.store, queue),
+                Some(_) => self.enqueue_at_resync(ctx, queue),
                 None => {}
             },
-            Changed::StorageChanged => enqueue_unbound(ctx.store, queue),
+            Changed::StorageChanged => self.enqueue_at_resync(ctx, queue),
             Changed::ClaimRemoved(claim) => {
                 let bound = claim.bound_to().and_then(|name| volumes.find_volume(name));
                 if let Some(volume) = bound.filter(|id| volumes.volume(*id).is_some_and(|volume| volume.is_for(claim)))
@@ -265,14 +289,14 @@ impl Reconcile for PersistentVolumes {
     }
 }
 
-fn enqueue_unbound(store: &Store, queue: &mut Enqueue<Key>) {
+/// Claims that have no volume yet.
+fn unbound(store: &Store) -> impl Iterator<Item = PersistentVolumeClaimId> + '_ {
     let volumes = &store.volumes;
     let is_unbound = |claim: &PersistentVolumeClaim| {
         let named = claim.bound_to().and_then(|name| volumes.volume(volumes.find_volume(name)?));
         named.is_none_or(|volume| volume.claim.is_none())
     };
-    let unbound = volumes.claims().filter(|(_, claim)| is_unbound(claim));
-    unbound.for_each(|(id, _)| queue.now(Key::Claim(id)));
+    volumes.claims().filter(move |(_, claim)| is_unbound(claim)).map(|(id, _)| id)
 }
 
 /// Claims of a pod's ephemeral volumes that there are not.

@@ -140,7 +140,7 @@ impl Job {
     ///
     /// # Differs
     ///
-    /// The API server also makes a selector from the job's UID; that is for whoever gives UIDs.
+    /// The API server also makes a selector from the Job's UID: see the registry of the simulated one.
     pub fn apply_defaults(&mut self) {
         self.spec.apply_defaults();
         if self.metadata.labels.is_empty() {

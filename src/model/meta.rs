@@ -93,6 +93,12 @@ impl Labels {
         self.get(key).is_some()
     }
 
+    /// Whether both are one list, of which the one was cloned from the other; nobody shares an empty one.
+    #[must_use]
+    pub fn is_shared_with(&self, other: &Self) -> bool {
+        matches!((&self.0, &other.0), (Some(one), Some(other)) if Arc::ptr_eq(one, other))
+    }
+
     /// Whether there is no label at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -149,13 +149,13 @@ impl DaemonCount {
     fn look_at_nodes(&mut self, id: DaemonSetId, desired: i32, store: &Store) {
         let Some(set) = store.daemon_sets.get(id) else { return };
         if desired > 0 {
-            self.placed = set.meta.generation;
+            self.placed = set.status.observed_generation;
         }
         let spec = &set.spec.template.spec;
         let is_rewritten = || self.placed != set.meta.generation;
-        let selects_none = || !store.nodes().any(|(node, object)| spec.allows_node(&object.labels, store.node_name(node)));
-        self.has_lost_its_nodes =
-            desired == 0 && set.meta.deleting.is_none() && !(is_rewritten() && selects_none());
+        let selects_none =
+            || !store.nodes().any(|(node, object)| spec.allows_node(&object.labels, store.node_name(node)));
+        self.has_lost_its_nodes = desired == 0 && set.meta.deleting.is_none() && !(is_rewritten() && selects_none());
     }
 }
 

@@ -7,7 +7,7 @@ use super::conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditi
 use super::meta::{Meta, Uid};
 use super::nodes::{NodeId, Status};
 use super::pods::PodId;
-use crate::arena::{Id, Symbol};
+use crate::arena::{Id, Symbol, sym};
 use crate::model;
 use crate::units::SimTime;
 
@@ -160,6 +160,24 @@ pub struct DaemonSet {
     pub spec: Arc<model::DaemonSetSpec>,
     /// Status.
     pub status: DaemonSetStatus,
+}
+
+impl DaemonSet {
+    /// The annotation that counts the templates that the set has had. API servers write it, and clients cannot.
+    #[must_use]
+    pub fn template_generation_annotation() -> Symbol {
+        sym!("deprecated.daemonset.template.generation")
+    }
+
+    /// How many templates the set has had, as its pods are marked.
+    ///
+    /// # Source
+    /// daemonset-controller, `GetTemplateGeneration`.
+    #[must_use]
+    pub fn template_generation(&self) -> Option<Symbol> {
+        let generation = self.meta.annotations.get(&Self::template_generation_annotation()).copied();
+        generation.filter(|generation| generation.as_str().parse::<i64>().is_ok())
+    }
 }
 
 /// Status of a StatefulSet.

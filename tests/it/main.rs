@@ -8,6 +8,7 @@ mod breaks;
 mod causes;
 mod claims_of_sets;
 mod cli;
+mod controllers;
 mod damaged;
 mod determinism;
 mod dice;

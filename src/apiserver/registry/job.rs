@@ -7,7 +7,7 @@ use crate::apiserver::server::ApiServer;
 use crate::apiserver::session::Session;
 use crate::arena::Symbol;
 use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta};
-use crate::state::{Job, JobCondition, JobStatus};
+use crate::state::{Job, JobCondition, JobStatus, Meta};
 
 impl WorkloadObject for model::Job {
     type Held = Job;
@@ -18,9 +18,13 @@ impl WorkloadObject for model::Job {
         self.apply_defaults();
     }
 
-    fn hold(self, api: &mut ApiServer, s: &Session<'_>) -> Job {
+    fn hold(mut self, api: &mut ApiServer, s: &Session<'_>) -> Job {
         let status = status(api, s, &self);
-        let meta = api.meta(s, Self::KIND.as_str(), &self.metadata);
+        let mut meta = api.meta(s, Self::KIND.as_str(), &self.metadata);
+        // What has a UID has been created before: its pods bear what it was given then.
+        if self.metadata.uid.is_none() {
+            generate_selector(&mut self.spec, &mut meta);
+        }
         Job { meta, spec: Arc::new(self.spec), status }
     }
 
@@ -38,6 +42,37 @@ impl WorkloadObject for model::Job {
                 model::JobCondition { condition_type: Symbol::new(held.kind.as_str()), ..Default::default() };
             present.status.conditions.push(condition);
         }
+    }
+}
+
+/// Marks a new Job's pods as its own, and selects them by that.
+///
+/// # Source
+/// kube-apiserver, `generateSelector`: not of a Job with `manualSelector`; labels that the template has stay. A Job that has its
+/// labels from its template shares them with it, and so gets the new ones as well.
+pub(in crate::apiserver) fn generate_selector(spec: &mut model::JobSpec, meta: &mut Meta) {
+    if *spec.manual_selector.get_or_insert(false) {
+        return;
+    }
+    let is_shared = meta.labels.is_shared_with(&spec.template.metadata.labels);
+    let uid = Symbol::new(&meta.uid.to_string());
+    let own_uid = Symbol::new("batch.kubernetes.io/controller-uid");
+    let generated = [
+        (Symbol::new("job-name"), meta.name),
+        (Symbol::new("batch.kubernetes.io/job-name"), meta.name),
+        (Symbol::new("controller-uid"), uid),
+        (own_uid, uid),
+    ];
+    let labels = &mut Arc::make_mut(&mut spec.template).metadata.labels;
+    for (key, value) in generated.into_iter().filter(|(key, _)| !labels.contains(*key)).collect::<Vec<_>>() {
+        *labels = labels.with(key, value);
+    }
+    if is_shared {
+        meta.labels = labels.clone();
+    }
+    let selected = &mut spec.selector.get_or_insert_default().match_labels;
+    if !selected.contains(own_uid) {
+        *selected = selected.with(own_uid, uid);
     }
 }
 

@@ -11,7 +11,7 @@ mod claim;
 mod cron_job;
 mod daemon_set;
 mod deployment;
-mod job;
+pub(super) mod job;
 mod limit_range;
 mod namespace;
 mod node;

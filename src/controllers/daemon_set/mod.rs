@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arena::{Symbol, sym};
+use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
@@ -29,6 +29,7 @@ use crate::units::SimDuration;
 use manage::FailedPods;
 use placement::Placements;
 pub use purpose::Purpose;
+use revision::Revision;
 use spots::{Rule, Spots};
 use view::{View, Work};
 
@@ -73,7 +74,7 @@ pub struct DaemonSets {
 /// What a pass keeps for its end, where it counts the pods anew.
 #[derive(Clone, Debug)]
 struct Pass {
-    hash: Symbol,
+    revision: Revision,
     /// What `observedGeneration` becomes.
     generation: i64,
     /// Of the object as it was read.
@@ -128,7 +129,7 @@ impl DaemonSets {
     }
 
     fn plan(&mut self, work: Work, view: &View<'_>, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
-        let View { set, rule: Rule { set: id, hash, .. }, .. } = *view;
+        let View { set, rule: Rule { set: id, revision, .. }, .. } = *view;
         let mut plan = SyncPlan::nothing();
         let Work { mut create, mut delete, again_after } = work;
         create.truncate(BURST_REPLICAS);
@@ -141,7 +142,10 @@ impl DaemonSets {
         let template = self.templates.of(id, set);
         let creates: Vec<_> = create
             .into_iter()
-            .map(|node| Planned { request: create_request(id, set, &template, node, hash), purpose: Purpose::Create })
+            .map(|node| Planned {
+                request: create_request(id, set, &template, node, revision),
+                purpose: Purpose::Create,
+            })
             .collect();
         let deletes: Vec<_> = delete
             .into_iter()
@@ -177,12 +181,12 @@ impl DaemonSets {
             return SyncPlan::nothing();
         }
         let mut prelude = SyncPlan::nothing();
-        let hash = revision::current(store, id, set, &mut prelude);
+        let revision = revision::current(store, id, set, &mut prelude);
         // Pods that are adopted or released count once they are: their change brings the set back.
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
         let mut spots = self.spots.remove(&id).unwrap_or_default();
         let unseen = std::mem::take(&mut self.unseen);
-        let rule = Rule { store, set: id, hash, min_ready: spots::min_ready(set), now: ctx.now, unseen: &unseen };
+        let rule = Rule { store, set: id, revision, min_ready: spots::min_ready(set), now: ctx.now, unseen: &unseen };
         spots.refresh(&rule, set, &mut self.placements);
         let view = View { rule, set, spots: &spots };
         let mut plan = SyncPlan::nothing();
@@ -198,7 +202,7 @@ impl DaemonSets {
         prelude.steps.append(&mut plan.steps);
         // What is counted while creations or deletions are on their way says nothing about the present spec.
         let generation = if is_satisfied { set.meta.generation } else { set.status.observed_generation };
-        self.passes.insert(id, Pass { hash, generation, version: set.meta.version, seen: Vec::new() });
+        self.passes.insert(id, Pass { revision, generation, version: set.meta.version, seen: Vec::new() });
         self.unseen = unseen;
         self.spots.insert(id, spots);
         prelude.requeue_after = plan.requeue_after;
@@ -219,15 +223,13 @@ fn create_request(
     set: &DaemonSet,
     template: &Arc<crate::model::PodTemplateSpec>,
     node: NodeId,
-    hash: Symbol,
+    revision: Revision,
 ) -> Request {
-    let mut extra_labels = smallvec::SmallVec::new();
-    extra_labels.push((sym!("controller-revision-hash"), hash));
     Request::CreatePod(Box::new(PodDraft {
         namespace: set.meta.namespace,
         name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),
         template: Arc::clone(template),
-        extra_labels,
+        extra_labels: revision.labels(),
         extra_annotations: smallvec::SmallVec::new(),
         owner: Some(Owner::DaemonSet(id)),
         pinned_node: Some(node),
@@ -408,7 +410,8 @@ impl Reconcile for DaemonSets {
             return (None, None);
         };
         let min_ready = spots::min_ready(set);
-        let rule = Rule { store: ctx.store, set: id, hash: pass.hash, min_ready, now: ctx.now, unseen: &self.unseen };
+        let rule =
+            Rule { store: ctx.store, set: id, revision: pass.revision, min_ready, now: ctx.now, unseen: &self.unseen };
         let spots = self.spots.entry(id).or_default();
         spots.refresh_pods(&rule, &self.placements);
         let (mut status, again_after) = status::status(&View { rule, set, spots });

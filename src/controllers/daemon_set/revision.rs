@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::purpose::Purpose;
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{
     RevisionOwner, SyncPlan, automatic_tolerations, present_revision, prune_revisions, revision_hash_label,
 };
@@ -39,13 +40,42 @@ impl Templates {
     }
 }
 
-/// Whether a pod was made from the revision with that hash.
-pub(super) fn has_hash(pod: &Pod, hash: Symbol) -> bool {
+/// A template as the labels of its pods name it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Revision {
+    hash: Symbol,
+    /// How often the template has been written; none if the set does not bear it.
+    generation: Option<Symbol>,
+}
+
+impl Revision {
+    /// What a new pod is marked with.
+    pub(super) fn labels(self) -> SmallVec<[(Symbol, Symbol); 2]> {
+        let generation = self.generation.map(|generation| (generation_label(), generation));
+        generation.into_iter().chain([(revision_hash_label(), self.hash)]).collect()
+    }
+
+    /// Whether a pod counts as made from it.
+    ///
+    /// # Source
+    /// daemonset-controller, `IsPodUpdated`: one of the two marks is enough. A set that was made anew adopts pods of the same
+    /// template generation as up to date, whatever their template is.
+    pub(super) fn is_of(self, pod: &Pod) -> bool {
+        let is_of_generation = |generation| pod.labels.get(generation_label()) == Some(generation);
+        has_hash(pod, self.hash) || self.generation.is_some_and(is_of_generation)
+    }
+}
+
+fn generation_label() -> Symbol {
+    sym!("pod-template-generation")
+}
+
+fn has_hash(pod: &Pod, hash: Symbol) -> bool {
     pod.labels.get(revision_hash_label()) == Some(hash)
 }
 
-/// The hash of the present template; its revision is created or raised if need be, and old ones beyond the limit go.
-pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut SyncPlan<Purpose>) -> Symbol {
+/// The present template; its revision is created or raised if need be, and old ones beyond the limit go.
+pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut SyncPlan<Purpose>) -> Revision {
     let owner = WorkloadId::DaemonSet(id);
     let selector = set.spec.selector.clone().unwrap_or_default();
     let collisions = set.status.collision_count;
@@ -56,5 +86,5 @@ pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mu
         revision.hash == hash || pods.any(|pod| has_hash(pod, revision.hash))
     };
     prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Purpose::Other, plan);
-    hash
+    Revision { hash, generation: set.template_generation() }
 }

@@ -5,9 +5,9 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::placement::Placements;
-use super::revision;
+use super::revision::Revision;
 use super::status::Counts;
-use crate::arena::{BitSet, ChangeLog, Column, Symbol};
+use crate::arena::{BitSet, ChangeLog, Column};
 use crate::component::DaemonPlacement;
 use crate::state::{DaemonPods, DaemonSet, DaemonSetId, NodeId, NodeSlot, Pod, PodId, PodPhase, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -68,8 +68,8 @@ impl Spot {
 pub(super) struct Rule<'a> {
     pub(super) store: &'a Store,
     pub(super) set: DaemonSetId,
-    /// Of the present template.
-    pub(super) hash: Symbol,
+    /// The present template.
+    pub(super) revision: Revision,
     pub(super) min_ready: SimDuration,
     pub(super) now: SimTime,
     /// Pods that the controller does not know of yet.
@@ -99,7 +99,7 @@ impl<'a> Rule<'a> {
 
     /// Whether that pod was made from the present template.
     pub(super) fn is_new(&self, pod: &Pod) -> bool {
-        revision::has_hash(pod, self.hash)
+        self.revision.is_of(pod)
     }
 
     /// The nodes on which pods of the set were written.
@@ -165,7 +165,7 @@ pub(super) struct Spots {
     /// Up to where the set's writes and the changes of nodes have been taken in.
     read: (u64, u64),
     /// For which revision, how long a pod has to be Ready, which nodes, and which verdicts on them. None if a verdict may be another.
-    worked_out_for: Option<(Symbol, SimDuration, u64, u64)>,
+    worked_out_for: Option<(Revision, SimDuration, u64, u64)>,
     /// Positions that were last looked at; for the memory.
     stale: BitSet,
 }
@@ -199,7 +199,7 @@ impl Spots {
     /// Takes in all that has changed: what a pass begins with.
     pub(super) fn refresh(&mut self, rule: &Rule<'_>, set: &DaemonSet, placements: &mut Placements) {
         placements.pass_begins(rule.set);
-        let wanted = Some((rule.hash, rule.min_ready, rule.store.node_changes(), placements.orders()));
+        let wanted = Some((rule.revision, rule.min_ready, rule.store.node_changes(), placements.orders()));
         if self.worked_out_for == wanted {
             let stale = self.find_stale(rule, placements);
             for position in stale.iter() {
@@ -227,8 +227,9 @@ impl Spots {
 
     /// Takes in what has become of pods: what a pass ends with. Nodes are those that it began with.
     pub(super) fn refresh_pods(&mut self, rule: &Rule<'_>, placements: &Placements) {
-        let is_other =
-            self.worked_out_for.is_none_or(|(hash, min_ready, ..)| (hash, min_ready) != (rule.hash, rule.min_ready));
+        let is_other = self
+            .worked_out_for
+            .is_none_or(|(revision, min_ready, ..)| (revision, min_ready) != (rule.revision, rule.min_ready));
         if is_other {
             self.forget();
         }

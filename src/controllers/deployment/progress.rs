@@ -182,15 +182,27 @@ pub(super) fn is_complete(view: &View<'_>, status: &DeploymentStatus) -> bool {
 }
 
 /// When a roll-out that does not get on has to be looked at again.
+///
+/// # Source
+/// deployment-controller, `requeueStuckDeployment`: when the deadline has passed, from then on as fast as the queue lets it.
+///
+/// # Differs
+/// Where the last roll-out was complete, only one that waits for pods of the last template to go is looked at again: in no other
+/// does a look come to anything.
 pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> Option<SimDuration> {
     let condition = status.progressing?;
-    if is_complete(view, status) || matches!(condition.reason, NEW_AVAILABLE | TIMED_OUT) {
+    let waits_for_none = condition.reason == NEW_AVAILABLE && !view.waits_for_old_pods();
+    if is_complete(view, status) || condition.reason == TIMED_OUT || waits_for_none {
         return None;
     }
     let left = (condition.updated_at.floor_to_second() + deadline(view.deployment)?).saturating_since(view.now);
-    // In the last second it is looked at again and again.
-    let is_close = left < SimDuration::from_secs(1);
-    Some(left + if is_close { SimDuration::from_millis(5) } else { SimDuration::from_secs(1) })
+    Some(match left < SimDuration::from_secs(1) {
+        false => left + SimDuration::from_secs(1),
+        // This may go on for as long as a machine is away: as often as the queue's bucket of ten a second lets it.
+        true if condition.reason == NEW_AVAILABLE => SimDuration::from_millis(100),
+        // In the last second it is looked at again and again.
+        true => left + SimDuration::from_millis(5),
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,10 @@ fn revision_key() -> Symbol {
 }
 
 /// Annotations with one more entry.
+fn history_key() -> Symbol {
+    sym!("deployment.kubernetes.io/revision-history")
+}
+
 fn with(annotations: &Arc<BTreeMap<Symbol, Symbol>>, key: Symbol, value: &str) -> Arc<BTreeMap<Symbol, Symbol>> {
     let mut map = BTreeMap::clone(annotations);
     map.insert(key, Symbol::new(value));
@@ -91,6 +95,9 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
     if is_raised || inherited.is_some() {
         let mut annotations = inherited.unwrap_or_else(|| Arc::clone(&set.meta.annotations));
         if is_raised {
+            if let Some(history) = history(&annotations) {
+                annotations = with(&annotations, history_key(), &history);
+            }
             annotations = with(&annotations, revision_key(), &(highest + 1).to_string());
         }
         plan.then(
@@ -107,6 +114,21 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
     if let Some(annotations) = raised(view, revision) {
         plan.then(status_request(view, view.deployment.status, Some(annotations)), Purpose::Other);
     }
+}
+
+/// The revisions that a ReplicaSet has been before it becomes a new one; none if it has been none.
+///
+/// # Source
+/// deployment-controller, `SetNewReplicaSetAnnotations`: so many characters at most, of which the oldest make room.
+fn history(annotations: &BTreeMap<Symbol, Symbol>) -> Option<String> {
+    const LENGTH_MAX: usize = 2000;
+    let now = annotations.get(&revision_key())?.as_str();
+    let before = annotations.get(&history_key()).map(|before| before.as_str()).filter(|before| !before.is_empty());
+    let mut history = before.map_or_else(|| now.to_owned(), |before| format!("{before},{now}"));
+    while history.len() > LENGTH_MAX {
+        history = history.split_once(',')?.1.to_owned();
+    }
+    Some(history)
 }
 
 /// What a Deployment keeps for itself.

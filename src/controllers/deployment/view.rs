@@ -44,6 +44,11 @@ impl<'a> View<'a> {
         self.all().map(|(_, set)| i64::from(set.replicas)).sum()
     }
 
+    /// It is of strategy Recreate, and its new ReplicaSet has not been scaled up yet.
+    pub(super) fn waits_for_old_pods(&self) -> bool {
+        !self.is_rolling() && self.newest.is_none_or(|(_, set)| set.replicas < self.replicas())
+    }
+
     pub(super) fn is_rolling(&self) -> bool {
         self.deployment.spec.strategy.strategy_type != Some(DeploymentStrategyType::Recreate)
     }

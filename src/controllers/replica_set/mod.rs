@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
@@ -74,6 +74,12 @@ impl ReplicaSets {
             }
         }
     }
+}
+
+/// As whom the controller of ReplicationControllers posts Events: it is the same program under another name.
+fn reporter(id: ReplicaSetId, store: &Store) -> Option<Symbol> {
+    let is_controller = store.replica_sets.get(id).is_some_and(|set| set.is_replication_controller);
+    is_controller.then(|| sym!("replication-controller"))
 }
 
 fn owner_set(owner: Option<Owner>) -> Option<ReplicaSetId> {
@@ -246,26 +252,21 @@ impl Reconcile for ReplicaSets {
 
     fn answered(&mut self, id: ReplicaSetId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let about = ObjectRef::workload(ctx.store, WorkloadId::ReplicaSet(id));
+        let by = reporter(id, ctx.store);
         match (purpose, answer) {
             (Purpose::Create, Ok(Reply::Pod(pod))) => {
                 self.failing.remove(&id);
                 if let (Some(about), Some(pod)) = (about, ctx.store.pod(*pod)) {
-                    ctx.event(EventDraft::normal(
-                        reason::SUCCESSFUL_CREATE,
-                        about,
-                        format!("Created pod: {}", pod.name),
-                    ));
+                    let message = format!("Created pod: {}", pod.name);
+                    ctx.event(EventDraft::normal(reason::SUCCESSFUL_CREATE, about, message).by(by));
                 }
             }
             (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
                 self.failing.entry(id).or_insert_with(|| (reason::FAILED_CREATE, Symbol::new(&error.message)));
                 if let Some(about) = about {
-                    ctx.event(EventDraft::warning(
-                        reason::FAILED_CREATE,
-                        about,
-                        format!("Error creating: {}", error.message),
-                    ));
+                    let message = format!("Error creating: {}", error.message);
+                    ctx.event(EventDraft::warning(reason::FAILED_CREATE, about, message).by(by));
                 }
             }
             (Purpose::Delete(pod), answer) => {
@@ -278,9 +279,10 @@ impl Reconcile for ReplicaSets {
                     }
                     self.failing.entry(id).or_insert_with(|| ("FailedDelete", Symbol::new(&error.message)));
                     let message = format!("Error deleting: {}", error.message);
-                    ctx.event(EventDraft::warning("FailedDelete", about, message));
+                    ctx.event(EventDraft::warning("FailedDelete", about, message).by(by));
                 } else {
-                    ctx.event(EventDraft::normal("SuccessfulDelete", about, format!("Deleted pod: {name}")));
+                    let message = format!("Deleted pod: {name}");
+                    ctx.event(EventDraft::normal("SuccessfulDelete", about, message).by(by));
                 }
             }
             _ => {}

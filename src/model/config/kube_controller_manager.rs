@@ -62,6 +62,8 @@ component_flags! {
         concurrent_resource_quota_syncs: i64 = "concurrent-resource-quota-syncs", |_version| "5";
         /// Time between two counts of all resource quotas; 0 counts them only when something changes.
         resource_quota_sync_period: SimDuration = "resource-quota-sync-period", |_version| "5m";
+        /// Time between two looks of the volume binder at all claims: only then do they hear of a new volume or class.
+        pvclaimbinder_sync_period: SimDuration = "pvclaimbinder-sync-period", |_version| "15s";
         /// Time between two looks of the horizontal pod autoscaler at a workload.
         horizontal_pod_autoscaler_sync_period: SimDuration = "horizontal-pod-autoscaler-sync-period", |_version| "15s";
         /// By how much use may differ from its target before a workload is scaled.

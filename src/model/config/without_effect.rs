@@ -102,7 +102,6 @@ pub(super) const KUBE_CONTROLLER_MANAGER: &[&str] = &[
     "pv-recycler-pod-template-filepath-hostpath",
     "pv-recycler-pod-template-filepath-nfs",
     "pv-recycler-timeout-increment-hostpath",
-    "pvclaimbinder-sync-period",
     "requestheader-allowed-names",
     "requestheader-client-ca-file",
     "requestheader-extra-headers-prefix",

@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::state::{
     Change, Changed, NodeId, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod,
-    PodId, Store,
+    PodId, Reclaim, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -45,7 +45,8 @@ pub enum Purpose {
 /// kube-controller-manager: persistentvolume-binder-controller, ephemeral-volume-controller; external-provisioner.
 ///
 /// # Differs
-/// A provisioner never fails and never runs out of storage. A released volume is deleted at once, attached or not.
+/// A provisioner never fails and never runs out of storage. A released volume is deleted at once, attached or not; that one cannot be
+/// deleted is said once.
 #[derive(Clone, Debug, Default)]
 pub struct PersistentVolumes {
     /// When the volume of a claim will have been made.
@@ -119,20 +120,26 @@ impl PersistentVolumes {
     ///
     /// # Differs
     /// A `claimRef` whose claim the input does not hold says that there is one.
-    fn sync_volume(&mut self, id: PersistentVolumeId, store: &Store) -> SyncPlan<Purpose> {
+    fn sync_volume(&mut self, id: PersistentVolumeId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let mut plan = SyncPlan::nothing();
+        let store = ctx.store;
         let Some(volume) = store.volumes.volume(id) else { return plan };
         let claim = claim_of(volume, store).and_then(|claim| store.volumes.claim(claim));
         let is_anothers = !volume.is_released && claim.is_some_and(|claim| !volume.is_for(claim));
         if self.released.remove(&id) || is_anothers {
-            if volume.spec.persistent_volume_reclaim_policy == Some(ReclaimPolicy::Delete) {
-                let (namespace, name) = (Symbol::empty(), volume.meta.name);
-                plan.then(
-                    Request::DeleteOther { kind: ObjectKind::PersistentVolume.into(), namespace, name },
-                    Purpose::Other,
-                );
-            } else {
-                plan.then(Request::ReleaseVolume { volume: id }, Purpose::Other);
+            let (namespace, name) = (Symbol::empty(), volume.meta.name);
+            let (kind, reclaim) = (ObjectKind::PersistentVolume, volume.reclaim());
+            let request = match reclaim {
+                Reclaim::Deleted => Request::DeleteOther { kind: kind.into(), namespace, name },
+                Reclaim::Kept | Reclaim::Fails => Request::ReleaseVolume { volume: id },
+            };
+            plan.then(request, Purpose::Other);
+            if reclaim == Reclaim::Fails {
+                let named = ObjectRef::named(kind, namespace, std::sync::Arc::from(name.as_str()));
+                let about = ObjectRef { uid: volume.meta.uid, ..named };
+                let message =
+                    format!("error getting deleter volume plugin for volume \"{name}\": no volume plugin matched");
+                ctx.event(EventDraft::warning("VolumeFailedDelete", about, message));
             }
         }
         plan
@@ -251,7 +258,7 @@ impl Reconcile for PersistentVolumes {
         let mut plan = SyncPlan::nothing();
         match key {
             Key::Claim(id) => return self.sync_claim(id, ctx),
-            Key::Volume(id) => return self.sync_volume(id, ctx.store),
+            Key::Volume(id) => return self.sync_volume(id, ctx),
             Key::Pod(id) => {
                 let Some(pod) = ctx.store.pod(id) else { return plan };
                 for claim in missing_claims(pod, ctx.store) {
@@ -348,6 +355,7 @@ fn provisioned(store: &Store, claim: &PersistentVolumeClaim, class: &StorageClas
     let name = Symbol::new(&volume_name(claim));
     let mut volume = model::PersistentVolume::default();
     volume.metadata.name = name;
+    volume.metadata.annotations.insert(PersistentVolume::provisioned_by(), class.provisioner);
     volume.spec = PersistentVolumeSpec {
         capacity: claim.spec.resources.requests.clone(),
         access_modes: claim.spec.access_modes.clone(),

@@ -310,6 +310,10 @@ impl Found {
             Self::Pod(id) => store.pod(*id).is_some_and(|pod| pod.deletion.is_some()),
             Self::Workload(_, id) => store.workload_meta(*id).is_some_and(|meta| meta.deleting.is_some()),
             Self::Other(Kind::Namespace, _, name) => store.is_terminating(*name),
+            Self::Other(Kind::PersistentVolumeClaim, namespace, name) => {
+                let claim = store.volumes.find_claim(*namespace, *name).and_then(|id| store.volumes.claim(id));
+                claim.is_some_and(|claim| claim.meta.deleting.is_some())
+            }
             Self::Node(_) | Self::Other(..) => false,
         }
     }

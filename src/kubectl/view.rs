@@ -12,7 +12,7 @@ use crate::arena::Symbol;
 use crate::model::{AnyKind, Object};
 use crate::state::{
     ClaimOwner, ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind,
-    NotScheduled, Owner, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
+    NotScheduled, Owner, OwnerName, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -59,6 +59,10 @@ pub(crate) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         }
         Found::Other(kind, namespace, name) => other(*kind, *namespace, *name, store, clock)?,
     };
+    // A struct is written even if nothing is in it.
+    if matches!(found, Found::Node(_)) && value["spec"].is_null() {
+        value["spec"] = json!({});
+    }
     if matches!(found, Found::Other(Kind::Service, ..)) {
         fill_service(&mut value["spec"]);
     }
@@ -187,9 +191,13 @@ fn owner(owner: &Owner, store: &Store) -> Option<Value> {
     };
     Some(match (owner, workload) {
         (_, Some(workload)) => {
-            let object = crate::component::export_workload(store, workload)?;
-            let meta = store.workload_meta(workload)?;
-            reference(object.kind().api_version(), object.kind().as_str(), meta.name.as_str(), meta.uid)
+            let there = store.workload_meta(workload).map(|meta| OwnerName {
+                kind: store.workload_kind(workload),
+                name: meta.name,
+                uid: meta.uid,
+            });
+            let OwnerName { kind, name, uid } = there.or_else(|| store.gone_owner(workload).copied())?;
+            reference(kind.api_version(), kind.as_str(), name.as_str(), uid)
         }
         (Owner::Node(id), _) => reference("v1", "Node", store.node_name(*id).as_str(), store.node(*id)?.uid),
         (Owner::Foreign { kind, name, uid }, _) => {

@@ -78,6 +78,8 @@ impl Nodes {
         let Place { zone, pool } = self.places.of(id, store);
         let before = self.last.get(id).checked_sub(1).map(|index| &self.rows[index]);
         let row = match store.node(id) {
+            // Pods name a node that there never was.
+            None if before.is_none() => return,
             // As a watching client sees a deletion: with the object as it was last.
             None => {
                 let (unschedulable, taints) =

@@ -42,11 +42,11 @@ pub use pods::{
 pub use quota::{Quota, QuotaKey};
 pub use references::{Dependent, DependentKey, Reference, References, Standing, printed};
 pub use requested::Requested;
-pub use store::{Store, Tally};
+pub use store::{OwnerName, Store, Tally};
 pub use stored::Stored;
 pub use volumes::{
     Attachment, AttachmentPhase, ClaimOwner, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,
-    PersistentVolumeId, Volumes,
+    PersistentVolumeId, Reclaim, Volumes,
 };
 pub use workload::{Workload, WorkloadId};
 pub use workloads::{

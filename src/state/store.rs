@@ -15,7 +15,7 @@ use super::autoscaler::{Autoscaler, AutoscalerKey};
 use super::daemon_pods::DaemonPods;
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
-use super::meta::Owner;
+use super::meta::{Owner, Uid};
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{CrashLoop, Pod, PodId};
 use super::quota::{Quota, QuotaKey};
@@ -32,6 +32,17 @@ use crate::arena::{Symbol, Table};
 use crate::model::{LimitRangeSpec, ObjectKind, RuntimeClass};
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
+
+/// A workload as what it owns names it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OwnerName {
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Its name.
+    pub name: Symbol,
+    /// Its UID.
+    pub uid: Uid,
+}
 
 /// Every object of the cluster and every machine.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +100,8 @@ pub struct Store {
     /// What those ask for.
     requested_by_node: Vec<Requested>,
     pods_by_owner: FxHashMap<WorkloadId, PodSet>,
+    /// Workloads that have gone and still have pods, whose owner references name them.
+    gone_owners: FxHashMap<WorkloadId, OwnerName>,
     /// Those of DaemonSets once more, by node.
     daemon_pods: FxHashMap<DaemonSetId, DaemonPods>,
     pods_by_namespace: FxHashMap<Symbol, PodSet>,
@@ -518,6 +531,7 @@ impl Store {
                     *tally = tally.minus(pod);
                     if set.is_empty() {
                         self.pods_by_owner.remove(&workload);
+                        self.gone_owners.remove(&workload);
                         self.tallies.remove(&workload);
                     }
                 }
@@ -559,9 +573,18 @@ impl Store {
     /// Forgets a workload's name and owner before it is taken out of its table.
     pub(super) fn unindex_workload(&mut self, id: WorkloadId) {
         let Some(meta) = self.workload_meta(id) else { return };
-        let (namespace, name, owner) = (meta.namespace, meta.name, meta.owner);
+        let (namespace, name, owner, uid) = (meta.namespace, meta.name, meta.owner, meta.uid);
+        if self.pods_by_owner.contains_key(&id) {
+            self.gone_owners.insert(id, OwnerName { kind: self.workload_kind(id), name, uid });
+        }
         self.workload_names.remove(&(self.workload_kind(id), namespace, name));
         self.unlink_workload(id, owner);
+    }
+
+    /// What pods name as their owner although it has gone.
+    #[must_use]
+    pub fn gone_owner(&self, id: WorkloadId) -> Option<&OwnerName> {
+        self.gone_owners.get(&id)
     }
 
     /// Changes the controlling owner of a workload.

@@ -10,7 +10,7 @@ use super::meta::{Meta, Uid};
 use super::nodes::NodeId;
 use super::pods::{Pod, PodId};
 use super::workloads::StatefulSetId;
-use crate::arena::{Id, Symbol, Table};
+use crate::arena::{Id, Symbol, Table, sym};
 use crate::model;
 
 /// Identifies a PersistentVolume.
@@ -37,6 +37,17 @@ pub struct PersistentVolume {
     pub driver: Option<Symbol>,
 }
 
+/// What becomes of a volume whose claim is gone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// It stays, with its data, and waits for somebody to look after it.
+    Kept,
+    /// It goes.
+    Deleted,
+    /// It should go, and nobody can delete it.
+    Fails,
+}
+
 impl PersistentVolume {
     /// Whether it is bound to a claim, or reserved for it. A claim that was made anew is another claim.
     ///
@@ -48,6 +59,30 @@ impl PersistentVolume {
             && self.claim_uid.is_none_or(|uid| uid == claim.meta.uid)
     }
 
+    /// The annotation that says which provisioner made a volume.
+    #[must_use]
+    pub fn provisioned_by() -> Symbol {
+        sym!("pv.kubernetes.io/provisioned-by")
+    }
+
+    /// What becomes of it when its claim is gone.
+    ///
+    /// # Source
+    /// persistentvolume-binder-controller, `reclaimVolume`, `findDeletablePlugin`: of volumes to be deleted, those that a provisioner
+    /// made are its to delete; of others, only a directory in `/tmp` can be.
+    #[must_use]
+    pub fn reclaim(&self) -> Reclaim {
+        if self.spec.persistent_volume_reclaim_policy != Some(model::ReclaimPolicy::Delete) {
+            return Reclaim::Kept;
+        }
+        let is_temporary = || {
+            let source: Option<serde_json::Value> = serde_json::from_str(self.spec.host_path.as_json()).ok();
+            source.as_ref().and_then(|source| source["path"].as_str()).is_some_and(|path| path.starts_with("/tmp/"))
+        };
+        let is_deletable = self.meta.annotations.contains_key(&Self::provisioned_by()) || is_temporary();
+        if is_deletable { Reclaim::Deleted } else { Reclaim::Fails }
+    }
+
     /// `status.phase`.
     ///
     /// # Source
@@ -55,6 +90,7 @@ impl PersistentVolume {
     #[must_use]
     pub fn phase(&self) -> model::PersistentVolumePhase {
         match (self.is_released, self.claim.and(self.claim_uid)) {
+            (true, _) if self.reclaim() == Reclaim::Fails => model::PersistentVolumePhase::Failed,
             (true, _) => model::PersistentVolumePhase::Released,
             (false, Some(_)) => model::PersistentVolumePhase::Bound,
             (false, None) => model::PersistentVolumePhase::Available,

@@ -33,6 +33,7 @@ pub struct Deployments {
     owners: FxHashMap<ReplicaSetId, DeploymentId>,
     /// What is to be written of Deployments whose new ReplicaSet was refused in the pass that is under way.
     refused: FxHashMap<DeploymentId, Request>,
+    hashes: revision::Hashes,
 }
 
 impl Deployments {
@@ -54,7 +55,7 @@ impl Deployments {
             let base = Some(deployment.meta.version);
             self.refused.insert(id, Request::UpdateStatus(StatusUpdate::Deployment(id, base, status, None)));
         }
-        let name = revision::name(deployment).1;
+        let name = self.hashes.name(deployment).1;
         let message = format!("Failed to create new replica set {:?}: {}", name.as_str(), error.message);
         ctx.event(EventDraft::warning(reason::REPLICA_SET_CREATE_ERROR, about, message));
     }
@@ -89,6 +90,7 @@ impl Reconcile for Deployments {
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<DeploymentId>) {
+        self.hashes.learn(ctx.store);
         for id in ctx.store.deployments.ids() {
             self.owners.extend(ctx.store.replica_sets_of(id).iter().map(|&set| (set, id)));
             queue.now(id);
@@ -151,7 +153,7 @@ impl Reconcile for Deployments {
         }
         let mut plan = SyncPlan::nothing();
         let claimed = claim(ctx.store, id, deployment, &mut plan);
-        let view = View::new(id, deployment, claimed, ctx.now);
+        let view = View::new(id, deployment, claimed, &self.hashes, ctx.now);
         if deployment.meta.deleting.is_some() {
             finish(&view, progress::counted(ctx.config, &view), &mut plan);
             return plan;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::call::{Purpose, size_annotations, status_request};
 use super::progress;
 use super::view::View;
@@ -35,10 +37,36 @@ fn revision_of(set: &ReplicaSet) -> i64 {
     set.meta.annotations.get(&revision_key()).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
 }
 
-/// The hash of the present template, and the name of its ReplicaSet.
-pub(super) fn name(deployment: &Deployment) -> (Symbol, Symbol) {
-    let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
-    (hash, Symbol::new(&format!("{}-{hash}", deployment.meta.name)))
+/// What templates of the input hash to: the real hash is known of those that had a ReplicaSet there, by our own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hashes(FxHashMap<Symbol, Symbol>);
+
+impl Hashes {
+    /// Takes in the ReplicaSets that there are. Where names have met, the hash covers more than the template.
+    pub(super) fn learn(&mut self, store: &Store) {
+        let by_deployment = store.deployments.iter().filter(|(_, deployment)| deployment.status.collision_count == 0);
+        for set in by_deployment.flat_map(|(id, _)| store.replica_sets_of(id)) {
+            let Some(set) = store.replica_sets.get(*set) else { continue };
+            let Some(real) = set.meta.labels.get(hash_label()) else { continue };
+            let mut template = PodTemplateSpec::clone(&set.spec.template);
+            template.metadata.labels = template.metadata.labels.without(hash_label());
+            let ours = template_hash(&template, 0);
+            if ours != real {
+                self.0.insert(ours, real);
+            }
+        }
+    }
+
+    fn of(&self, deployment: &Deployment) -> Symbol {
+        let ours = template_hash(&deployment.spec.template, deployment.status.collision_count);
+        self.0.get(&ours).copied().unwrap_or(ours)
+    }
+
+    /// The hash of the present template, and the name of its ReplicaSet.
+    pub(super) fn name(&self, deployment: &Deployment) -> (Symbol, Symbol) {
+        let hash = self.of(deployment);
+        (hash, Symbol::new(&format!("{}-{hash}", deployment.meta.name)))
+    }
 }
 
 /// Whether another ReplicaSet has the name of the one that the present template needs: one that was released, or that has
@@ -47,7 +75,8 @@ pub(super) fn name(deployment: &Deployment) -> (Symbol, Symbol) {
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
 pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
-    store.find_workload(ObjectKind::ReplicaSet, view.deployment.meta.namespace, name(view.deployment).1).is_some()
+    let name = view.hashes.name(view.deployment).1;
+    store.find_workload(ObjectKind::ReplicaSet, view.deployment.meta.namespace, name).is_some()
 }
 
 /// Creates the ReplicaSet of the present template with its first size applied, and notes it in the Deployment.
@@ -56,7 +85,7 @@ pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
 /// deployment-controller, `getNewReplicaSet`: one write of the Deployment has its revision and that the roll-out has begun.
 pub(super) fn create(view: &View<'_>, size: i32, plan: &mut SyncPlan<Purpose>) {
     let deployment = view.deployment;
-    let (hash, name) = name(deployment);
+    let (hash, name) = view.hashes.name(deployment);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
     template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
@@ -209,7 +238,8 @@ mod tests {
             })
             .collect();
         let old = old.iter().map(|(id, set)| (*id, set)).collect();
-        let view = View { id, deployment: &deployment, newest: None, old, now: SimTime::ZERO };
+        let view =
+            View { id, deployment: &deployment, newest: None, old, hashes: &Hashes::default(), now: SimTime::ZERO };
         let mut plan = SyncPlan::nothing();
         prune(&view, &mut plan);
         assert_eq!(plan.steps.len(), expected, "limit {limit}, {sets:?}");
@@ -225,7 +255,14 @@ mod tests {
         meta.annotations = of(&[cause, ("deployment.kubernetes.io/revision", "3"), (OWN[0], "{}")]);
         let deployment = Deployment { meta, spec: Arc::default(), status: DeploymentStatus::default() };
         let id = store.deployments.insert(deployment.clone());
-        let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
+        let view = View {
+            id,
+            deployment: &deployment,
+            newest: None,
+            old: Vec::new(),
+            hashes: &Hashes::default(),
+            now: SimTime::ZERO,
+        };
         let own = ("deployment.kubernetes.io/revision", "1");
         let expected = of(&[cause, own]);
         assert_eq!(inherited(&view, &of(&[own, ("kubernetes.io/change-cause", "old")])), Some(expected.clone()));

@@ -61,11 +61,20 @@ struct Visit {
     /// Ready after it.
     current: Option<Status>,
     tries: u8,
-    /// When the node had been silent for as long as it may be; none if nothing is held against it.
-    overdue: Option<SimTime>,
+    /// None if nothing is held against it.
+    overdue: Option<Overdue>,
     /// Pods to be marked, the next one last.
     pods: Vec<PodId>,
     has_failed: bool,
+}
+
+/// A node's silence as it is found out.
+#[derive(Copy, Clone, Debug)]
+struct Overdue {
+    /// The last sign of life, if there was one.
+    heard: Option<SimTime>,
+    /// When it had been silent for as long as it may be.
+    due: SimTime,
 }
 
 /// Whether a visit goes on when an answer comes.
@@ -270,7 +279,9 @@ impl NodeLifecycle {
         visit.current = ready;
         let deadline = probe.map(|probe| probe + Self::grace(ready.is_some(), ctx.config));
         if let Some(due) = deadline.filter(|due| ctx.now > *due && ready != Some(Status::Unknown)) {
-            self.visit_mut(node).overdue = Some(due);
+            let heartbeat = ctx.store.heartbeat(node);
+            let heard = heartbeat.renewed_at(ctx.now).max(heartbeat.posted_at(ctx.now));
+            self.visit_mut(node).overdue = Some(Overdue { heard, due });
             let conditions = unknown_conditions(&object, ctx.now);
             let request = Request::PatchNodeStatus { node, conditions, base: Some(object) };
             if let Some(ready) = ready {
@@ -291,8 +302,8 @@ impl NodeLifecycle {
         }
         let visit = self.visit_mut(node);
         let has_posted = visit.current.replace(Status::Unknown).is_some();
-        if let Some(due) = visit.overdue.take() {
-            record_silence(node, has_posted, due, ctx);
+        if let Some(overdue) = visit.overdue.take() {
+            record_silence(node, has_posted, overdue, ctx);
         }
         if let Some(health) = self.health.get_mut(&node) {
             health.ready = Some(Status::Unknown);
@@ -503,10 +514,8 @@ impl NodeLifecycle {
 }
 
 /// A node's silence is noticed: it counts from the last sign of life, the grace from the pass that saw that.
-fn record_silence(node: NodeId, has_posted: bool, due: SimTime, ctx: &mut Ctx<'_, NodeLifecycle>) {
+fn record_silence(node: NodeId, has_posted: bool, Overdue { heard, due }: Overdue, ctx: &mut Ctx<'_, NodeLifecycle>) {
     let length = NodeLifecycle::grace(has_posted, ctx.config);
-    let heartbeat = ctx.store.heartbeat(node);
-    let heard = heartbeat.renewed_at(ctx.now).max(heartbeat.posted_at(ctx.now));
     let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);
     for phase in [TimerPhase::Set { from: heard.unwrap_or(created_at), length, due }, TimerPhase::Fired] {
         let timer = if has_posted { Waited::NodeMonitorGrace(node) } else { Waited::NodeStartupGrace(node) };

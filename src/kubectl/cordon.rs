@@ -41,7 +41,7 @@ impl Verb for CordonArgs {
                 continue;
             }
             let request = Request::SetNodeUnschedulable { node, unschedulable: self.unschedulable };
-            plan.call(Step::new(request, line(name.as_str(), self.unschedulable, false)));
+            plan.call(Step::new(request, line(name.as_str(), self.unschedulable, false)).paced());
         }
     }
 }

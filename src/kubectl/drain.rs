@@ -6,11 +6,12 @@ use super::command_line::{Arguments, NODES, Selection, Stop, Words, check_nodes,
 use super::drain_filters::{filter, is_long_overdue};
 use super::failure::{Failure, aggregated};
 use super::printing::DryRun;
+use super::process::CLIENT_LIMIT;
 use super::resource::{Found, find};
 use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Item, Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};
-use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
+use crate::component::{Answer, ApiError, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
 use crate::engine::Stream;
 use crate::model::LabelSelector;
 use crate::state::{DeletionCause, NodeId, PodId, Store};
@@ -157,7 +158,7 @@ fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, Failure> {
 
 impl Drain {
     fn new(args: DrainArgs, nodes: Vec<NodeId>) -> Self {
-        let bucket = || TokenBucket::new(ClientLimit { qps: 5.0, burst: 10 });
+        let bucket = || TokenBucket::new(CLIENT_LIMIT);
         Self {
             args,
             nodes,
@@ -204,17 +205,26 @@ impl Kubectl {
                 drain.current += 1;
                 continue;
             }
-            ctx.call(
-                Request::SetNodeUnschedulable { node, unschedulable: true },
-                Tag::Cordon(id, drain.current as u32),
-            );
+            let (leaves_at, index) = (drain.core.reserve(ctx.now), drain.current as u32);
             process.drain = Some(drain);
+            if leaves_at > ctx.now {
+                ctx.arm(leaves_at, Timer::SendCordon(id, index));
+            } else {
+                self.send_cordon(id, index, ctx);
+            }
             return;
         }
         drain.current = 0;
         drain.cordoning = false;
         process.drain = Some(drain);
         self.drain_node(id, ctx);
+    }
+
+    pub(super) fn send_cordon(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let drain = self.processes.get(id).and_then(|process| process.drain.as_ref());
+        if let Some(&node) = drain.and_then(|drain| drain.nodes.get(index as usize)) {
+            ctx.call(Request::SetNodeUnschedulable { node, unschedulable: true }, Tag::Cordon(id, index));
+        }
     }
 
     pub(super) fn cordoned(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {

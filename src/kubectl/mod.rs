@@ -103,6 +103,8 @@ pub enum Timer {
     Next(ShellId),
     /// Its process has started.
     Begin(Id<Process>),
+    /// A drain's cordon of its n-th node leaves its client.
+    SendCordon(Id<Process>, u32),
     /// A drain's question for its node's pods leaves its client.
     List(Id<Process>),
     /// A drain's eviction of its n-th pod is due.
@@ -202,7 +204,15 @@ impl Kubectl {
                 Item::Say(line) => process.print(line, None, ctx.store, self.clock),
                 Item::Print(lines) => process.stdout.extend(lines),
                 Item::Fail(failure) => process.failures.push(failure),
-                Item::Call(step) => {
+                Item::Call(mut step) => {
+                    if std::mem::take(&mut step.is_paced) && process.line.printing.dry_run != DryRun::Client {
+                        let leaves_at = process.client.reserve(ctx.now);
+                        if leaves_at > ctx.now {
+                            process.items.push_front(Item::Call(step));
+                            ctx.arm(leaves_at, Timer::GoOn(id));
+                            return;
+                        }
+                    }
                     let is_homeless = step.home.is_some_and(|home| !resource::has_namespace(home, ctx.store));
                     let request = match process.line.printing.dry_run {
                         _ if is_homeless => Request::Get,
@@ -409,7 +419,8 @@ impl Component for Kubectl {
         let words = match timer {
             Timer::Run(_) | Timer::Next(_) | Timer::Begin(_) => "a line is typed",
             Timer::Timeout(..) | Timer::WaitTimeout(_) | Timer::RolloutTimeout(..) => "a command gives up",
-            Timer::List(_)
+            Timer::SendCordon(..)
+            | Timer::List(_)
             | Timer::Evict(..)
             | Timer::Reread(..)
             | Timer::SendReread(..)
@@ -469,6 +480,7 @@ impl Component for Kubectl {
                 process.exit = 1;
                 self.finish(id, ctx);
             }
+            Timer::SendCordon(id, index) => self.send_cordon(id, index, ctx),
             Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
             Timer::Reread(id, pod) => self.reread(id, pod, ctx),

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::pipeline::Pipe;
 use super::{RunbookLine, wait};
 use crate::arena::Symbol;
-use crate::component::Request;
+use crate::component::{ClientLimit, Request, TokenBucket};
 use crate::state::{NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store, WorkloadId};
 use crate::units::SimTime;
 
@@ -53,6 +53,8 @@ pub(super) struct Step {
     pub(super) home: Option<Symbol>,
     /// An object that has gone meanwhile is no failure.
     pub(super) may_be_gone: bool,
+    /// The client that it goes by is the same for all objects, and keeps its pace.
+    pub(super) is_paced: bool,
     /// What is done instead if the server finds it invalid, there already, or in conflict with what there is.
     pub(super) otherwise: Vec<Item>,
 }
@@ -69,8 +71,14 @@ impl Step {
             wait: None,
             home: None,
             may_be_gone: false,
+            is_paced: false,
             otherwise: Vec::new(),
         }
+    }
+
+    /// By a client that one command has for all its objects: it waits when it has sent many.
+    pub(super) fn paced(self) -> Self {
+        Self { is_paced: true, ..self }
     }
 }
 
@@ -122,6 +130,12 @@ impl Gone {
     }
 }
 
+/// What a client of kubectl's may send.
+///
+/// # Source
+/// client-go, `DefaultQPS` and `DefaultBurst`: kubectl lifts them for discovery alone.
+pub(super) const CLIENT_LIMIT: ClientLimit = ClientLimit { qps: 5.0, burst: 10 };
+
 /// A running kubectl.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -132,6 +146,8 @@ pub struct Process {
     /// Its place among all that were started.
     pub(super) order: u64,
     pub(super) items: VecDeque<Item>,
+    /// The pace of the client that all objects share.
+    pub(super) client: TokenBucket,
     pub(super) current: Option<Step>,
     pub(super) waits: Vec<Gone>,
     /// The wait has begun.
@@ -160,6 +176,7 @@ impl Process {
             at,
             order,
             items: VecDeque::new(),
+            client: TokenBucket::new(CLIENT_LIMIT),
             current: None,
             waits: Vec::new(),
             is_waiting: false,

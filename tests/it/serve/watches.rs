@@ -74,10 +74,20 @@ fn watches_end_with_the_api_server_and_its_next_one_knows_nothing_of_before() {
     assert!(!new.contains("ERROR"), "{new}");
 }
 
+/// A server of whose run there are Events.
+fn busy() -> Server {
+    let server = Server::shop();
+    let pod = |name: &str| json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "example.com/c:1"}]}});
+    for name in ["one", "two"] {
+        assert_eq!(server.post("/api/v1/namespaces/shop/pods", &pod(name)).0, 201);
+    }
+    server.turn("jump", &json!({"to": "2m"}));
+    server
+}
+
 #[test]
 fn events_of_the_run_can_be_deleted_and_written() {
-    let server = Server::shop();
-    server.turn("jump", &json!({"to": "2m"}));
+    let server = busy();
     let events = "/api/v1/namespaces/shop/events";
     let list = server.get(events).1;
     let names: Vec<&str> =
@@ -118,8 +128,7 @@ fn events_of_the_run_can_be_deleted_and_written() {
 
 #[test]
 fn lists_and_deletions_choose_by_the_same_fields() {
-    let server = Server::shop();
-    server.turn("jump", &json!({"to": "2m"}));
+    let server = busy();
     let count = |path: &str| server.get(path).1["items"].as_array().map(Vec::len);
     let events = "/api/v1/namespaces/shop/events?fieldSelector=";
     let of_kubelet = count(&format!("{events}source%3Dkubelet"));

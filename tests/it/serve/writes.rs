@@ -140,6 +140,9 @@ fn what_is_kept_of_an_object_is_not_its_namesakes() {
     let first = apply(r#"{"size":1,"color":"red"}"#);
     let status =
         json!({"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "status": {"phase": "Ready"}});
+    let metadata = json!({"name": "w", "resourceVersion": first["metadata"]["resourceVersion"]});
+    let status =
+        json!({"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": metadata, "status": {"phase": "Ready"}});
     let status = server.ask("PUT", &format!("{widgets}/w/status"), JSON, &status.to_string()).1;
     assert_eq!(status["status"]["phase"], "Ready");
     assert_eq!(server.ask("DELETE", "/api/v1/namespaces/t", "", "").0, 200);

@@ -22,6 +22,7 @@ mod status;
 mod subject;
 mod validation;
 mod volumes;
+mod words;
 mod workloads;
 
 pub use eviction::{Eviction, Served};
@@ -239,6 +240,7 @@ impl ApiServer {
             Request::Apply(mut object) => {
                 object.forget_status();
                 crate::model::validation::drop_unknown(&mut object, s.config.version);
+                words::keep(s.store, &mut object);
                 validation::apply(s, &object).and_then(|()| self.charged(s, Request::Apply(object)))
             }
             Request::Create(mut object) => {

@@ -31,7 +31,7 @@ pub fn template_hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
     Symbol::new(&out)
 }
 
-/// Whether two templates are equal but for the label `pod-template-hash`.
+/// Whether two templates mean the same but for the label `pod-template-hash`.
 #[must_use]
 pub fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool {
     if Arc::ptr_eq(a, b) {
@@ -41,7 +41,7 @@ pub fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool
         let hash = sym!("pod-template-hash");
         of.metadata.labels.iter().filter(move |(key, _)| *key != hash)
     }
-    labels(a).eq(labels(b)) && a.metadata.annotations == b.metadata.annotations && a.spec == b.spec
+    labels(a).eq(labels(b)) && a.metadata.annotations == b.metadata.annotations && a.spec.means(&b.spec)
 }
 
 /// The revision of the template that is wanted now.

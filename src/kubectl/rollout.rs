@@ -222,7 +222,7 @@ fn restart(value: &mut Value, now: SimTime) -> bool {
 
 fn is_same_template(a: &Value, b: &Value) -> bool {
     let read = |value: &Value| serde_json::from_value::<PodTemplateSpec>(value.clone()).ok();
-    read(a).is_some_and(|a| read(b).is_some_and(|b| a == b))
+    read(a).is_some_and(|a| read(b).is_some_and(|b| a.metadata == b.metadata && a.spec.means(&b.spec)))
 }
 
 /// The template to go back to.

@@ -109,6 +109,12 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
+    /// 422 of a JSON patch that does not go together with the object.
+    #[must_use]
+    pub fn failed_patch() -> Self {
+        Self::new(422, "Invalid", "the server rejected our request due to an error in our request")
+    }
+
     /// 404 of a path that means nothing.
     #[must_use]
     pub fn no_such_path() -> Self {

@@ -103,7 +103,8 @@ impl ClusterReader<'_> {
         if !target.name.is_empty() || target.resource.is_fault() {
             return Err(format!("`{path}` names no collection: write `/api/v1/nodes`").into());
         }
-        let found = chosen(&parsed, &target, self.store).map_err(|status| unread(*status))?;
+        let seen = (self.store, self.kept, Clock(self.epoch_unix_nanos));
+        let found = chosen(&parsed, &target, seen).map_err(|status| unread(*status))?;
         Ok(found.iter().filter_map(|of| self.rendered(of, &target.resource)).collect())
     }
 

@@ -3,6 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::resources::{EVENTS_GROUP, Resource};
+#[cfg(feature = "serve")]
+use super::{
+    ClientRequest, Method, Path, Response, Status, Target,
+    options::{DeleteOptions, check_write},
+    patches::Form,
+    writes::check_uid,
+};
 
 /// The version of the group.
 const GROUP_VERSION: &str = "events.k8s.io/v1";
@@ -47,6 +54,54 @@ pub(super) fn answered(body: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// What is to become of an Event that is none of the store's.
+#[cfg(feature = "serve")]
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// It is deleted, which is answered so.
+    Gone(Response),
+    /// It is another, as the core has it.
+    Other(Value),
+}
+
+/// What a client asks for of an Event that the run has posted; `live` is it, as the core has it.
+///
+/// # Errors
+/// Those of any object.
+#[cfg(feature = "serve")]
+pub(crate) fn changed(
+    request: &ClientRequest,
+    path: &Path,
+    target: &Target,
+    live: &Value,
+) -> Result<Change, Box<Status>> {
+    check_write(request, path)?;
+    let body = request.value()?;
+    let mut after = match request.method {
+        Method::Post => return Err(Box::new(Status::method_not_allowed())),
+        Method::Delete => {
+            let options = DeleteOptions::read(path, &body)?;
+            check_uid(&options.uid.into(), live, target)?;
+            let Resource { group, plural, .. } = &target.resource;
+            return Ok(Change::Gone(Response::gone(&target.name, group, plural, &live["metadata"]["uid"])));
+        }
+        Method::Put => body,
+        Method::Patch => {
+            let form = Form::of(request)?;
+            let form = if form == Form::Apply { Form::Merge } else { form };
+            form.patched(&in_group(live.clone(), &target.resource), &body, true)?
+        }
+    };
+    check_uid(&after["metadata"]["uid"], live, target)?;
+    if after["metadata"]["name"].as_str().is_some_and(|name| name != target.name) {
+        return Err(Box::new(Status::bad_request("the name of the object does not match the name on the URL")));
+    }
+    for field in ["name", "namespace", "uid", "creationTimestamp"] {
+        after["metadata"][field] = live["metadata"][field].clone();
+    }
+    Ok(Change::Other(of_core(after)))
 }
 
 fn renamed(event: Value, names: &[(&str, &str)], api_version: &str) -> Value {

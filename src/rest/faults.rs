@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
+use super::fields::{Selection, Traits};
 use super::kept::{FaultObject, FaultStanding, FaultState};
+use super::options::{DeleteOptions, ListOptions};
 use super::patches::Form;
-use super::path::Target;
+use super::path::{Path, Target};
+use super::writes::{check_uid, generated};
 use super::{ClientRequest, Clock, Cluster, Method};
-use crate::arena::stable_hash;
 use crate::chaos::FaultSpec;
 
 type Refused = Box<Status>;
@@ -29,6 +31,7 @@ pub(super) fn handle(
     if !matches!(target.subresource.as_str(), "") {
         return Err(Box::new(Status::no_such_path()));
     }
+    let path = Path::parse(&request.path)?;
     match (request.method, target.name.is_empty()) {
         (Method::Post, true) => create(target, body, cluster),
         (Method::Put, false) => match cluster.kept().faults.contains_key(&target.name) {
@@ -36,13 +39,21 @@ pub(super) fn handle(
             false => Err(Box::new(target.missing())),
         },
         (Method::Patch, false) => patch(request, target, &body, cluster),
-        (Method::Delete, false) => delete(target, cluster),
+        (Method::Delete, false) => delete(target, &DeleteOptions::read(&path, &body)?, cluster),
         (Method::Delete, true) => {
+            ListOptions::read(&path)?;
+            let (options, selection) = (DeleteOptions::read(&path, &body)?, Selection::read(&path, &target.resource)?);
+            let mut items = Vec::new();
             let names: Vec<String> = cluster.kept().faults.keys().cloned().collect();
             for name in names {
-                delete(&Target { name, ..target.clone() }, cluster)?;
+                let Some(live) = shown(&name, cluster) else { continue };
+                if selection.chooses("", &name, &Traits::of(&target.resource, &live)) {
+                    delete(&Target { name, ..target.clone() }, &options, cluster)?;
+                    items.push(live);
+                }
             }
-            Ok(Response::done())
+            let api_version = target.resource.api_version();
+            Ok(Response::ok(json!({"apiVersion": api_version, "kind": "FaultList", "metadata": {}, "items": items})))
         }
         _ => Err(Box::new(Status::method_not_allowed())),
     }
@@ -135,8 +146,7 @@ fn check_fields(spec: &FaultSpec, written: &Value) -> Result<(), String> {
 
 fn create(target: &Target, mut body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     if let (None, Some(prefix)) = (body["metadata"]["name"].as_str(), body["metadata"]["generateName"].as_str()) {
-        let seed = format!("{prefix}/{}/{}", cluster.now().as_nanos(), cluster.kept().requests());
-        body["metadata"]["name"] = format!("{prefix}{:05x}", stable_hash(seed.as_bytes()) & 0xf_ffff).into();
+        body["metadata"]["name"] = generated(prefix, cluster).into();
     }
     let (name, spec, written) = read(target, &body)?;
     if cluster.kept().faults.contains_key(&name) {
@@ -192,8 +202,9 @@ fn patch(
 }
 
 /// Deleting a fault ends it.
-fn delete(target: &Target, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+fn delete(target: &Target, options: &DeleteOptions, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
     let Some(live) = shown(&target.name, cluster) else { return Err(Box::new(target.missing())) };
+    check_uid(&options.uid.clone().into(), &live, target)?;
     if let Some(fault) = cluster.kept_mut().faults.remove(&target.name) {
         cluster.end_fault(fault.place);
     }

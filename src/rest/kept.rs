@@ -67,11 +67,40 @@ pub struct FaultStanding {
 pub struct Kept {
     /// Faults by name.
     pub faults: BTreeMap<String, FaultObject>,
-    /// `status` of objects that decide nothing, by resource, namespace and name.
-    pub statuses: BTreeMap<(String, String, String), Value>,
-    /// What each field manager applied last, by resource, namespace, name and manager.
-    pub applied: BTreeMap<(String, String, String, String), Value>,
+    /// `status` of objects that decide nothing.
+    statuses: BTreeMap<Place, OfOne>,
+    /// What each field manager applied last.
+    applied: BTreeMap<(Place, String), OfOne>,
     requests: u64,
+}
+
+/// Resource, namespace and name.
+type Place = (String, String, String);
+
+/// What is kept of an object, and which it is: another may come to have its name, whatever has become of it.
+#[derive(Clone, Debug)]
+struct OfOne {
+    uid: String,
+    value: Value,
+}
+
+/// An object of which something is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Whose {
+    place: Place,
+    uid: String,
+}
+
+impl Whose {
+    /// The object at a place, as it is shown.
+    pub(super) fn of(resource: &str, namespace: &str, name: &str, shown: &Value) -> Self {
+        let uid = shown["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        Self { place: (resource.to_owned(), namespace.to_owned(), name.to_owned()), uid }
+    }
+
+    fn value<'a>(&self, kept: Option<&'a OfOne>) -> Option<&'a Value> {
+        kept.filter(|kept| kept.uid == self.uid).map(|kept| &kept.value)
+    }
 }
 
 impl Kept {
@@ -86,9 +115,34 @@ impl Kept {
         self.requests
     }
 
+    /// The status that its writers gave an object last.
+    pub(super) fn status_of(&self, whose: &Whose) -> Option<&Value> {
+        whose.value(self.statuses.get(&whose.place))
+    }
+
+    /// Keeps a status; `null` is none.
+    pub(super) fn keep_status(&mut self, whose: Whose, status: Value) {
+        if status.is_null() {
+            self.statuses.remove(&whose.place);
+        } else {
+            self.statuses.insert(whose.place, OfOne { uid: whose.uid, value: status });
+        }
+    }
+
+    /// What a field manager applied to an object last.
+    pub(super) fn applied_by(&self, whose: &Whose, manager: &str) -> Option<&Value> {
+        whose.value(self.applied.get(&(whose.place.clone(), manager.to_owned())))
+    }
+
+    /// Keeps what a field manager has applied.
+    pub(super) fn keep_applied(&mut self, whose: Whose, manager: String, said: Value) {
+        self.applied.insert((whose.place, manager), OfOne { uid: whose.uid, value: said });
+    }
+
     /// Forgets what was kept of an object that is gone.
     pub(super) fn forget(&mut self, resource: &str, namespace: &str, name: &str) {
-        self.statuses.remove(&(resource.to_owned(), namespace.to_owned(), name.to_owned()));
-        self.applied.retain(|(r, ns, n, _), _| (r.as_str(), ns.as_str(), n.as_str()) != (resource, namespace, name));
+        let place = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        self.statuses.remove(&place);
+        self.applied.retain(|(of, _), _| *of != place);
     }
 }

@@ -8,6 +8,7 @@ mod complete;
 mod controller;
 mod events;
 mod faults;
+mod fields;
 mod kept;
 mod names;
 mod options;
@@ -20,7 +21,7 @@ mod writes;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::chaos::FaultSpec;
 use crate::component::{Answer, Request};
@@ -123,43 +124,10 @@ impl ClientRequest {
         serde_json::from_str(&self.body).map_err(|error| unreadable(error.to_string()))
     }
 
-    /// Whether nothing is to be written.
+    /// Whether nothing is to be written: whoever plays the run has it done on a copy.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
-        let of_body = || self.value().unwrap_or_default();
-        let is_in_query = || Path::parse(&self.path).is_ok_and(|path| path.is_dry_run());
-        if self.method == Method::Delete {
-            // A body has all options.
-            return match of_body() {
-                Value::Null => is_in_query(),
-                body => body["dryRun"] == json!(["All"]),
-            };
-        }
-        is_in_query() || self.path.contains("/eviction") && of_body()["deleteOptions"]["dryRun"] == json!(["All"])
-    }
-
-    /// The same to be done in earnest.
-    #[must_use]
-    pub fn in_earnest(&self) -> Self {
-        let (path, query) = self.path.split_once('?').unwrap_or((&self.path, ""));
-        let kept: Vec<&str> = query.split('&').filter(|part| !part.starts_with("dryRun")).collect();
-        let body = match serde_json::from_str::<Value>(&self.body) {
-            Ok(Value::Object(mut fields)) => {
-                fields.remove("dryRun");
-                if let Some(Value::Object(options)) = fields.get_mut("deleteOptions") {
-                    options.remove("dryRun");
-                }
-                // The storage, which would refuse it, is not asked.
-                if let Some(Value::Object(metadata)) =
-                    fields.get_mut("metadata").filter(|_| self.method == Method::Post)
-                {
-                    metadata.remove("resourceVersion");
-                }
-                Value::Object(fields).to_string()
-            }
-            _ => self.body.clone(),
-        };
-        Self { path: format!("{path}?{}", kept.join("&")), body, ..self.clone() }
+        options::is_dry_run(self)
     }
 }
 
@@ -185,7 +153,7 @@ pub trait Cluster {
     fn fault_standing(&self, place: usize) -> FaultStanding;
 }
 
-/// Does what a client asks for.
+/// Does what a client asks for, in earnest: what is only tried is tried on a copy of the cluster.
 pub fn handle(request: &ClientRequest, cluster: &mut dyn Cluster) -> Response {
     let response = answer(request, cluster);
     cluster.kept_mut().count();
@@ -249,9 +217,11 @@ pub fn object(target: &Target, store: &Store, kept: &Kept, epoch_unix_nanos: i64
 }
 
 #[cfg(feature = "serve")]
-pub(crate) use events::{in_group, of_core};
+pub(crate) use events::{Change as EventChange, changed as changed_event, in_group, of_core};
 #[cfg(feature = "serve")]
 pub(crate) use faults::rendered as rendered_fault;
+#[cfg(feature = "serve")]
+pub(crate) use fields::{Selection, Traits};
 #[cfg(feature = "serve")]
 pub(crate) use options::ListOptions;
 #[cfg(feature = "serve")]
@@ -260,5 +230,3 @@ pub(crate) use resources::all as all_resources;
 pub(crate) use resources::rendered;
 #[cfg(feature = "serve")]
 pub(crate) use subresources::{not_simulated, scale_of};
-#[cfg(feature = "serve")]
-pub(crate) use writes::Selection;

@@ -83,23 +83,23 @@ impl Names {
                 Some(Key::new("nodes", "", store.node_name(*id).as_str()))
             }
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) | Changed::WorkloadRemoved(id) => {
-                self.named(Id::Workload(*id), Key::of_workload(*id, store))
+                self.named(Id::Workload(*id), Key::of_workload(*id, store), changed)
             }
             Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) | Changed::BudgetRemoved(id) => {
                 let key = store.budgets.get(*id).map(|of| Key::of("poddisruptionbudgets.policy", &of.meta));
-                self.named(Id::Budget(*id), key)
+                self.named(Id::Budget(*id), key, changed)
             }
             Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => {
-                self.named(Id::Service(*id), store.services.get(*id).map(|of| Key::of("services", &of.meta)))
+                self.named(Id::Service(*id), store.services.get(*id).map(|of| Key::of("services", &of.meta)), changed)
             }
             Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => {
                 let key = store.namespaces.get(*id).map(|of| Key::new("namespaces", "", of.name.as_str()));
-                self.named(Id::Namespace(*id), key)
+                self.named(Id::Namespace(*id), key, changed)
             }
             Changed::VolumeChanged(id) | Changed::VolumeRemoved(id) => {
                 let volume = store.volumes.volume(*id);
                 let key = volume.map(|of| Key::new("persistentvolumes", "", of.meta.name.as_str()));
-                self.named(Id::Volume(*id), key)
+                self.named(Id::Volume(*id), key, changed)
             }
             Changed::ClaimChanged(id) => store.volumes.claim(*id).map(|of| Key::of("persistentvolumeclaims", &of.meta)),
             Changed::ClaimRemoved(claim) => Some(Key::of("persistentvolumeclaims", &claim.meta)),
@@ -117,9 +117,18 @@ impl Names {
         }
     }
 
-    /// What is found now, or was known of it.
-    fn named(&mut self, id: Id, found: Option<Key>) -> Option<Key> {
+    /// What is found now, or was known of it; nothing more comes of what has been removed.
+    fn named(&mut self, id: Id, found: Option<Key>, changed: &Changed) -> Option<Key> {
+        let is_last = matches!(
+            changed,
+            Changed::WorkloadRemoved(_)
+                | Changed::BudgetRemoved(_)
+                | Changed::ServiceRemoved(_)
+                | Changed::NamespaceRemoved(_)
+                | Changed::VolumeRemoved(_)
+        );
         match found {
+            _ if is_last => self.0.remove(&id).or(found),
             Some(key) => {
                 self.0.insert(id, key);
                 Some(key)

@@ -21,6 +21,8 @@ const MANAGER_MAX: usize = 128;
 pub(crate) struct ListOptions {
     /// Objects of a page; none for all.
     pub(crate) limit: Option<usize>,
+    /// How long a watch lasts; none, and so zero, for as long as the server likes.
+    pub(crate) timeout_s: Option<u64>,
     /// Where the page before ended; empty at the beginning.
     pub(crate) next: String,
     /// `resourceVersion`, as it is written.
@@ -41,9 +43,10 @@ impl ListOptions {
     pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
         let text = |name: &str| path.parameter(name).unwrap_or_default().to_owned();
         let limit = number(path, "limit")?;
-        number(path, "timeoutSeconds")?;
+        let timeout = number(path, "timeoutSeconds")?;
         let options = Self {
             limit: limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0),
+            timeout_s: timeout.and_then(|timeout| u64::try_from(timeout).ok()).filter(|timeout| *timeout > 0),
             next: text("continue"),
             version: text("resourceVersion"),
             is_exact: text("resourceVersionMatch") == "Exact",
@@ -153,11 +156,7 @@ impl DeleteOptions {
                 Propagation::Background
             }
         };
-        let dry: Vec<&str> = match &body["dryRun"] {
-            Value::Array(values) => values.iter().map(|value| value.as_str().unwrap_or_default()).collect(),
-            _ if body.is_null() => path.all("dryRun"),
-            _ => Vec::new(),
-        };
+        let dry = if body.is_null() { path.all("dryRun") } else { dry_run_of(body) };
         problems.extend(dry_run_problem(&dry));
         if !problems.is_empty() {
             return Err(invalid("DeleteOptions", &problems));
@@ -165,6 +164,36 @@ impl DeleteOptions {
         let uid = body["preconditions"]["uid"].as_str().map(str::to_owned);
         Ok(Self { grace_s, propagation, uid })
     }
+}
+
+/// Whether a request is to be tried and not done. Of a deletion a body has all options; an eviction has those of its query, too.
+///
+/// # Source
+/// kube-apiserver, `handlers/delete.go`; `dryrun.IsDryRun`; `propagateDryRun` of evictions.
+pub(super) fn is_dry_run(request: &ClientRequest) -> bool {
+    let Ok(path) = Path::parse(&request.path) else { return false };
+    let of_query = || is_all(&path.all("dryRun"));
+    let body = || request.value().unwrap_or_default();
+    match request.method {
+        Method::Delete => match body() {
+            Value::Null => of_query(),
+            body => is_all(&dry_run_of(&body)),
+        },
+        Method::Post if path.rest.last().is_some_and(|last| last == "eviction") => {
+            of_query() || is_all(&dry_run_of(&body()["deleteOptions"]))
+        }
+        _ => of_query(),
+    }
+}
+
+/// What options of a body say of `dryRun`.
+fn dry_run_of(options: &Value) -> Vec<&str> {
+    options["dryRun"].as_array().into_iter().flatten().map(|value| value.as_str().unwrap_or_default()).collect()
+}
+
+/// Any other value is refused.
+fn is_all(said: &[&str]) -> bool {
+    !said.is_empty() && dry_run_problem(said).is_none()
 }
 
 /// Checks the options of a request that makes or changes something.

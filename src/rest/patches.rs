@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
 use super::path::{Path, Target};
-use super::writes::{check_uid, keep_status, make, shown, unknown_fields, write};
+use super::writes::{OF_THE_SERVER, check_uid, has_own_status, make, shown, unknown_fields, whose, write};
 use super::{ClientRequest, Cluster};
 use crate::kubectl::objects::{apply_json_patch, apply_over, export, fill_for_json_patch, merge, merge_strategically};
 use crate::model::Object;
@@ -45,10 +45,7 @@ impl Form {
         match (self, patch) {
             (Self::Json, Value::Array(operations)) => {
                 fill_for_json_patch(&mut after);
-                return apply_json_patch(&after, operations).map_err(|_| {
-                    let text = "the server rejected our request due to an error in our request";
-                    Box::new(Status::new(422, "Invalid", text))
-                });
+                return apply_json_patch(&after, operations).map_err(|_| Box::new(Status::failed_patch()));
             }
             (Self::Merge, Value::Object(_)) => merge(&mut after, patch),
             (Self::Strategic, Value::Object(_)) if is_built_in => merge_strategically(&mut after, patch),
@@ -93,9 +90,6 @@ pub(super) fn patch(
         // A patch may name what it has read.
         metadata.remove("uid");
     }
-    if !is_built_in && after.get("status") != before.get("status") {
-        keep_status(target, after.get("status").cloned().unwrap_or_default(), cluster);
-    }
     write(path, target, after, cluster)
 }
 
@@ -117,14 +111,24 @@ fn apply(path: &Path, target: &Target, mut body: Value, cluster: &mut dyn Cluste
         return Err(Box::new(Status::bad_request("the body of the request has no object")));
     };
     fields.remove("status");
+    let mut uid = Value::Null;
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.retain(|field, _| ["name", "namespace", "labels", "annotations"].contains(&field.as_str()));
+        uid = metadata.remove("uid").unwrap_or_default();
+        metadata.retain(|field, _| !OF_THE_SERVER.contains(&field.as_str()));
     }
-    let key = (target.resource.name(), target.namespace.clone(), target.name.clone(), manager);
     let said = body.clone();
     let response = match target.find(cluster.store()) {
-        None => make(path, target, body, cluster)?,
+        None => match uid.as_str().filter(|uid| !uid.is_empty()) {
+            Some(uid) => {
+                let why =
+                    format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                return Err(Box::new(Status::conflict(&target.resource.name(), &target.name, &why)));
+            }
+            None => make(path, target, body, cluster)?,
+        },
         Some(found) => {
+            let shown = shown(target, cluster).unwrap_or_default();
+            check_uid(&uid, &shown, target)?;
             let warnings = unknown_fields(path, target, &body)?;
             let Some(live) = export(&found, cluster.store()) else {
                 return Err(Box::new(Status::method_not_allowed()));
@@ -133,14 +137,52 @@ fn apply(path: &Path, target: &Target, mut body: Value, cluster: &mut dyn Cluste
             if !target.resource.is_built_in() {
                 after["apiVersion"] = target.resource.api_version().into();
             }
-            let before = cluster.kept().applied.get(&key).cloned();
-            apply_over(&mut after, before.as_ref(), &normal(&body), target.resource.is_built_in());
+            let before = whose(target, cluster).and_then(|of| cluster.kept().applied_by(&of, &manager).cloned());
+            if let Some(status) = shown.get("status").filter(|_| has_own_status(target)) {
+                after["status"] = status.clone();
+            }
+            apply_all(&mut after, before, normal(&body), target.resource.is_built_in());
             let response = write(path, target, after, cluster)?;
             response.with(warnings)
         }
     };
-    cluster.kept_mut().applied.insert(key, normal(&said));
+    if let Some(whose) = whose(target, cluster) {
+        cluster.kept_mut().keep_applied(whose, manager, normal(&said));
+    }
     Ok(response)
+}
+
+/// Lists of metadata of which everybody has items of his own, and what tells these apart.
+///
+/// # Source
+/// apimachinery, `ObjectMeta`: `listType=set`, and `listType=map` with `listMapKey=uid`.
+const SHARED: [(&str, Option<&str>); 2] = [("finalizers", None), ("ownerReferences", Some("uid"))];
+
+/// What is said holds over an object, and what was said before and no longer is goes.
+fn apply_all(after: &mut Value, before: Option<Value>, mut said: Value, is_built_in: bool) {
+    let mut before = before.unwrap_or_default();
+    for (list, key) in SHARED {
+        let take = |of: &mut Value| match of.get_mut("metadata").and_then(Value::as_object_mut) {
+            Some(metadata) => metadata.remove(list).and_then(|items| items.as_array().cloned()).unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let (said, before, held) = (take(&mut said), take(&mut before), take(after));
+        let is_one = |one: &Value, other: &Value| match key {
+            Some(key) => one[key] == other[key],
+            None => one == other,
+        };
+        let has = |items: &[Value], item: &Value| items.iter().any(|other| is_one(other, item));
+        let find = |item: &Value| said.iter().find(|other| is_one(other, item));
+        let stay = held.iter().filter(|item| has(&said, item) || !has(&before, item));
+        let stay = stay.map(|item| find(item).unwrap_or(item));
+        let new = said.iter().filter(|item| !has(&held, item));
+        let items: Vec<Value> = stay.chain(new).cloned().collect();
+        if !items.is_empty() {
+            after["metadata"][list] = items.into();
+        }
+    }
+    let before = Some(&before).filter(|before| before.is_object());
+    apply_over(after, before, &said, is_built_in);
 }
 
 /// What somebody says in the words of the model, so that it can be held against what is there.
@@ -156,4 +198,24 @@ fn normal(said: &Value) -> Value {
         value["metadata"] = json!({});
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_applies_items_of_his_own_to_the_lists_that_all_share() {
+        let owner =
+            |uid: &str, controller: bool| json!({"kind": "A", "name": uid, "uid": uid, "controller": controller});
+        let object = |finalizers: &[&str], owners: &[Value]| json!({"metadata": {"finalizers": finalizers, "ownerReferences": owners}});
+        let mut after = object(&["a", "mine"], &[owner("1", true), owner("2", false)]);
+        let before = object(&["mine"], &[owner("2", false)]);
+        apply_all(&mut after, Some(before), object(&["new"], &[owner("1", false), owner("3", false)]), true);
+        assert_eq!(after, object(&["a", "new"], &[owner("1", false), owner("3", false)]));
+        // Nothing is left, and so is no list.
+        let mut after = object(&["mine"], &[]);
+        apply_all(&mut after, Some(object(&["mine"], &[])), json!({"metadata": {}}), false);
+        assert_eq!(after, json!({"metadata": {}}));
+    }
 }

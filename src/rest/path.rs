@@ -109,13 +109,6 @@ impl Path {
         self.parameter(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// `dryRun=All`; any other value is refused.
-    #[must_use]
-    pub fn is_dry_run(&self) -> bool {
-        let said = self.all("dryRun");
-        !said.is_empty() && said.iter().all(|value| *value == "All")
-    }
-
     /// Whether it names nothing, as far as the kinds tell that the API server itself has: then the nearest of them, if one is near.
     pub(crate) fn slip(&self) -> Option<Option<String>> {
         if !resources::is_built_in_group(&self.group) || self.target(&Store::default()).is_ok() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::complete::complete;
 use super::events::in_group;
 use super::faults::{FAULT_GROUP, FAULT_VERSION};
-use super::kept::Kept;
+use super::kept::{Kept, Whose};
 use crate::arena::Symbol;
 use crate::kubectl::Kind;
 use crate::kubectl::objects::{Clock, Found, object};
@@ -96,6 +96,10 @@ pub struct Resource {
     pub is_namespaced: bool,
     /// The columns that its definition asks for.
     pub printer_columns: Vec<PrinterColumn>,
+    /// The fields that its definition lets selectors name, such as `.spec.color`.
+    pub selectable_fields: Vec<String>,
+    /// Whether the status of its objects is a resource below them.
+    pub has_status: bool,
 }
 
 impl Resource {
@@ -152,10 +156,85 @@ impl Resource {
         }
     }
 
-    /// Whether the status of its objects is a resource below them; of those that the API server does not have itself, it always is.
+    /// Whether a writer has to say which version he has read.
+    ///
+    /// # Source
+    /// kube-apiserver, `AllowUnconditionalUpdate` of each kind; apiextensions, `customResourceStrategy`.
     #[must_use]
-    pub fn has_status(&self) -> bool {
-        !self.is_fault() && (!self.is_built_in() || HAVE_STATUS.contains(&self.name().as_str()))
+    pub fn needs_version(&self) -> bool {
+        const CONDITIONAL: [&str; 18] = [
+            "clustertrustbundles.certificates.k8s.io",
+            "csidrivers.storage.k8s.io",
+            "csinodes.storage.k8s.io",
+            "csistoragecapacities.storage.k8s.io",
+            "leasecandidates.coordination.k8s.io",
+            "leases.coordination.k8s.io",
+            "mutatingadmissionpolicies.admissionregistration.k8s.io",
+            "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+            "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+            "podcertificaterequests.certificates.k8s.io",
+            "poddisruptionbudgets.policy",
+            "resourcepoolstatusrequests.resource.k8s.io",
+            "runtimeclasses.node.k8s.io",
+            "storageversionmigrations.storagemigration.k8s.io",
+            "storageversions.internal.apiserver.k8s.io",
+            "validatingadmissionpolicies.admissionregistration.k8s.io",
+            "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+            "volumeattachments.storage.k8s.io",
+        ];
+        !self.is_fault() && (!self.is_built_in() || CONDITIONAL.contains(&self.name().as_str()))
+    }
+
+    /// Whether a PUT makes what is not there.
+    ///
+    /// # Source
+    /// kube-apiserver, `AllowCreateOnUpdate` of each kind.
+    #[must_use]
+    pub fn is_made_by_updates(&self) -> bool {
+        const MADE: [&str; 11] = [
+            "clusterrolebindings.rbac.authorization.k8s.io",
+            "clusterroles.rbac.authorization.k8s.io",
+            "endpoints",
+            "events",
+            "leasecandidates.coordination.k8s.io",
+            "leases.coordination.k8s.io",
+            "limitranges",
+            "rolebindings.rbac.authorization.k8s.io",
+            "roles.rbac.authorization.k8s.io",
+            "runtimeclasses.node.k8s.io",
+            "services",
+        ];
+        MADE.contains(&self.name().as_str())
+    }
+
+    /// Whether the deletion of an object that goes at once is answered with it.
+    ///
+    /// # Source
+    /// kube-apiserver, `ReturnDeletedObject` of each store.
+    #[must_use]
+    pub fn returns_deleted(&self) -> bool {
+        const RETURNED: [&str; 19] = [
+            "csidrivers.storage.k8s.io",
+            "csinodes.storage.k8s.io",
+            "deviceclasses.resource.k8s.io",
+            "devicetaintrules.resource.k8s.io",
+            "namespaces",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "podtemplates",
+            "resourceclaims.resource.k8s.io",
+            "resourceclaimtemplates.resource.k8s.io",
+            "resourcepoolstatusrequests.resource.k8s.io",
+            "resourcequotas",
+            "resourceslices.resource.k8s.io",
+            "serviceaccounts",
+            "services",
+            "storageclasses.storage.k8s.io",
+            "volumeattachments.storage.k8s.io",
+            "volumeattributesclasses.storage.k8s.io",
+        ];
+        RETURNED.contains(&self.name().as_str())
     }
 
     fn of(kind: Kind, words: &[&str]) -> Self {
@@ -172,8 +251,10 @@ impl Resource {
         let others = words.iter().filter(|word| !is_modelled || **word != singular);
         let mut others = others.map(|word| (*word).to_owned());
         let plural = others.next().unwrap_or_default();
+        let name = if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") };
         Self {
             kind,
+            has_status: HAVE_STATUS.contains(&name.as_str()),
             group: group.to_owned(),
             version: version.to_owned(),
             kind_name: kind_name.to_owned(),
@@ -182,6 +263,7 @@ impl Resource {
             singular,
             is_namespaced: kind.is_namespaced(),
             printer_columns: Vec::new(),
+            selectable_fields: Vec::new(),
         }
     }
 }
@@ -204,6 +286,8 @@ fn fault() -> Resource {
         short_names: Vec::new(),
         is_namespaced: false,
         printer_columns: Vec::new(),
+        selectable_fields: Vec::new(),
+        has_status: false,
     }
 }
 
@@ -259,8 +343,15 @@ fn defined(definition: &Value) -> Vec<Resource> {
             short_names: short_names.clone(),
             is_namespaced,
             printer_columns: columns(version),
+            selectable_fields: selectable(version),
+            has_status: version["subresources"]["status"].is_object(),
         })
         .collect()
+}
+
+fn selectable(version: &Value) -> Vec<String> {
+    let fields = version["selectableFields"].as_array().into_iter().flatten();
+    fields.filter_map(|field| field["jsonPath"].as_str().map(str::to_owned)).collect()
 }
 
 fn columns(version: &Value) -> Vec<PrinterColumn> {
@@ -297,6 +388,9 @@ fn told_by_objects(store: &Store, known: &[Resource]) -> Vec<Resource> {
             short_names: Vec::new(),
             is_namespaced: kind.is_namespaced,
             printer_columns: Vec::new(),
+            selectable_fields: Vec::new(),
+            // Nothing says that it has none.
+            has_status: true,
         });
     }
     found
@@ -356,8 +450,8 @@ pub(crate) fn rendered(found: &Found, resource: &Resource, store: &Store, kept: 
         as_first_version(&mut value);
     }
     let mut value = in_group(value, resource);
-    let key = (resource.name(), found.namespace(store).to_string(), found.name(store));
-    if let Some(status) = kept.statuses.get(&key) {
+    let whose = Whose::of(&resource.name(), found.namespace(store).as_str(), &found.name(store), &value);
+    if let Some(status) = kept.status_of(&whose) {
         value["status"] = status.clone();
     }
     if resource.plural == "customresourcedefinitions" {
@@ -366,9 +460,17 @@ pub(crate) fn rendered(found: &Found, resource: &Resource, store: &Store, kept: 
     Some(value)
 }
 
+fn values_of(secret: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let data = secret.get_mut("data").and_then(Value::as_object_mut);
+    data.into_iter().flat_map(serde_json::Map::values_mut)
+}
+
 /// What stands for the values of a Secret is text; in the API values are bytes.
 fn show_hashes(secret: &mut Value) {
-    for value in secret["data"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+    if secret["type"].as_str().is_none_or(str::is_empty) {
+        secret["type"] = "Opaque".into();
+    }
+    for value in values_of(secret) {
         if let Some(text) = value.as_str().filter(|text| text.starts_with(HIDDEN)) {
             *value = STANDARD.encode(text).into();
         }
@@ -377,7 +479,7 @@ fn show_hashes(secret: &mut Value) {
 
 /// A Secret as its writer has read it bears what stands for its values, which are then as they were.
 pub(super) fn take_hashes(secret: &mut Value) {
-    for value in secret["data"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+    for value in values_of(secret) {
         let text = value.as_str().and_then(|text| STANDARD.decode(text).ok());
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.starts_with(HIDDEN));
         if let Some(text) = text {

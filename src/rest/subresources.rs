@@ -3,14 +3,16 @@
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
+use super::options::DeleteOptions;
 use super::patches::Form;
 use super::path::{Path, Target};
 use super::writes::{keep_status, refused, shown};
 use super::{ClientRequest, Cluster, Method};
 use crate::arena::Symbol;
-use crate::component::Request;
+use crate::component::{Answer, Reply, Request, export_pod};
 use crate::kubectl::objects::{Found, has_scale};
 use crate::model::{LabelSelector, Labels, Object};
+use crate::state::PodId;
 
 type Refused = Box<Status>;
 
@@ -22,7 +24,7 @@ pub(super) fn handle(
     cluster: &mut dyn Cluster,
 ) -> Result<Response, Refused> {
     match (target.subresource.as_str(), target.resource.plural.as_str(), request.method) {
-        ("eviction", "pods", Method::Post) => evict(target, &body, cluster),
+        ("eviction", "pods", Method::Post) => evict(path, target, &body, cluster),
         ("binding", "pods", Method::Post) => bind(target, &body, cluster),
         ("scale", _, Method::Put | Method::Patch) => scale(request, target, &body, cluster),
         ("status", _, Method::Put | Method::Patch) => status(request, target, &body, cluster),
@@ -56,28 +58,86 @@ pub(crate) fn not_simulated(target: &Target) -> Status {
 ///
 /// # Differs
 /// All steps of it are taken in one instant, so that nobody writes in between.
-fn evict(target: &Target, body: &Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+fn evict(path: &Path, target: &Target, body: &Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    check_posted(body, ("policy", "Eviction"), target)?;
+    // What is not there is no body of its own: the query has the options of the creation.
+    let options = match &body["deleteOptions"] {
+        Value::Null => DeleteOptions::default(),
+        options => DeleteOptions::read(path, options)?,
+    };
     let Some(Found::Pod(pod)) = target.find(cluster.store()) else { return Err(Box::new(target.missing())) };
-    let grace_s = body["deleteOptions"]["gracePeriodSeconds"].as_i64();
-    if let Some(live) = shown(target, cluster) {
-        super::writes::check_uid(&body["deleteOptions"]["preconditions"]["uid"], &live, target)?;
-    }
-    cluster.ask(Request::EvictPod { pod, grace_s, dry_run: false }).map_err(|error| refused(&error, target))?;
+    let live = shown(target, cluster).unwrap_or_default();
+    super::writes::check_uid(&options.uid.into(), &live, target)?;
+    let request = Request::EvictPod { pod, grace_s: options.grace_s, dry_run: false };
+    cluster.ask(request).map_err(|error| refused(&error, target))?;
     Ok(Response::created(
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}),
     ))
 }
 
+/// An object that is posted below another is of the kind that stands there, and has the other's name.
+///
 /// # Source
-/// kube-apiserver, `BindingREST.Create`.
+/// kube-apiserver, `EvictionREST.Create` and `BindingREST.Create`; apiserver, `EnsureObjectNamespaceMatchesRequestNamespace`.
+fn check_posted(body: &Value, (group, kind): (&str, &str), target: &Target) -> Result<(), Refused> {
+    let bad = |text: String| Err(Box::new(Status::bad_request(text)));
+    if !body.is_object() {
+        return bad("the body of the request has no object".to_owned());
+    }
+    let said = |field: &str| body[field].as_str().unwrap_or_default();
+    let (api_version, own) = (said("apiVersion"), said("kind"));
+    let own_group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if !own.is_empty() && own != kind || !api_version.is_empty() && own_group != group {
+        return bad(format!("{api_version}, Kind={own} is not a {kind}, which the path names"));
+    }
+    let metadata = &body["metadata"];
+    if metadata["name"].as_str().unwrap_or_default() != target.name {
+        return bad(format!("name in URL does not match name in {kind} object"));
+    }
+    match metadata["namespace"].as_str().unwrap_or_default() {
+        own if own.is_empty() || own == target.namespace => Ok(()),
+        _ => bad("the namespace of the provided object does not match the namespace sent on the request".to_owned()),
+    }
+}
+
+/// # Source
+/// kube-apiserver, `BindingREST.Create` and `setPodNodeAndMetadata`.
+///
+/// # Differs
+/// Annotations and labels that the binding brings are a write of their own, in the same instant.
 fn bind(target: &Target, body: &Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    check_posted(body, ("", "Binding"), target)?;
+    if !matches!(body["target"]["kind"].as_str().unwrap_or_default(), "" | "Node") {
+        let kind = &body["target"]["kind"];
+        let text = format!("target.kind: Unsupported value: {kind}: supported values: \"Node\", \"<empty>\"");
+        return Err(Box::new(Status::new(500, "InternalError", text)));
+    }
     let Some(Found::Pod(pod)) = target.find(cluster.store()) else { return Err(Box::new(target.missing())) };
+    let live = shown(target, cluster).unwrap_or_default();
+    super::writes::check_uid(&body["metadata"]["uid"], &live, target)?;
     let name = body["target"]["name"].as_str().unwrap_or_default();
     let store = cluster.store();
     let node = store.find_node(Symbol::new(name)).filter(|node| store.node(*node).is_some());
     let Some(node) = node else { return Err(Box::new(Status::not_found("nodes", "", name))) };
     cluster.ask(Request::BindPod { pod, node }).map_err(|error| refused(&error, target))?;
+    bring(pod, &body["metadata"], cluster).map_err(|error| refused(&error, target))?;
     Ok(Response { code: 201, ..Response::done() })
+}
+
+/// Annotations, and from 1.35 on labels, of a binding become the pod's.
+fn bring(pod: PodId, metadata: &Value, cluster: &mut dyn Cluster) -> Answer {
+    let Some(mut bound) = export_pod(cluster.store(), pod) else { return Ok(Reply::Unchanged) };
+    let of = |field: &str| metadata[field].as_object().into_iter().flatten();
+    let text = |(key, value): (&String, &Value)| Some((Symbol::new(key), Symbol::new(value.as_str()?)));
+    let before = bound.metadata.clone();
+    bound.metadata.annotations.extend(of("annotations").filter_map(text));
+    for (key, value) in of("labels").filter_map(text) {
+        bound.metadata.labels = bound.metadata.labels.with(key, value);
+    }
+    if bound.metadata == before {
+        return Ok(Reply::Unchanged);
+    }
+    cluster.ask(Request::Apply(Box::new(Object::Pod(Box::new(bound)))))
 }
 
 /// The size of a workload as an object of its own.
@@ -143,7 +203,7 @@ fn status(
     body: &Value,
     cluster: &mut dyn Cluster,
 ) -> Result<Response, Refused> {
-    if !target.resource.has_status() {
+    if !target.resource.has_status {
         return Err(Box::new(Status::no_such_path()));
     }
     let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };

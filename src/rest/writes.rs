@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
+use super::fields::{Selection, Traits};
+use super::kept::{Kept, Whose};
 use super::options::DeleteOptions;
 use super::path::{Path, Target};
 use super::resources::{Resource, rendered, take_hashes};
@@ -10,11 +12,22 @@ use super::{Clock, Cluster};
 use crate::arena::{Symbol, stable_hash};
 use crate::component::{DeleteOptions as PodDeletion, Reply, Request};
 use crate::kubectl::objects::{Found, all, has_namespace};
-use crate::kubectl::{FieldSelector, Kind};
-use crate::model::{LabelSelector, Object, SAFE_LETTERS as LETTERS, api_fields};
-use crate::state::{DeletionCause, Uid};
+use crate::model::{Object, SAFE_LETTERS as LETTERS, api_fields};
+use crate::state::{DeletionCause, Store, Uid};
 
 type Refused = Box<Status>;
+
+/// Metadata that is the server's to write.
+pub(super) const OF_THE_SERVER: [&str; 8] = [
+    "resourceVersion",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "managedFields",
+    "selfLink",
+];
 
 /// The object of a body, for a collection or an object; what clients are warned of.
 ///
@@ -30,10 +43,16 @@ pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Obj
     fields.entry("kind").or_insert_with(|| resource.kind_name.clone().into());
     let said = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, kind) = (said("apiVersion"), said("kind"));
-    let group = api_version.split_once('/').map_or("", |(group, _)| group);
-    if (group, kind.as_str()) != (resource.group.as_str(), resource.kind_name.as_str()) {
-        let expected = format!("{}, Kind={}", resource.api_version(), resource.kind_name);
+    let expected = resource.api_version();
+    let of_group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
+    if (of_group(&api_version), kind.as_str()) != (resource.group.clone(), resource.kind_name.as_str()) {
+        let expected = format!("{expected}, Kind={}", resource.kind_name);
         return Err(bad(format!("{api_version}, Kind={kind} is not {expected}, which the path names")));
+    }
+    if api_version != expected {
+        let text =
+            format!("the API version in the data ({api_version}) does not match the expected API version ({expected})");
+        return Err(bad(text));
     }
     let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
     let Some(metadata) = metadata.as_object_mut() else { return Err(bad("metadata is no object".to_owned())) };
@@ -55,7 +74,7 @@ pub(super) fn read(path: &Path, target: &Target, mut body: Value) -> Result<(Obj
         }
         metadata.insert("name".to_owned(), target.name.clone().into());
     }
-    for field in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
+    for field in OF_THE_SERVER {
         metadata.remove(field);
     }
     let warnings = unknown_fields(path, target, &body)?;
@@ -110,11 +129,14 @@ pub(super) fn refused(error: &crate::component::ApiError, target: &Target) -> Re
 ///
 /// # Source
 /// apiserver, `names.SimpleNameGenerator`.
-fn generated(prefix: &str, cluster: &dyn Cluster) -> String {
+pub(super) fn generated(prefix: &str, cluster: &dyn Cluster) -> String {
+    const LENGTH_MAX: usize = 63;
+    const DRAWN: usize = 5;
+    let prefix: String = prefix.chars().take(LENGTH_MAX - DRAWN).collect();
     let seed = format!("{prefix}/{}/{}", cluster.now().as_nanos(), cluster.kept().requests());
     let mut hash = stable_hash(seed.as_bytes());
-    let mut name = prefix.to_owned();
-    for _ in 0..5 {
+    let mut name = prefix;
+    for _ in 0..DRAWN {
         name.push(char::from(LETTERS[(hash % LETTERS.len() as u64) as usize]));
         hash /= LETTERS.len() as u64;
     }
@@ -154,27 +176,38 @@ pub(super) fn make(path: &Path, target: &Target, body: Value, cluster: &mut dyn 
     let status = body.get("status").cloned();
     let version = body["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
     let (object, warnings) = read(path, target, body)?;
-    if version.is_some_and(|version| version != 0) {
-        // The storage says so, and gives no reason.
+    if version.is_some_and(|version| version != 0) && path.all("dryRun").is_empty() {
+        // The storage says so, and gives no reason; where nothing is to be written it is not asked.
         let text = "resourceVersion should not be set on objects to be created";
         return Err(Box::new(Status::new(500, "", text)));
     }
     cluster.ask(Request::Create(Box::new(object))).map_err(|error| refused(&error, target))?;
-    if let Some(status) = status.filter(|_| !target.resource.is_built_in()) {
+    if let Some(status) = status.filter(|_| has_own_status(target)) {
         keep_status(target, status, cluster);
     }
     let body = shown(target, cluster).unwrap_or_else(|| json!({}));
     Ok(Response::created(body).with(warnings))
 }
 
+/// Whether the status of an object is a field as any other: of a custom resource whose definition does not put it below the object.
+///
+/// # Source
+/// apiextensions, `customResourceStrategy`: where it is below the object, writes of the object itself leave it as it was.
+pub(super) fn has_own_status(target: &Target) -> bool {
+    !target.resource.is_built_in() && !target.resource.has_status
+}
+
 /// The status of an object that decides nothing is what its writers say.
 pub(super) fn keep_status(target: &Target, status: Value, cluster: &mut dyn Cluster) {
-    let key = (target.resource.name(), target.namespace.clone(), target.name.clone());
-    if status.is_null() {
-        cluster.kept_mut().statuses.remove(&key);
-    } else {
-        cluster.kept_mut().statuses.insert(key, status);
+    if let Some(whose) = whose(target, cluster) {
+        cluster.kept_mut().keep_status(whose, status);
     }
+}
+
+/// The object that is there now, as something is kept of it.
+pub(super) fn whose(target: &Target, cluster: &dyn Cluster) -> Option<Whose> {
+    let shown = shown(target, cluster)?;
+    Some(Whose::of(&target.resource.name(), &target.namespace, &target.name, &shown))
 }
 
 /// PUT of an object.
@@ -184,7 +217,12 @@ pub(super) fn update(
     body: Value,
     cluster: &mut dyn Cluster,
 ) -> Result<Response, Refused> {
-    let Some(live) = shown(target, cluster) else { return Err(Box::new(target.missing())) };
+    let Some(live) = shown(target, cluster) else {
+        return match target.resource.is_made_by_updates() {
+            true => make(path, target, body, cluster),
+            false => Err(Box::new(target.missing())),
+        };
+    };
     check_uid(&body["metadata"]["uid"], &live, target)?;
     write(path, target, body, cluster)
 }
@@ -204,10 +242,38 @@ pub(super) fn check_uid(meant: &Value, live: &Value, target: &Target) -> Result<
 
 /// Writes an object that is there.
 pub(super) fn write(path: &Path, target: &Target, body: Value, cluster: &mut dyn Cluster) -> Result<Response, Refused> {
+    let (last, written) = (shown(target, cluster), body.clone());
     let (object, warnings) = read(path, target, body)?;
     cluster.ask(Request::Apply(Box::new(object))).map_err(|error| refused(&error, target))?;
-    let body = shown(target, cluster).unwrap_or_else(|| json!({}));
+    if has_own_status(target) {
+        keep_status(target, written.get("status").cloned().unwrap_or_default(), cluster);
+    }
+    let body = shown(target, cluster).unwrap_or_else(|| let_go(last.unwrap_or_default(), written));
     Ok(Response::ok(body).with(warnings))
+}
+
+/// An object that was gone with the write that took its last finalizer off: as it was written.
+///
+/// # Source
+/// apiserver, `Store.deleteWithoutFinalizers`.
+fn let_go(mut last: Value, written: Value) -> Value {
+    let Value::Object(fields) = written else { return last };
+    for (field, value) in fields {
+        match field.as_str() {
+            "metadata" => {
+                for field in ["labels", "annotations", "finalizers"] {
+                    let own = last["metadata"].as_object_mut();
+                    match value.get(field).filter(|value| !value.is_null()) {
+                        Some(value) => own.map(|own| own.insert(field.to_owned(), value.clone())),
+                        None => own.map(|own| own.remove(field)),
+                    };
+                }
+            }
+            "status" | "apiVersion" | "kind" => {}
+            _ => last[field.as_str()] = value,
+        }
+    }
+    last
 }
 
 /// DELETE of an object.
@@ -225,6 +291,9 @@ pub(super) fn delete(
         return Ok(Response::ok(still));
     }
     cluster.kept_mut().forget(&target.resource.name(), &target.namespace, &target.name);
+    if target.resource.returns_deleted() {
+        return Ok(Response::ok(live));
+    }
     let Resource { group, plural, .. } = &target.resource;
     Ok(Response::gone(&target.name, group, plural, &live["metadata"]["uid"]))
 }
@@ -248,58 +317,29 @@ fn delete_one(target: &Target, options: &DeleteOptions, cluster: &mut dyn Cluste
 ///
 /// # Errors
 /// 400 of selectors that cannot be read.
-pub(super) fn chosen(path: &Path, target: &Target, store: &crate::state::Store) -> Result<Vec<Found>, Refused> {
-    let selection = Selection::read(path, target.resource.kind)?;
+pub(super) fn chosen(
+    path: &Path,
+    target: &Target,
+    (store, kept, clock): (&Store, &Kept, Clock),
+) -> Result<Vec<Found>, Refused> {
+    let resource = &target.resource;
+    let selection = Selection::read(path, resource)?;
     let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
-    let mut found = all(target.resource.kind, namespace, store);
-    found.retain(|object| selection.matches(object, store));
+    let is_chosen = |found: &Found| {
+        selection.is_everything()
+            || rendered(found, resource, store, kept, clock).is_some_and(|object| {
+                let traits = Traits::of(resource, &object);
+                selection.chooses(found.namespace(store).as_str(), &found.name(store), &traits)
+            })
+    };
+    let mut found = all(resource.kind, namespace, store);
+    found.retain(is_chosen);
     found.sort_by_cached_key(|object| (object.namespace(store), object.name(store)));
     Ok(found)
 }
 
-/// Label and field selectors of a query.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Selection {
-    labels: Option<LabelSelector>,
-    fields: FieldSelector,
-}
-
-impl Selection {
-    /// Reads both.
-    ///
-    /// # Errors
-    /// 400.
-    pub(crate) fn read(path: &Path, kind: Kind) -> Result<Self, Refused> {
-        let bad = |message: String| Box::new(Status::bad_request(message));
-        let labels = path.parameter("labelSelector").filter(|text| !text.is_empty());
-        let labels = labels.map(LabelSelector::parse).transpose();
-        let labels = labels.map_err(|error| bad(format!("unable to parse requirement: {error}")))?;
-        let fields = path.parameter("fieldSelector").unwrap_or_default();
-        let fields = FieldSelector::parse(fields)
-            .map_err(|part| bad(format!("invalid selector: '{part}'; can't understand '{part}'")))?;
-        if let Some(unknown) = fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field)) {
-            return Err(bad(match kind {
-                Kind::Pod | Kind::Node | Kind::Namespace => format!("field label not supported: {}", unknown.field),
-                _ => format!(
-                    "{:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                    unknown.field
-                ),
-            }));
-        }
-        Ok(Self { labels, fields })
-    }
-
-    /// Whether an object is chosen.
-    pub(crate) fn matches(&self, object: &Found, store: &crate::state::Store) -> bool {
-        self.labels.as_ref().is_none_or(|selector| selector.matches(&object.labels(store)))
-            && self.fields.0.iter().all(|r| (object.field(&r.field, store) == r.value) != r.is_negated)
-    }
-
-    /// The label selector and the field selector.
-    #[cfg(feature = "serve")]
-    pub(crate) fn into_parts(self) -> (Option<LabelSelector>, FieldSelector) {
-        (self.labels, self.fields)
-    }
+fn of_cluster(cluster: &dyn Cluster) -> (&Store, &Kept, Clock) {
+    (cluster.store(), cluster.kept(), Clock(cluster.epoch_unix_nanos()))
 }
 
 /// DELETE of a collection.
@@ -315,7 +355,7 @@ pub(super) fn delete_collection(
     super::options::ListOptions::read(path)?;
     let options = DeleteOptions::read(path, body)?;
     let names: Vec<String> =
-        chosen(path, target, cluster.store())?.iter().map(|found| found.name(cluster.store())).collect();
+        chosen(path, target, of_cluster(cluster))?.iter().map(|found| found.name(cluster.store())).collect();
     let mut items = Vec::new();
     for name in names {
         let target = Target { name, ..target.clone() };

@@ -15,9 +15,7 @@ use tokio::sync::mpsc::Sender;
 use super::lists::Form;
 use super::table;
 use crate::arena::Symbol;
-use crate::kubectl::FieldSelector;
-use crate::model::{LabelSelector, Labels};
-use crate::rest::Resource;
+use crate::rest::{Resource, Selection, Traits};
 
 /// Things that happened which are kept of a resource, and their bytes.
 const EVENTS_MAX: usize = 8192;
@@ -49,7 +47,15 @@ pub(super) struct Known {
     pub(super) json: Bytes,
     /// Of what is shown but for the version.
     hash: u64,
+    pub(super) seen: Seen,
+}
+
+/// What of an object lists and watches choose and show by, beside itself.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
     pub(super) cells: Arc<[String]>,
+    /// What selectors choose by: worked out once, whoever watches.
+    pub(super) traits: Arc<Traits>,
 }
 
 /// Something that happened to an object.
@@ -57,63 +63,31 @@ pub(super) struct Known {
 pub(super) struct Event {
     pub(super) version: u64,
     pub(super) happening: Happening,
-    pub(super) namespace: Symbol,
+    /// Namespace and name.
+    place: (Symbol, Symbol),
     pub(super) json: Bytes,
-    /// As it was before, and its cells.
-    before: Option<(Bytes, Arc<[String]>)>,
-    cells: Arc<[String]>,
+    /// As it was before.
+    before: Option<(Bytes, Seen)>,
+    seen: Seen,
 }
 
 /// Which objects of a resource somebody wants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     pub(super) namespace: Option<Symbol>,
-    pub(super) labels: Option<LabelSelector>,
-    pub(super) fields: FieldSelector,
+    pub(super) selection: Selection,
 }
 
 impl Choice {
     /// Whether that is all of a namespace, or of all.
     pub(super) fn is_everything(&self) -> bool {
-        self.labels.is_none() && self.fields.is_empty()
+        self.selection.is_everything()
     }
 
-    pub(super) fn matches(&self, object: &Value) -> bool {
-        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+    /// Whether an object of that namespace and name is chosen.
+    pub(super) fn takes(&self, (namespace, name): (Symbol, Symbol), traits: &Traits) -> bool {
         self.namespace.is_none_or(|own| own == namespace)
-            && self.labels.as_ref().is_none_or(|selector| selector.matches(&labels_of(object)))
-            && self.fields.0.iter().all(|r| (field_of(object, &r.field) == r.value) != r.is_negated)
-    }
-
-    /// Whether an object of a namespace is chosen.
-    pub(super) fn takes(&self, namespace: Symbol, json: &Bytes) -> bool {
-        self.namespace.is_none_or(|own| own == namespace) && self.chooses(json)
-    }
-
-    fn chooses(&self, json: &Bytes) -> bool {
-        self.is_everything() || serde_json::from_slice::<Value>(json).is_ok_and(|object| self.matches(&object))
-    }
-}
-
-fn labels_of(object: &Value) -> Labels {
-    serde_json::from_value(object["metadata"]["labels"].clone()).unwrap_or_default()
-}
-
-/// # Source
-/// kube-apiserver, `ToSelectableFields` of each kind.
-fn field_of(object: &Value, field: &str) -> String {
-    let found = object.pointer(&format!("/{}", field.replace('.', "/")));
-    let otherwise = match field {
-        "spec.unschedulable" => "false",
-        "spec.restartPolicy" => "Always",
-        "spec.schedulerName" => "default-scheduler",
-        "status.replicas" | "status.successful" => "0",
-        _ => "",
-    };
-    match found {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None => otherwise.to_owned(),
-        Some(other) => other.to_string(),
+            && (self.is_everything() || self.selection.chooses(namespace.as_str(), name.as_str(), traits))
     }
 }
 
@@ -140,9 +114,10 @@ pub(super) struct Audience {
     pub(super) watchers: Vec<Watcher>,
 }
 
-fn hash_of(json: &[u8]) -> u64 {
+/// An object in short, so that it can be told whether it is other than before.
+pub(super) fn hash_of(object: &Value) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
-    json.hash(&mut hasher);
+    object.to_string().as_bytes().hash(&mut hasher);
     hasher.finish()
 }
 
@@ -167,14 +142,15 @@ impl Audience {
         version: u64,
         cells: Arc<[String]>,
     ) {
-        let hash = hash_of(object.to_string().as_bytes());
+        let hash = hash_of(&object);
+        let traits = Arc::new(Traits::of(&self.resource, &object));
         let json = with_version(&mut object, version);
-        self.objects.insert((namespace, name), Known { version, json, hash, cells });
+        self.objects.insert((namespace, name), Known { version, json, hash, seen: Seen { cells, traits } });
     }
 
     /// What an object that is other than it was shown now looks like, in short; none if it is as it was.
     pub(super) fn other(&self, namespace: Symbol, name: Symbol, object: Option<&Value>) -> Option<u64> {
-        let hash = object.map(|object| hash_of(object.to_string().as_bytes()));
+        let hash = object.map(hash_of);
         let known = self.objects.get(&(namespace, name)).map(|known| known.hash);
         (known != hash).then(|| hash.unwrap_or_default())
     }
@@ -188,30 +164,24 @@ impl Audience {
         version: u64,
         cells: Arc<[String]>,
     ) {
-        let before = self.objects.remove(&(namespace, name));
+        let place = (namespace, name);
+        let before = self.objects.remove(&place);
         let event = match object {
             Some(mut object) => {
+                let seen = Seen { cells, traits: Arc::new(Traits::of(&self.resource, &object)) };
                 let json = with_version(&mut object, version);
                 let happening = if before.is_some() { Happening::Modified } else { Happening::Added };
-                let known = Known { version, json: json.clone(), hash, cells: Arc::clone(&cells) };
-                self.objects.insert((namespace, name), known);
-                Event {
-                    version,
-                    happening,
-                    namespace,
-                    json,
-                    before: before.map(|known| (known.json, known.cells)),
-                    cells,
-                }
+                let known = Known { version, json: json.clone(), hash, seen: seen.clone() };
+                self.objects.insert(place, known);
+                Event { version, happening, place, json, before: before.map(|known| (known.json, known.seen)), seen }
             }
             None => {
                 let Some(before) = before else { return };
                 // It bears the version of its end.
                 let mut last = serde_json::from_slice::<Value>(&before.json).unwrap_or_default();
                 let json = with_version(&mut last, version);
-                let happening = Happening::Deleted;
-                let cells = Arc::clone(&before.cells);
-                Event { version, happening, namespace, json, before: Some((before.json, before.cells)), cells }
+                let (happening, seen) = (Happening::Deleted, before.seen.clone());
+                Event { version, happening, place, json, before: Some((before.json, before.seen)), seen }
             }
         };
         self.send(&event);
@@ -260,14 +230,14 @@ impl Audience {
     /// Everything there is, as if it had just appeared.
     pub(super) fn present(&self, watcher: &mut Watcher) -> Vec<Bytes> {
         let mut lines = Vec::new();
-        for ((namespace, _), known) in &self.objects {
+        for (place, known) in &self.objects {
             let event = Event {
                 version: known.version,
                 happening: Happening::Added,
-                namespace: *namespace,
+                place: *place,
                 json: known.json.clone(),
                 before: None,
-                cells: Arc::clone(&known.cells),
+                seen: known.seen.clone(),
             };
             if let Some(happening) = seen_by(&watcher.choice, &event) {
                 lines.push(line(happening, &event, &self.resource, watcher));
@@ -291,6 +261,21 @@ impl Audience {
         });
     }
 
+    /// What happened up to a version is not known any more.
+    pub(super) fn begin_anew(&mut self, since: u64) {
+        self.ring.clear();
+        self.bytes = 0;
+        self.since = since;
+    }
+
+    /// The resource is defined anew: what was shown of it reads otherwise now, and who watches is told the columns again.
+    pub(super) fn define(&mut self, resource: Resource, since: u64) {
+        self.resource = resource;
+        self.objects.clear();
+        self.begin_anew(since);
+        self.watchers.iter_mut().for_each(|watcher| watcher.has_columns = false);
+    }
+
     /// Ends all watches: what they know is of another time.
     pub(super) fn dismiss(&mut self, status: &Value) {
         let line = error_line(status);
@@ -307,14 +292,14 @@ pub(super) fn error_line(status: &Value) -> Bytes {
 
 /// What an event is for somebody who has chosen: an object may come into the selection, or leave it.
 fn seen_by(choice: &Choice, event: &Event) -> Option<Happening> {
-    if choice.namespace.is_some_and(|namespace| namespace != event.namespace) {
+    if choice.namespace.is_some_and(|namespace| namespace != event.place.0) {
         return None;
     }
     if choice.is_everything() {
         return Some(event.happening);
     }
-    let now = event.happening != Happening::Deleted && choice.chooses(&event.json);
-    let before = event.before.as_ref().is_some_and(|(json, _)| choice.chooses(json));
+    let now = event.happening != Happening::Deleted && choice.takes(event.place, &event.seen.traits);
+    let before = event.before.as_ref().is_some_and(|(_, seen)| choice.takes(event.place, &seen.traits));
     match (before, now) {
         (false, false) => None,
         (false, true) => Some(Happening::Added),
@@ -339,11 +324,11 @@ fn whole_line(happening: Happening, json: &Bytes) -> Bytes {
 /// apiserver, `cacheWatcher.convertToWatchEvent`.
 fn line(happening: Happening, event: &Event, resource: &Resource, watcher: &mut Watcher) -> Bytes {
     let (json, cells) = match &event.before {
-        Some((before, cells)) if happening == Happening::Deleted && event.happening != Happening::Deleted => {
+        Some((before, seen)) if happening == Happening::Deleted && event.happening != Happening::Deleted => {
             let mut last = serde_json::from_slice::<Value>(before).unwrap_or_default();
-            (with_version(&mut last, event.version), cells)
+            (with_version(&mut last, event.version), &seen.cells)
         }
-        _ => (event.json.clone(), &event.cells),
+        _ => (event.json.clone(), &event.seen.cells),
     };
     let object = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let shown = match watcher.form {

@@ -152,7 +152,7 @@ fn described(resource: &Resource) -> Vec<Value> {
         }
         found.push(value);
     };
-    if resource.has_status() {
+    if resource.has_status {
         below("status", &resource.kind_name, None, &["get", "patch", "update"]);
     }
     if resource.has_scale() {

@@ -10,6 +10,11 @@ use super::time::{Pace, Speed};
 use crate::rest::{Response, Status};
 use crate::units::{SimDuration, SimTime};
 
+/// Whether a path is answered whatever has become of the API server: time, and whether that is up.
+pub(super) fn is_own(path: &str) -> bool {
+    path.starts_with("/kubesquall/v1/") || matches!(path, "/healthz" | "/livez" | "/readyz")
+}
+
 /// A document that has a path of its own.
 pub(super) fn fixed(path: &str, session: &Session) -> Option<Shown> {
     Some(match path {

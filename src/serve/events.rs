@@ -197,6 +197,21 @@ impl Events {
         }
     }
 
+    /// Somebody deletes one.
+    pub(super) fn remove(&mut self, namespace: Symbol, name: Symbol) -> Option<Posted> {
+        let posted = self.kept.remove(&self.named.remove(&(namespace, name))?)?;
+        self.alike.remove(&posted.key);
+        Some(posted)
+    }
+
+    /// Somebody writes one. It counts on as what it is.
+    pub(super) fn replace(&mut self, namespace: Symbol, name: Symbol, object: Arc<Value>) {
+        let place = self.named.get(&(namespace, name));
+        if let Some(posted) = place.and_then(|place| self.kept.get_mut(place)) {
+            posted.object = object;
+        }
+    }
+
     pub(super) fn find(&self, namespace: Symbol, name: Symbol) -> Option<&Arc<Value>> {
         self.kept.get(self.named.get(&(namespace, name))?).map(|posted| &posted.object)
     }

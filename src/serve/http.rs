@@ -28,7 +28,7 @@ use super::reads::Shown;
 use super::session::Session;
 use super::stage::Stage;
 use super::watching::Heard;
-use crate::rest::{ClientRequest, Method, Response, Status, without_query};
+use crate::rest::{ClientRequest, Method, Response, Status};
 
 /// Bytes of a body.
 ///
@@ -38,10 +38,13 @@ const BODY_MAX: usize = 3 << 20;
 /// Bytes of the headers, and how many there may be.
 const HEAD_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 100;
-/// Connections at once.
-const CONNECTIONS_MAX: usize = 1024;
+/// Connections at once, and how many more are told that there are too many.
+pub(super) const CONNECTIONS_MAX: usize = 1024;
+const SURPLUS_MAX: usize = 64;
 /// How long headers and bodies may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The same of those that are too many.
+const SHORT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a watch lasts that does not say.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How long those are told that the run is over who still wait for an answer.
@@ -138,9 +141,9 @@ pub fn serve(
 }
 
 async fn accept(listener: tokio::net::TcpListener, router: Router) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let (places, surplus) = (Arc::new(Semaphore::new(CONNECTIONS_MAX)), Arc::new(Semaphore::new(SURPLUS_MAX)));
+    let refusing = Router::new().fallback(too_many);
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(_) => {
@@ -149,17 +152,32 @@ async fn accept(listener: tokio::net::TcpListener, router: Router) -> io::Result
                 continue;
             }
         };
+        let (place, router, patience) = if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            (place, &router, PATIENCE)
+        } else if let Ok(place) = Arc::clone(&surplus).try_acquire_owned() {
+            (place, &refusing, SHORT_PATIENCE)
+        } else {
+            continue;
+        };
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let _place = place;
             let mut connection = http1::Builder::new();
-            connection.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+            connection.timer(TokioTimer::new()).header_read_timeout(patience);
             connection.max_buf_size(HEAD_MAX).max_headers(HEADERS_MAX);
+            connection.keep_alive(patience == PATIENCE);
             // Who breaks off is told nothing.
             let _ = connection.serve_connection(TokioIo::new(stream), service).await;
         });
     }
+}
+
+/// Who comes when all places are taken.
+async fn too_many() -> HttpResponse {
+    let text = format!("there are {CONNECTIONS_MAX} connections already");
+    let retry_after = Some(crate::units::SimDuration::from_secs(1));
+    written(Response::from(Status { retry_after, ..Status::new(503, "ServiceUnavailable", text) }))
 }
 
 async fn answer(State(front): State<Arc<Front>>, request: Request) -> HttpResponse {
@@ -191,11 +209,10 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
                 "/metrics" => return Ok(exposition(front.stage.metrics(&front.desk).await?)),
                 _ => {}
             }
-            let timeout = timeout_of(&path);
             let shown = front.desk.ask(move |session| session.read(&path, &accept)).await?;
             return Ok(match shown {
                 Shown::Document(code, bytes) => document(code, bytes, &HeaderMap::new()),
-                Shown::Watch(heard) => watch(heard, timeout),
+                Shown::Watch(heard) => watch(heard),
             });
         }
         HttpMethod::POST => Method::Post,
@@ -216,26 +233,6 @@ async fn respond(front: &Front, request: Request) -> Result<HttpResponse, Box<St
     let request = ClientRequest { method, path, content_type, body, user };
     let response = front.desk.ask(move |session| session.do_it(request)).await?;
     Ok(written(response))
-}
-
-impl Session {
-    /// Does what a client asks for, be it about objects or about time.
-    pub fn do_it(&mut self, request: ClientRequest) -> Response {
-        let bare = without_query(&request.path).to_owned();
-        if let (Method::Post, true) = (request.method, bare.starts_with("/kubesquall/v1/")) {
-            return match request.value() {
-                Ok(body) => self.turn(&bare, &body),
-                Err(status) => Response::from(status),
-            };
-        }
-        if request.method == Method::Post && bare.starts_with("/apis/auth") {
-            let body = request.value().unwrap_or_default();
-            if let Some(review) = Self::review(&bare, &body) {
-                return review;
-            }
-        }
-        self.write(request)
-    }
 }
 
 async fn read_body(body: Body) -> Result<Bytes, Box<Status>> {
@@ -266,12 +263,6 @@ fn text_of(content_type: String, bytes: Bytes) -> Result<(String, String), Box<S
     let text = String::from_utf8(bytes.into());
     let text = text.map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))?;
     Ok((content_type, text))
-}
-
-fn timeout_of(path: &str) -> Duration {
-    let query = path.split_once('?').map_or("", |(_, query)| query);
-    let said = query.split('&').find_map(|part| part.strip_prefix("timeoutSeconds=")?.parse::<u64>().ok());
-    said.map_or(WATCH_TIMEOUT, |seconds| Duration::from_secs(seconds).min(WATCH_TIMEOUT))
 }
 
 fn written(response: Response) -> HttpResponse {
@@ -346,7 +337,8 @@ impl Stream for Lines {
     }
 }
 
-fn watch(heard: Heard, timeout: Duration) -> HttpResponse {
+fn watch(heard: Heard) -> HttpResponse {
+    let timeout = heard.timeout_s.map_or(WATCH_TIMEOUT, |seconds| Duration::from_secs(seconds).min(WATCH_TIMEOUT));
     let end = Box::pin(tokio::time::sleep(timeout));
     let lines = Lines { first: heard.first.into_iter(), rest: heard.rest, end };
     let mut response = HttpResponse::new(Body::from_stream(lines));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use super::audience::{Audience, Choice, Known};
+use super::audience::{Audience, Choice, Known, Seen};
 use super::session::Session;
 use super::table::{self, Included};
 use crate::arena::Symbol;
@@ -60,9 +60,9 @@ struct Rest {
 
 #[derive(Clone, Debug)]
 struct Item {
-    namespace: Symbol,
+    place: (Symbol, Symbol),
     json: Bytes,
-    cells: Arc<[String]>,
+    seen: Seen,
 }
 
 /// Lists that are read page by page: each stays as it was when it was begun.
@@ -94,25 +94,7 @@ impl Choice {
     /// What a path asks for.
     pub(super) fn of(path: &Path, target: &Target) -> Result<Self, Box<Status>> {
         let namespace = Some(target.namespace.as_str()).filter(|namespace| !namespace.is_empty()).map(Symbol::new);
-        if target.resource.name() == "events" {
-            // Their fields are those of whom they are about.
-            let plain = Path { query: Vec::new(), ..path.clone() };
-            let mut choice = Self { namespace, ..Self::default() };
-            let labels = path.query.iter().filter(|(name, _)| name == "labelSelector").cloned().collect();
-            choice.labels = Selection::read(&Path { query: labels, ..plain }, target.resource.kind)?.into_parts().0;
-            let fields = path.parameter("fieldSelector").unwrap_or_default();
-            choice.fields = crate::kubectl::FieldSelector::parse(fields)
-                .map_err(|part| Box::new(Status::bad_request(format!("invalid selector: '{part}'"))))?;
-            for requirement in choice.fields.0.iter_mut().filter(|_| !target.resource.group.is_empty()) {
-                // Both names are known there.
-                if let Some(field) = requirement.field.strip_prefix("involvedObject.") {
-                    requirement.field = format!("regarding.{field}");
-                }
-            }
-            return Ok(choice);
-        }
-        let (labels, fields) = Selection::read(path, target.resource.kind)?.into_parts();
-        Ok(Self { namespace, labels, fields })
+        Ok(Self { namespace, selection: Selection::read(path, &target.resource)? })
     }
 }
 
@@ -155,7 +137,7 @@ impl Session {
         };
         let first = first.min(items.len());
         let mut chosen =
-            items.iter().enumerate().skip(first).filter(|(_, item)| choice.takes(item.namespace, &item.json));
+            items.iter().enumerate().skip(first).filter(|(_, item)| choice.takes(item.place, &item.seen.traits));
         let mut last = first;
         let page: Vec<&Item> = chosen
             .by_ref()
@@ -218,7 +200,7 @@ impl Session {
             if let Some((_, cells)) = self.look(&resource, key)
                 && let Some(known) = self.audiences[place].objects.get_mut(&(key.namespace, key.name))
             {
-                known.cells = cells;
+                known.seen.cells = cells;
             }
         }
     }
@@ -244,13 +226,13 @@ impl Session {
 
 /// The objects of a resource that are chosen, in the order of namespaces and names.
 fn items(audience: &Audience, choice: &Choice) -> Arc<[Item]> {
-    let chosen = audience.objects.iter().filter(|((namespace, _), known)| choice.takes(*namespace, &known.json));
+    let chosen = audience.objects.iter().filter(|(place, known)| choice.takes(**place, &known.seen.traits));
     let mut chosen: Vec<_> = chosen.collect();
     chosen.sort_by_key(|((namespace, name), _)| (namespace.as_str(), name.as_str()));
-    let item = |((namespace, _), known): (&(Symbol, Symbol), &Known)| Item {
-        namespace: *namespace,
+    let item = |(place, known): (&(Symbol, Symbol), &Known)| Item {
+        place: *place,
         json: known.json.clone(),
-        cells: Arc::clone(&known.cells),
+        seen: known.seen.clone(),
     };
     chosen.into_iter().map(item).collect()
 }
@@ -260,8 +242,8 @@ fn written(resource: &Resource, metadata: Value, page: &[&Item], form: Form) -> 
     let value = match form {
         Form::Table(included) => {
             let rows = page.iter().map(|item| match included {
-                Included::Nothing => table::row(&item.cells, &Value::Null, included),
-                _ => table::row(&item.cells, &read(item), included),
+                Included::Nothing => table::row(&item.seen.cells, &Value::Null, included),
+                _ => table::row(&item.seen.cells, &read(item), included),
             });
             let mut value = table::table(Some(table::columns(resource)), rows.collect(), "");
             value["metadata"] = metadata;

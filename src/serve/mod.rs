@@ -16,6 +16,7 @@ mod metrics;
 mod openapi;
 mod owner;
 mod past;
+mod posted;
 mod protobuf;
 mod reads;
 mod session;

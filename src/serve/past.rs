@@ -162,6 +162,9 @@ impl Session {
         let target = path.target(self.run.store())?;
         let key = Key::new(&target.resource.name(), &target.namespace, &target.name);
         let request = self.without_version(request, &target, key)?;
+        if let Some(written) = self.write_event(&request, &path, &target) {
+            return written;
+        }
         if request.is_dry_run() {
             let mut response = self.run.request(&request);
             self.give_version(&target, &mut response);
@@ -181,6 +184,7 @@ impl Session {
             self.show_if_other(Key::new(&target.resource.name(), &target.namespace, name));
         }
         if is_of_many {
+            self.drop_chosen_events(&path, &target, &mut response)?;
             give_versions(&target, &known, &mut response);
             self.look_again(&target.resource.name());
         }
@@ -218,7 +222,7 @@ impl Session {
             return Ok(request);
         }
         let mut body = request.value()?;
-        let mut read: Option<String> = None;
+        let (mut read, mut tested): (Option<String>, Option<String>) = (None, None);
         let mut has_changed = false;
         let mut take = |value: Option<serde_json::Value>| {
             has_changed |= value.is_some();
@@ -235,7 +239,11 @@ impl Session {
         if let Some(operations) = body.as_array_mut() {
             operations.retain_mut(|operation| {
                 let is_it = operation["path"] == "/metadata/resourceVersion";
-                if is_it {
+                if is_it && operation["op"] == "test" {
+                    // One that fails is told of as any other.
+                    tested = Some(operation["value"].as_str().unwrap_or_default().to_owned());
+                    take(Some(serde_json::Value::Null));
+                } else if is_it {
                     take(operation.get("value").cloned());
                 }
                 !is_it
@@ -249,10 +257,20 @@ impl Session {
             }
         }
         let read = read.filter(|read| !read.is_empty() && read != "0" && !target.name.is_empty());
+        if self.look(&target.resource, key).is_none() {
+            // It is not there, whatever its writer has read.
+            return Ok(request);
+        }
+        let version = self.versions.of(key).to_string();
+        if read.is_none() && request.method == crate::rest::Method::Put && target.resource.needs_version() {
+            let text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+            return Err(Box::new(Status::invalid(&target.resource.name(), &target.name, text)));
+        }
+        if tested.is_some_and(|tested| tested != version) {
+            return Err(Box::new(Status::failed_patch()));
+        }
         match read {
-            Some(read) if read != self.versions.of(key).to_string() => {
-                Err(Box::new(Status::modified(&target.resource.name(), &target.name)))
-            }
+            Some(read) if read != version => Err(Box::new(Status::modified(&target.resource.name(), &target.name))),
             _ => Ok(request),
         }
     }
@@ -291,9 +309,7 @@ impl Session {
         let left = self.leave(wanted.left_for);
         self.branches.retain(|branch| branch.name != name);
         self.branches.push_back(left);
-        let same = self.log.up_to(wanted.left_for).len();
-        debug_assert!(same <= self.log.len(), "the past is common to both");
-        // Copies of the time before the two parted are of both, unless one of them went back further.
+        // Of which copies the two have in common is not known: one of them may have gone back further.
         self.snapshots.kept.truncate(1);
         self.play_again(wanted.log, wanted.until);
         self.pace = super::time::Pace::new(Speed::Paused, self.run.now());
@@ -323,6 +339,7 @@ impl Session {
         }
         self.pages.forget();
         self.learn_names();
+        self.follow_api_server();
     }
 
     /// Branches, and how far each was played.

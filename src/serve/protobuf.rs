@@ -4,7 +4,8 @@
 //! apimachinery, `runtime/serializer/protobuf`: four letters, then an envelope that says what is in it. The fields of all types, a line a
 //! type, are those of `generated.proto` in k8s.io/api and k8s.io/apimachinery: `s` text, `y` bytes, `b` a boolean, `i` and `l` whole
 //! numbers, `n` a number, `q` a quantity, `x` a whole number or a text, `t` and `T` instants, `d` a duration, `r` JSON; `[]` before what
-//! is repeated, `{}` before the values of a map, `^` before what JSON writes into its owner.
+//! is repeated, `{}` before the values of a map, `^` before what JSON writes into its owner, `~` before what JSON leaves out where it is zero:
+//! such bodies hold it always, as the Go types have it by value; what they have by pointer says something also where it is zero.
 //!
 //! # Differs
 //! Fields that the types do not have are skipped. Empty texts, which such bodies hold in place of nothing, are left out.
@@ -162,8 +163,10 @@ fn message(name: &str, bytes: &[u8], depth: usize) -> Result<Value, Unreadable> 
             let map = fields.entry((*field).to_owned()).or_insert_with(|| json!({}));
             map.as_object_mut().ok_or(Unreadable)?.insert(text(entry.get(&1))?, own);
         } else {
+            let (of, is_left_out) = of.strip_prefix('~').map_or((*of, false), |of| (of, true));
             let own = value(of, &wire, depth)?;
-            let says_nothing = own.is_null() || own == "" || (*field, &own) == ("targetPort", &json!(0));
+            let is_zero = own == false || own.as_f64() == Some(0.0);
+            let says_nothing = own.is_null() || own == "" || is_zero && (is_left_out || *field == "targetPort");
             if !says_nothing {
                 fields.insert((*field).to_owned(), own);
             }
@@ -240,6 +243,17 @@ mod tests {
         // A volume: its name (1), and its source (2): an emptyDir (2) of no fields.
         let raw = [field(1, b"cache"), field(2, &field(2, b""))].concat();
         assert_eq!(message("Volume", &raw, 0), Ok(json!({"name": "cache", "emptyDir": {}})));
+    }
+
+    #[test]
+    fn what_json_leaves_out_is_left_out_and_what_is_meant_is_there() {
+        // A container: its name (1); stdin (16), stdinOnce (17) and tty (18), which are always sent; a security context (15) that says `privileged` (2).
+        let boolean = |number: u8, value: u8| vec![(number << 3) | 0x80, number >> 4, value];
+        let raw = [field(1, b"c"), boolean(16, 0), boolean(17, 0), boolean(18, 1)].concat();
+        assert_eq!(message("Container", &raw, 0), Ok(json!({"name": "c", "tty": true})));
+        assert_eq!(message("SecurityContext", &[2 << 3, 0], 0), Ok(json!({"privileged": false})));
+        assert_eq!(message("DeleteOptions", &[1 << 3, 0], 0), Ok(json!({"gracePeriodSeconds": 0})));
+        assert_eq!(message("ContainerStatus", &[4 << 3, 0], 0), Ok(json!({"ready": false})));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::lists::Form;
 use super::openapi;
 use super::session::Session;
 use super::watching::Heard;
-use crate::rest::{FAULT_GROUP, Path, Response, Status, not_simulated, scale_of, without_query};
+use crate::rest::{ClientRequest, FAULT_GROUP, Method, Path, Response, Status, not_simulated, scale_of, without_query};
 
 /// What is sent back.
 #[derive(Debug)]
@@ -40,13 +40,15 @@ impl Session {
 
     fn try_read(&mut self, text: &str, accept: &str) -> Result<Shown, Box<Status>> {
         let bare = without_query(text);
+        if !documents::is_own(bare) {
+            self.expect_up(bare)?;
+        }
         if let Some(document) = documents::fixed(bare, self) {
             return Ok(document);
         }
         if let Some(value) = openapi::document(bare, self.run.store()) {
             return Ok(Shown::of(&value));
         }
-        self.expect_up(bare)?;
         if let Some(value) = discovery::document(bare, self.run.store()) {
             return Ok(Shown::of(&value));
         }
@@ -68,7 +70,12 @@ impl Session {
     /// # Errors
     /// 503.
     pub(super) fn expect_up(&self, path: &str) -> Result<(), Box<Status>> {
-        let below = path.strip_prefix("/apis/").and_then(|rest| rest.strip_prefix(FAULT_GROUP));
+        // Who applies a fault asks first how one is described.
+        let described = path.strip_prefix("/openapi/v3");
+        if described == Some("") {
+            return Ok(());
+        }
+        let below = described.unwrap_or(path).strip_prefix("/apis/").and_then(|rest| rest.strip_prefix(FAULT_GROUP));
         if self.run.api_is_up() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
             return Ok(());
         }
@@ -80,7 +87,7 @@ impl Session {
         let form = Form::of(accept, path);
         match target.subresource.as_str() {
             "" => {}
-            "status" if target.resource.has_status() => {
+            "status" if target.resource.has_status => {
                 return self.get(&target, form).map(|bytes| Shown::Document(200, bytes));
             }
             "scale" if target.resource.has_scale() => {
@@ -110,6 +117,27 @@ impl Session {
             _ => self.get(&target, form)?,
         };
         Ok(Shown::Document(200, bytes))
+    }
+
+    /// Does what a client asks for, be it about objects or about time.
+    pub fn do_it(&mut self, request: ClientRequest) -> Response {
+        let bare = without_query(&request.path).to_owned();
+        if let (Method::Post, true) = (request.method, bare.starts_with("/kubesquall/v1/")) {
+            return match request.value() {
+                Ok(body) => self.turn(&bare, &body),
+                Err(status) => Response::from(status),
+            };
+        }
+        if let Err(status) = self.expect_up(&bare) {
+            return Response::from(*status);
+        }
+        if request.method == Method::Post && bare.starts_with("/apis/auth") {
+            let body = request.value().unwrap_or_default();
+            if let Some(review) = Self::review(&bare, &body) {
+                return review;
+            }
+        }
+        self.write(request)
     }
 
     /// Answers a POST that asks and changes nothing; none if it is another.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use super::audience::Audience;
+use super::audience::{Audience, hash_of};
 use super::events::{self, Events};
 use super::past::{Branch, Log, Snapshots};
 use super::table;
@@ -70,6 +70,8 @@ pub struct Session {
     pub(super) events: Events,
     pub(super) pages: super::lists::Pages,
     names: Names,
+    /// Whether the API server answered when that was looked at last.
+    is_up: bool,
     /// Names and uids of clients' faults, by what the run calls them.
     pub(super) fault_names: FxHashMap<Arc<str>, (Arc<str>, Uid)>,
     stored: StoredObjects,
@@ -108,6 +110,7 @@ impl Session {
             events: Events::default(),
             pages: super::lists::Pages::default(),
             names: Names::default(),
+            is_up: true,
             fault_names: FxHashMap::default(),
             stored,
         };
@@ -185,6 +188,26 @@ impl Session {
         dirty.dedup();
         for key in dirty {
             self.show(key);
+            let is_namespace = key.resource == "namespaces";
+            if is_namespace && self.run.store().namespace(key.name).is_none() {
+                self.drop_events_of(key.name);
+            }
+        }
+        self.follow_api_server();
+    }
+
+    /// Watches end with the API server's process, and its next one knows nothing of what happened before it.
+    ///
+    /// # Source
+    /// apiserver, `cacher`: the cache of a new process begins with a list; a version from before is too old.
+    pub(super) fn follow_api_server(&mut self) {
+        let was_up = std::mem::replace(&mut self.is_up, self.run.api_is_up());
+        if was_up == self.is_up {
+            return;
+        }
+        let last = self.versions.last();
+        for audience in self.audiences.iter_mut().filter(|audience| !audience.resource.is_fault()) {
+            if was_up { audience.watchers.clear() } else { audience.begin_anew(last) }
         }
     }
 
@@ -330,7 +353,11 @@ impl Session {
         let is_it = |audience: &Audience| key.resource == audience.resource.name().as_str();
         let places: Vec<usize> = (0..self.audiences.len()).filter(|place| is_it(&self.audiences[*place])).collect();
         if places.is_empty() {
-            self.versions.raise(key);
+            // Nobody has asked; it has changed all the same, or is gone.
+            match self.is_there(key) {
+                true => self.versions.raise(key),
+                false => self.versions.drop(key),
+            };
             return;
         }
         let mut version = None;
@@ -355,14 +382,25 @@ impl Session {
         }
     }
 
-    fn show_event(&mut self, key: Key, object: Option<&Arc<Value>>) {
+    /// Whether there is an object of the store, as far as is easily told.
+    fn is_there(&self, key: Key) -> bool {
+        let store = self.run.store();
+        match key.resource.as_str() {
+            "pods" => store.find_pod(key.namespace, &Arc::from(key.name.as_str())).is_some(),
+            "nodes" => store.find_node(key.name).is_some_and(|node| store.node(node).is_some()),
+            _ => true,
+        }
+    }
+
+    pub(super) fn show_event(&mut self, key: Key, object: Option<&Arc<Value>>) {
         let version = if object.is_some() { self.versions.raise(key) } else { self.versions.drop(key) };
         let (now, clock) = (self.run.now(), self.clock());
         for audience in self.audiences.iter_mut().filter(|audience| audience.resource.name() == "events") {
             let cells: Arc<[String]> = object.map_or_else(|| Arc::from([]), |of| events::cells(of, now, clock).into());
-            // Each that is posted is other than before.
             let object = object.map(|of| in_group((**of).clone(), &audience.resource));
-            audience.tell(key.namespace, key.name, (object, version), version, cells);
+            // Each that is posted is other than before.
+            let hash = object.as_ref().map(hash_of).unwrap_or_default();
+            audience.tell(key.namespace, key.name, (object, hash), version, cells);
         }
     }
 
@@ -372,6 +410,7 @@ impl Session {
             audience.resource.name() == resource.name() && audience.resource.api_version() == resource.api_version()
         };
         if let Some(place) = self.audiences.iter().position(is_it) {
+            self.follow_definition(place, resource);
             return place;
         }
         let mut audience = Audience::new(resource.clone(), self.versions.last());
@@ -382,6 +421,21 @@ impl Session {
         }
         self.audiences.push(audience);
         self.audiences.len() - 1
+    }
+
+    /// What a definition says of columns, fields and subresources may be other than it was: rows are made anew.
+    fn follow_definition(&mut self, place: usize, resource: &Resource) {
+        let known = &self.audiences[place].resource;
+        if known.printer_columns == resource.printer_columns && known.selectable_fields == resource.selectable_fields {
+            return;
+        }
+        self.audiences[place].define(resource.clone(), self.versions.last());
+        for key in self.keys_of(resource) {
+            if let Some((object, cells)) = self.look(resource, key) {
+                let version = self.versions.of(key);
+                self.audiences[place].know(key.namespace, key.name, object, version, cells);
+            }
+        }
     }
 
     /// All objects that are there have names.

@@ -11,14 +11,17 @@ use crate::rest::{ListOptions, Path, Status, Target};
 /// Lines that wait for somebody who watches; who has more is cut off.
 const WAITING_MAX: usize = 4096;
 
-/// Watches at once.
-const WATCHES_MAX: usize = 2000;
+/// Watches at once: fewer than connections, so that others are answered whoever watches.
+const WATCHES_MAX: usize = 900;
+const _: () = assert!(WATCHES_MAX < super::http::CONNECTIONS_MAX);
 
 /// What somebody hears who watches: what is known already, and what will follow.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) first: Vec<Bytes>,
     pub(super) rest: Receiver<Bytes>,
+    /// How long; as long as the server likes if nothing is said.
+    pub(super) timeout_s: Option<u64>,
 }
 
 impl Session {
@@ -38,10 +41,9 @@ impl Session {
         }
         let mut choice = Choice::of(path, target)?;
         if !target.name.is_empty() {
-            let name = crate::kubectl::FieldSelector::parse(&format!("metadata.name={}", target.name));
-            choice.fields.0.extend(name.unwrap_or_default().0);
+            choice.selection = choice.selection.named(&target.name);
         }
-        let version = options.version.as_str();
+        let (version, timeout_s) = (options.version.as_str(), options.timeout_s);
         let is_from_now = version.is_empty() || version == "0";
         let place = self.attend(&target.resource);
         let last = self.versions.last();
@@ -68,7 +70,7 @@ impl Session {
                 None => {
                     let text = format!("too old resource version: {since} ({})", audience.since);
                     let line = error_line(&Status::expired(text).to_value());
-                    return Ok(Heard { first: vec![line], rest });
+                    return Ok(Heard { first: vec![line], rest, timeout_s });
                 }
             }
         };
@@ -76,12 +78,38 @@ impl Session {
             first.push(bookmark(&target.resource, last, true, &watcher));
         }
         audience.watchers.push(watcher);
-        Ok(Heard { first, rest })
+        Ok(Heard { first, rest, timeout_s })
     }
 
     /// Tells those who want it how far they have got.
     pub(super) fn bookmarks(&mut self) {
         let last = self.versions.last();
         self.audiences.iter_mut().for_each(|audience| audience.bookmark(last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::facade::Scenario;
+
+    const SCENARIO: &str = "{apiVersion: kubesquall.sim/v1alpha1, kind: Scenario, metadata: {name: quiet}, spec: {duration: 10m, cluster: \
+        {nodePools: [{name: n, count: 1, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}}";
+
+    #[test]
+    fn watches_are_refused_before_there_are_as_many_as_connections() {
+        let scenario = Scenario::parse(SCENARIO, [("", ""); 0]).expect("a scenario");
+        let mut session = Session::new(Arc::clone(scenario.resolved()));
+        let path = Path::parse("/api/v1/pods?watch=1&timeoutSeconds=0").expect("a path");
+        let target = path.target(session.run.store()).expect("a resource");
+        let mut heard: Vec<Heard> =
+            (0..WATCHES_MAX).map(|_| session.watch(&path, &target, Form::Whole).expect("a watch")).collect();
+        assert_eq!(heard[0].timeout_s, None, "zero is as if nothing was said");
+        assert_eq!(session.watch(&path, &target, Form::Whole).expect_err("one too many").code, 429);
+        // Who goes makes room.
+        heard.pop();
+        assert!(session.watch(&path, &target, Form::Whole).is_ok());
     }
 }

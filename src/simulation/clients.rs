@@ -117,7 +117,7 @@ impl Simulation {
             return Response::ok(serde_json::Value::Null);
         }
         if request.is_dry_run() {
-            return self.clone().request(&request.in_earnest());
+            return self.clone().answer(request);
         }
         let now = self.kernel.now;
         self.kernel.cause = self.kernel.observers.root_cause(now, SCENARIO, || request.to_string());

@@ -193,7 +193,7 @@ impl Simulation {
         let Some(name) = self.own_controllers.as_ref().map(|own| own.plugins[place].name.as_str()) else { return };
         let mut cause = cause;
         let response = if request.is_dry_run() {
-            self.clone().request(&request.in_earnest())
+            self.clone().answer(request)
         } else {
             cause = self.kernel.observers.own_cause(self.kernel.now, cause, || request.to_string());
             self.kernel.cause = cause;

@@ -199,7 +199,7 @@ fn requests_that_are_refused_are_told_as_lines_that_fail() {
     let events = observed.events.iter().filter(|event| event.reason == "RequestRefused");
     assert_eq!(events.map(|event| (event.component, event.kind)).collect::<Vec<_>>(), [("scenario", "Request"); 2]);
     // One that is to be asked again later is a refusal.
-    let evict = "{at: 1m, request: {method: POST, path: /api/v1/namespaces/default/pods/lonely/eviction, body: '{}'}}";
+    let evict = "{at: 1m, request: {method: POST, path: /api/v1/namespaces/default/pods/lonely/eviction, body: '{\"metadata\":{\"name\":\"lonely\"}}'}}";
     let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 0, selector: {}}\n";
     let observed = play("5m", evict, &[&pod("lonely", ""), budget]);
     assert_eq!((metric(&observed, "commands_failed"), metric(&observed, "refusals")), (0.0, 1.0));

@@ -142,6 +142,7 @@ impl Strategy for model::Pod {
         old.apply_defaults();
         self.apply_defaults();
         admit_again(s, &mut self.spec, &old.spec);
+        self.spec.keep_words(&old.spec);
         let (new, old) = (Object::from(self), Object::from(old));
         validation::change(s, &new, &old)?;
         let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return Ok(Reply::Unchanged) };

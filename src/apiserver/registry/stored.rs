@@ -40,7 +40,10 @@ impl Strategy for StoredObject {
     }
 
     fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: StoredKey) -> Answer {
-        Arc::make_mut(&mut s.store.stored).remove(&id);
+        let removed = Arc::make_mut(&mut s.store.stored).remove(&id);
+        if let Some(definition) = removed.filter(|_| id.0 == DEFINITION) {
+            remove_defined(s, &definition);
+        }
         Ok(Reply::Done)
     }
 
@@ -52,6 +55,26 @@ impl Strategy for StoredObject {
             fields: Arc::clone(&stored.fields),
             ..Self::default()
         }))
+    }
+}
+
+/// What defines kinds of its own.
+const DEFINITION: &str = "customresourcedefinition.apiextensions.k8s.io";
+
+/// Objects go with what defines their kind.
+///
+/// # Source
+/// apiextensions, the finalizer `customresourcecleanup`.
+///
+/// # Differs
+/// At once, and before the definition is asked for again.
+fn remove_defined(s: &mut Session<'_>, definition: &Stored) {
+    let spec = definition.fields.get("spec");
+    let text = |pointer: &str| spec.and_then(|spec| spec.pointer(pointer)?.as_str()).unwrap_or_default();
+    let (group, plural) = (text("/group"), text("/names/plural"));
+    let is_its = |stored: &Stored| stored.kind.group == group && stored.kind.plural == plural;
+    if s.store.stored.values().any(is_its) {
+        Arc::make_mut(&mut s.store.stored).retain(|_, stored| !is_its(stored));
     }
 }
 

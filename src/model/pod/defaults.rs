@@ -43,7 +43,7 @@ impl PodSpec {
     ///
     /// # Source
     ///
-    /// API server, defaults of pod specs. Fields that decide nothing here keep their absence.
+    /// API server, defaults of pod specs. Fields that decide nothing here keep their absence, and mean the same by it ([`PodSpec::means`]).
     pub fn apply_defaults(&mut self) {
         self.termination_grace_period_seconds.get_or_insert(30);
         self.scheduler_name.get_or_insert_with(|| Symbol::from("default-scheduler"));

@@ -3,6 +3,7 @@
 mod behavior;
 mod defaults;
 mod requests;
+mod words;
 
 use super::api_type::{api_enums, api_open_enums, api_structs};
 use super::meta::{Labels, ObjectMeta, Opaque};

@@ -6,6 +6,8 @@ mod objects;
 mod options;
 mod server;
 mod strangers;
+mod watches;
+mod writes;
 
 use std::fs;
 use std::path::Path;

@@ -131,7 +131,7 @@ fn a_container_that_has_ended_says_when_it_began_and_repeated_events_are_counted
     let count = back_off[0]["count"].as_i64().expect("a count");
     assert!(count > 2 && back_off[0]["firstTimestamp"].as_str() < back_off[0]["lastTimestamp"].as_str(), "{list}");
     // The same in the other group, by its names.
-    let other = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldSelector=involvedObject.name%3Dcrashes";
+    let other = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldSelector=regarding.name%3Dcrashes";
     let (code, others) = server.get(other);
     assert_eq!((code, &others["kind"], &others["apiVersion"]), (200, &json!("EventList"), &json!("events.k8s.io/v1")));
     let (names, own) = (

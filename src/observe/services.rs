@@ -221,9 +221,8 @@ impl Services {
                 }
             }
         }
-        let is_unwanted = traffic.targets == 0
-            && !course.behind.is_empty()
-            && course.behind.iter().all(|key| slo.is_unwanted(*key));
+        let is_unwanted =
+            traffic.targets == 0 && !course.behind.is_empty() && course.behind.iter().all(|key| slo.is_unwanted(*key));
         if !is_new && (course.traffic, course.is_unwanted) == (traffic, is_unwanted) {
             return;
         }

@@ -32,7 +32,7 @@ export function costsOf(teller) {
   const { model, summary, fates } = teller;
   const costs = shortWorkloads(model, summary).map(({ workload, key, outcome }) => {
     const losses = lossesOf(model, fates, teller.members(workload));
-    const gaps = missingStretches(model, workload, teller.members(workload));
+    const gaps = missingStretches(model, workload);
     const stretches = joined(gaps);
     const each = losses.map((loss) => phaseTimes(loss.pieces, stretches));
     const parts = sharedTimes(losses.flatMap((loss) => loss.pieces), gaps);

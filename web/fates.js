@@ -191,37 +191,18 @@ function returnedLoss({ pods, nodes }, pod, from, to) {
 }
 
 /**
- * Stretches in which a workload had fewer ready pods than wanted, by its pods: what controllers write into workloads.csv lags behind, and
- * counts pods that are being deleted.
- * @param {Model} model @param {number} workload @param {Int32Array} members Its pods
+ * Stretches in which a workload had fewer ready pods than wanted, whatever its status said by then.
+ * @param {Model} model @param {number} workload
  * @returns {{from: number, to: number, missing: number}[]} One for each count that is missing
  */
-export function missingStretches(model, workload, members) {
-  const { pods, workloads, end } = model;
-  /** @type {[at: number, ready: number, desired: number][]} Changes of the counts */
-  const changes = [];
-  for (const pod of members) {
-    const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod], end);
-    let isReady = 0;
-    for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1] && pods.flipAt[flip] < over; flip++) {
-      if (pods.flipReady[flip] === isReady) continue;
-      isReady = pods.flipReady[flip];
-      changes.push([pods.flipAt[flip], isReady === 1 ? 1 : -1, 0]);
-    }
-    if (isReady === 1 && over < end) changes.push([over, -1, 0]);
-  }
-  let desired = 0;
-  for (let row = workloads.offsets[workload]; row < workloads.offsets[workload + 1]; row++) {
-    if (workloads.desired[row] !== desired) changes.push([workloads.at[row], 0, workloads.desired[row] - desired]);
-    desired = workloads.desired[row];
-  }
-  changes.sort((a, b) => a[0] - b[0]);
+export function missingStretches({ workloads, end }, workload) {
   const found = [];
   let [missing, since] = [0, 0];
-  for (const [at, ready, wanted] of changes) {
+  for (let row = workloads.offsets[workload]; row < workloads.offsets[workload + 1]; row++) {
+    const at = workloads.at[row];
+    if (workloads.missing[row] === missing) continue;
     if (missing > 0 && at > since) found.push({ from: since, to: at, missing });
-    missing += wanted - ready;
-    since = at;
+    [missing, since] = [workloads.missing[row], at];
   }
   if (missing > 0 && end > since) found.push({ from: since, to: end, missing });
   return found;

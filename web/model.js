@@ -78,6 +78,7 @@ export const NODE_STATES = ["Absent", "True", "False", "Unknown"];
  * @property {Float64Array} at
  * @property {Float64Array} desired
  * @property {Float64Array} ready
+ * @property {Float64Array} missing
  */
 
 /**
@@ -168,7 +169,7 @@ export function workloadsOf(table, pods) {
     const all = numbers(table, name);
     return Float64Array.from(order, (row) => all[row]);
   };
-  return { keys: [...byName.keys()], byKey: byName, offsets, at: pick("time_s"), desired: pick("desired"), ready: pick("ready") };
+  return { keys: [...byName.keys()], byKey: byName, offsets, at: pick("time_s"), desired: pick("desired"), ready: pick("ready"), missing: pick("missing") };
 }
 
 /** @param {Table} table @param {Table} inventory @param {Table} faults @param {number} end @returns {Nodes} */
@@ -429,44 +430,18 @@ export function silentOutageAt(nodes, node, time) {
 }
 
 /**
- * When a pod began to count as ready (1) and when it ceased to (-1): it is Ready, and has neither finished nor is it being deleted.
- * @param {Pods} pods @param {number} pod @returns {{at: number, by: number}[]}
- */
-function readyChanges(pods, pod) {
-  const over = Math.min(pods.deletion[pod], pods.finished[pod], pods.gone[pod]);
-  const changes = [];
-  let isReady = 0;
-  for (let flip = pods.flips[pod]; flip < pods.flips[pod + 1] && pods.flipAt[flip] < over; flip++) {
-    if (pods.flipReady[flip] === isReady) continue;
-    isReady = pods.flipReady[flip];
-    changes.push({ at: pods.flipAt[flip], by: isReady === 1 ? 1 : -1 });
-  }
-  if (isReady === 1 && Number.isFinite(over)) changes.push({ at: over, by: -1 });
-  return changes;
-}
-
-/**
  * Stretches in which a workload has fewer ready pods than it wants: by who was ready, as in the summary, not by the status that its
  * controller wrote later.
- * @param {Model} model @param {number} workload @param {Int32Array} members Its pods
+ * @param {Model} model @param {number} workload
  * @returns {{from: number, to: number, missing: number}[]} `missing`: most at once
  */
-export function shortages({ pods, workloads, end }, workload, members) {
-  /** @type {{at: number, by: number, wants?: number}[]} */
-  const steps = [...members].flatMap((pod) => readyChanges(pods, pod));
-  for (let row = workloads.offsets[workload]; row < workloads.offsets[workload + 1]; row++) {
-    steps.push({ at: workloads.at[row], by: 0, wants: workloads.desired[row] });
-  }
-  steps.sort((a, b) => a.at - b.at);
+export function shortages({ workloads, end }, workload) {
   const found = [];
   let open = null;
-  let [desired, ready] = [0, 0];
-  for (let step = 0; step < steps.length; step++) {
-    const { at, by, wants } = steps[step];
-    desired = wants ?? desired;
-    ready += by;
-    if (steps[step + 1]?.at === at) continue;
-    const missing = desired - ready;
+  const until = workloads.offsets[workload + 1];
+  for (let row = workloads.offsets[workload]; row < until; row++) {
+    const [at, missing] = [workloads.at[row], workloads.missing[row]];
+    if (row + 1 < until && workloads.at[row + 1] === at) continue;
     if (missing > 0 && open) open.missing = Math.max(open.missing, missing);
     else if (missing > 0) open = { from: at, to: end, missing };
     else if (open) {

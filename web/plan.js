@@ -198,7 +198,9 @@ function showPlanTiles({ summary, pools, cases, answer, tried, cellOf }) {
   if (played > 1) tiles.push({ label: "placements survived", value: `${survived} of ${played}`, note: `at least ${Math.floor(1000 * shareAtLeast + 1e-6) / 10} % of all, at a confidence of 95 %` });
   const { lower, repacked } = summary.bounds;
   const told = (/** @type {any} */ bound) => `${pools.map((name) => bound.counts[name]).join(" + ")}${pools.length > 1 ? ` at ${bound.price}` : ""}`;
-  if (lower) tiles.push({ label: "lower bound", value: told(lower), note: `by what pods ask for${repacked ? `; packed anew, ${told(repacked)} would do` : ""}` });
+  // Before the least that was to be tried nothing was looked at.
+  const isLeast = lower && summary.pools.every((/** @type {any} */ pool) => lower.counts[pool.name] === pool.min) && summary.pools.some((/** @type {any} */ pool) => pool.min > 0);
+  if (lower) tiles.push({ label: "lower bound", value: isLeast ? "none" : told(lower), note: `${isLeast ? "what pods ask for does not rule out the least that was to be tried" : "by what pods ask for"}${repacked ? `; packed anew, ${told(repacked)} would do` : ""}` });
   if (found.tightest) {
     const least = roomRows(found.tightest).reduce((a, b) => (b.free / b.all < a.free / a.all ? b : a));
     tiles.push({ label: `least ${least.name} left`, value: `${((100 * least.free) / least.all).toFixed(0)} %`, note: `${least.text}, ${found.tightest.case}, ${found.tightest.lost}` });

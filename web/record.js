@@ -65,19 +65,32 @@ export function replacements(teller, family) {
   for (const pod of family) {
     if (record.isInitial(pod) || came.has(pod)) continue;
     const before = forerunner(teller, pod);
-    if (before !== undefined && fates.of(before) === null && record.owner(before) === record.owner(pod) && Number.isFinite(record.ended(before)) && !found.has(before)) found.set(before, pod);
+    if (before !== undefined && fates.of(before) === null && !found.has(before)) found.set(before, pod);
   }
   return found;
 }
 
-/** The pod whose end a pod's creation follows from. @param {import("./story.js").Teller} teller @param {number} pod */
-function forerunner({ causes, podsByKey, model: { pods } }, pod) {
+/**
+ * Whether another pod may come in the place of one: its controller misses it from then on. One that has done its work is missed by nobody.
+ * @param {import("./story.js").Teller} teller @param {number} before @param {number} pod @param {number} at
+ */
+function isMissed({ record, model: { pods } }, before, pod, at) {
+  const [owner, finished] = [record.owner(pod), pods.finished[before]];
+  const hasSucceeded = record.phase(before) === "Succeeded" && Number.isFinite(finished) && !(pods.deletion[before] <= finished);
+  // What comes for a pod of a StatefulSet has its name, of a DaemonSet its node.
+  const isItsPlace = owner.startsWith("statefulset/") ? pods.key(before) === pods.key(pod) : owner.startsWith("daemonset/") ? pods.node[before] === pods.node[pod] : !owner.startsWith("/");
+  return record.owner(before) === owner && isItsPlace && !hasSucceeded && record.ended(before) <= at;
+}
+
+/** The pod whose end a pod's creation follows from: what it follows from is no earlier than that. @param {import("./story.js").Teller} teller @param {number} pod */
+function forerunner(teller, pod) {
+  const { causes, podsByKey, model: { pods } } = teller;
   const created = causes.about(pods.key(pod)).find((row) => causes.at(row) === pods.created[pod] && causes.what(row).endsWith(" created"));
   for (let row = created === undefined ? -1 : causes.causeOf(created); row >= 0; row = causes.causeOf(row)) {
     const key = objectOf(causes.what(row));
     if (!key.startsWith("pod/")) continue;
     const before = (podsByKey.get(key) ?? []).findLast((other) => pods.created[other] < pods.created[pod] && pods.created[other] <= causes.at(row));
-    if (before !== undefined) return before;
+    if (before !== undefined && isMissed(teller, before, pod, causes.at(row))) return before;
   }
   return undefined;
 }

@@ -90,7 +90,8 @@ function targetFacts({ model: { end }, tables }, key) {
 export function jobFacts({ model, summary, notes, record }, key, members) {
   const { pods, workloads } = model;
   const workload = workloads.byKey.get(key) ?? 0;
-  const wanted = workloads.desired[workloads.offsets[workload + 1] - 1] ?? 0;
+  // Nobody waits for one that is deleted: what it wanted until then.
+  const wanted = workloads.desired.slice(workloads.offsets[workload], workloads.offsets[workload + 1]).findLast((of) => of > 0) ?? 0;
   const isOpen = (/** @type {number} */ pod) => !Number.isFinite(pods.gone[pod]) && !Number.isFinite(pods.finished[pod]);
   const inPhase = (/** @type {string} */ phase) => members.filter((pod) => record.phase(pod) === phase);
   const failed = inPhase("Failed");

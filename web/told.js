@@ -363,10 +363,10 @@ function togetherOf({ terms }) {
 }
 
 /** When a workload was short. @param {Teller} teller @param {string} key @param {number} workload @returns {Part[][]} */
-function shortageFacts({ model, summary, members }, key, workload) {
+function shortageFacts({ model, summary }, key, workload) {
   const { workloads, end } = model;
   const outcome = (summary.workloads ?? []).find((/** @type {any} */ of) => `${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}` === key);
-  const gaps = shortages(model, workload, members(workload));
+  const gaps = shortages(model, workload);
   const together = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
   const desired = workloads.desired[workloads.offsets[workload + 1] - 1] ?? 0;
   /** @type {Part[]} */

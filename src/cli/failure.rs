@@ -34,6 +34,18 @@ impl Failure {
         Self::Input { message: message.into(), help: Some(help.into()) }
     }
 
+    /// Of a directory that cannot be written, which `flag` names.
+    pub(super) fn of_output(error: &OutputError, flag: &str) -> Self {
+        let advice = match error {
+            OutputError::NotOurs(..) => format!("; choose another {flag}, or --force to replace it"),
+            OutputError::InTheWay(_) => format!("; move it, or choose another {flag}"),
+            OutputError::NoPlace(_) | OutputError::Holds { .. } => format!("; choose another {flag}"),
+            OutputError::Busy(_) => format!("; wait for it, or choose another {flag}"),
+            OutputError::Io { .. } => String::new(),
+        };
+        Self::Input { message: format!("{error}{advice}"), help: None }
+    }
+
     pub(super) fn exit_status(&self) -> u8 {
         match self {
             Self::Invalid(_) | Self::Input { .. } => UNUSABLE_INPUT,
@@ -80,14 +92,7 @@ fn with_flags(advice: Advice) -> String {
 
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
-        let advice = match &error {
-            OutputError::NotOurs(..) => "; choose another --out, or --force to replace it",
-            OutputError::InTheWay(_) => "; move it, or choose another --out",
-            OutputError::NoPlace(_) | OutputError::Holds { .. } => "; choose another --out",
-            OutputError::Busy(_) => "; wait for it, or choose another --out",
-            OutputError::Io { .. } => "",
-        };
-        Self::Input { message: format!("{error}{advice}"), help: None }
+        Self::of_output(&error, "--out")
     }
 }
 

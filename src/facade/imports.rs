@@ -151,11 +151,12 @@ impl FaultImport {
     {
         let kind = self.fault_kind()?;
         let wanted = self.wanted()?;
-        let mut records = Records::default();
+        let (mut records, mut names) = (Records::default(), Vec::new());
         for (name, text) in tables {
             records.add_table(text.as_ref()).map_err(|error| {
                 Error::argument(format!("`{name}` cannot be used: {error}"), "docs/import.md tells what tables hold")
             })?;
+            names.push(name.to_string());
         }
         let name = self.name.clone().unwrap_or_else(|| "measured".to_owned());
         let options = FaultOptions {
@@ -171,7 +172,7 @@ impl FaultImport {
             resampling: self.resamples.map(|count| Resampling { count, seed: self.seed }),
         };
         let imported = fault_model(records, &options, &name)
-            .map_err(|error| Error::argument(error.to_string(), error.help(|option| format!("`{option}`"))))?;
+            .map_err(|error| Error::argument(error.of_tables(&names), error.help(|option| format!("`{option}`"))))?;
         let of_models = imported.models.iter().flat_map(|model| model.notes.iter().cloned());
         let of_resamples = imported.resampled.iter().flat_map(|resampled| resampled.notes.iter().cloned());
         let notes = imported.notes.iter().cloned().chain(of_models).chain(of_resamples).collect();

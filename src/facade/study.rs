@@ -474,19 +474,19 @@ impl Study {
         options: &SweepOptions<'_>,
     ) -> Result<StudyOutcome, Error> {
         let tuning = results.tuning().ok_or_else(|| Error::argument("nothing was played", "raise `replications`"))?;
-        let recommended = study.recommended(&tuning);
-        let confirmed = recommended.as_ref().map(|variant| {
+        let played = study.recommended_to_play(&tuning);
+        let confirmed = played.as_ref().map(|variant| {
             let progress = options.progress.unwrap_or(&Silent);
             threads.install(|| confirm(study, &results, variant, journal, progress))
         });
-        if let (Some(variant), None) = (&recommended, tuning.recommended_variant()) {
+        if let (Some(variant), None) = (&played, tuning.recommended_variant()) {
             let progress = options.progress.unwrap_or(&Silent);
             let found = threads.install(|| play_inputs_of(study, variant, journal, progress))?;
             results.take_inputs_of_recommended(found);
         }
         Ok(StudyOutcome {
             confirmation: confirmed.transpose()?,
-            patches: Some(study.patches(recommended.as_ref())),
+            patches: Some(study.patches(study.recommended(&tuning).as_ref())),
             tuning: Some(tuning),
             ..self.outcome(results)
         })

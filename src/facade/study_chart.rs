@@ -30,7 +30,7 @@ pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
     chart.figure = results.cost_by.name();
     if let Some(tuning) = tuning {
-        chart.workloads = tuning.workloads.iter().map(curve).collect();
+        chart.workloads = tuning.workloads.iter().map(|choice| curve(results, choice)).collect();
         chart.best = tuning.recommended_variant();
         chart.is_mixture = chart.best.is_none();
     }
@@ -61,10 +61,11 @@ fn with_runs(label: String, runs: Option<u32>) -> String {
     runs.map_or_else(|| label.clone(), |runs| format!("{label} ({runs} runs)"))
 }
 
-fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
+fn curve(results: &Results, choice: &WorkloadChoice) -> WorkloadCurve {
     let value = |value: &String| choice.values.iter().position(|of| of.value == *value);
     WorkloadCurve {
         workload: choice.workload.clone(),
+        axis: results.axes[choice.axis()].clone(),
         labels: choice.values.iter().map(|of| with_runs(of.value.clone(), of.runs)).collect(),
         costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
         best: value(&choice.recommended),

@@ -80,6 +80,19 @@ impl From<String> for FaultError {
 }
 
 impl FaultError {
+    /// What is wrong, with the tables that say it where it is in what they say.
+    pub fn of_tables(&self, tables: &[String]) -> String {
+        match self {
+            Self::Instant { .. } | Self::Backwards { .. } | Self::Parameter { .. } => self.to_string(),
+            Self::Outside { .. } | Self::TooFewNodes { .. } | Self::Records(_) => {
+                let named: Vec<String> = tables.iter().take(TABLES_MAX).map(|table| format!("`{table}`")).collect();
+                let more = tables.len() - named.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("{}{more}: {self}", named.join(", "))
+            }
+        }
+    }
+
     /// What can be done; options are called by what this makes of their names.
     pub fn help(&self, option: impl Fn(&str) -> String) -> String {
         match self {
@@ -101,6 +114,9 @@ impl FaultError {
         }
     }
 }
+
+/// Tables that an error names.
+const TABLES_MAX: usize = 3;
 
 /// What the records do not say.
 #[derive(Clone, Debug, Default)]

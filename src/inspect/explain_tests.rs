@@ -16,7 +16,8 @@ fn run() -> tempfile::TempDir {
     );
     write(
         "workloads.csv",
-        "time_s,namespace,kind,name,desired,ready\n0.000,shop,Deployment,web,1,1\n50.010,shop,Deployment,web,1,0\n352.500,shop,Deployment,web,1,1\n",
+        "time_s,namespace,kind,name,desired,ready,missing\n0.000,shop,Deployment,web,1,1,0\n50.010,shop,Deployment,web,1,1,1\n\
+         50.020,shop,Deployment,web,1,0,1\n352.500,shop,Deployment,web,1,0,0\n352.510,shop,Deployment,web,1,1,0\n",
     );
     write(
         "readiness.csv",
@@ -139,12 +140,9 @@ fn a_workload_is_short_from_when_its_pod_is_deleted_whatever_its_status_says() {
     // It goes on to serve while it is being deleted, and its Deployment counts it.
     let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
     write(
-        "readiness.csv",
-        "time_s,namespace,name,ready\n0.000,shop,web-5d-a,True\n351.200,shop,web-5d-a,False\n352.500,shop,web-5d-b,True\n",
-    );
-    write(
         "workloads.csv",
-        "time_s,namespace,kind,name,desired,ready\n0.000,shop,Deployment,web,1,1\n351.210,shop,Deployment,web,1,0\n352.500,shop,Deployment,web,1,1\n",
+        "time_s,namespace,kind,name,desired,ready,missing\n0.000,shop,Deployment,web,1,1,0\n350.120,shop,Deployment,web,1,1,1\n\
+         351.210,shop,Deployment,web,1,0,1\n352.500,shop,Deployment,web,1,0,0\n",
     );
     assert!(
         facts()
@@ -205,4 +203,13 @@ fn a_service_whose_number_of_ready_endpoints_is_what_it_was_has_no_step() {
     fs::write(&path, fs::read_to_string(&path).expect("the file") + rows).expect("a file");
     let (_, says) = told(dir.path(), "service/shop/web");
     assert!(says.contains("Has 2 ready endpoints") && says.matches("Has ").count() == 1, "{says}");
+}
+
+#[test]
+fn what_a_node_was_and_when_it_came_back_is_one_list() {
+    let dir = run();
+    let changes = "50.005,n1,False,false\n60.000,n1,Unknown,false\n70.000,n1,True,false\n";
+    replace(dir.path(), "nodes.csv", "50.005,n1,Unknown,false\n", changes);
+    let (facts, _) = told(dir.path(), "node/n1");
+    assert!(facts.contains(r#"{"at_s":60.0},", Ready again at ""#) && !facts.contains(",,"), "{facts}");
 }

@@ -28,8 +28,7 @@ pub(super) struct Record {
     pub(super) faults: Vec<Fault>,
     /// What each trap decided about.
     pub(super) trapped: BTreeMap<String, Vec<String>>,
-    /// The changes of each workload, by `deployment/NS/NAME`: what is wanted as `workloads.csv` has it, and who is ready as the glossary
-    /// counts. Its status, which that table has, too, comes later, and that of a StatefulSet counts a pod that is being deleted until its containers have ended.
+    /// The changes of each workload, by `deployment/NS/NAME`.
     pub(super) workloads: BTreeMap<String, Vec<Counts>>,
     /// The changes of each service, by `service/NS/NAME`.
     pub(super) services: BTreeMap<String, Vec<Targets>>,
@@ -140,12 +139,14 @@ pub(super) struct Fault {
     pub(super) ended: Option<SimTime>,
 }
 
-/// How many pods a workload should have from an instant on, and how many it has.
+/// How many pods a workload should have from an instant on, how many it has, and how many it misses, as the glossary counts: its status comes
+/// later, and that of a StatefulSet counts a pod that is being deleted until its containers have ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub(super) at: SimTime,
     pub(super) desired: i64,
     pub(super) ready: i64,
+    pub(super) missing: i64,
 }
 
 /// A row of `services.csv`.
@@ -221,7 +222,7 @@ impl Record {
         }
         let end = SimTime::from_millis((summary["duration_s"].as_f64().unwrap_or(0.0) * 1000.0).round() as i64);
         let disruptions = disruptions(run, &pods, &pods_by_name)?;
-        let workloads = workloads(run, &pods, &pods_by_name)?;
+        let workloads = workloads(run)?;
         Ok(Self {
             causes,
             disruptions,
@@ -420,65 +421,23 @@ fn trapped(run: &RunTables) -> Result<BTreeMap<String, Vec<String>>, TableError>
     Ok(by_name(found))
 }
 
-fn workloads(
-    run: &RunTables,
-    pods: &[Pod],
-    by_name: &FxHashMap<String, Vec<usize>>,
-) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
-    let columns = ["time_s", "namespace", "kind", "name", "desired"];
-    let wanted = rows(run, "workloads.csv", columns, |row, [at, namespace, kind, name, desired]| {
+fn workloads(run: &RunTables) -> Result<BTreeMap<String, Vec<Counts>>, TableError> {
+    let columns = ["time_s", "namespace", "kind", "name", "desired", "ready", "missing"];
+    let changes = rows(run, "workloads.csv", columns, |row, [at, namespace, kind, name, desired, ready, missing]| {
         let name = object_name(text(row, kind), text(row, namespace), text(row, name));
-        (name, (time(row, at).unwrap_or_default(), count(row, desired)))
+        let (at, desired, missing) = (time(row, at).unwrap_or_default(), count(row, desired), count(row, missing));
+        // The status may not tell yet, or any more.
+        let ready = if missing > 0 { desired.saturating_sub(missing) } else { count(row, ready).max(desired) };
+        (name, Counts { at, desired, ready, missing })
     })?;
-    let mut by_workload: BTreeMap<&str, Vec<(SimTime, i64)>> = BTreeMap::new();
-    for (pod, at, by) in ready_changes(run, pods, by_name)? {
-        by_workload.entry(&pods[pod].workload).or_default().push((at, by));
+    let mut found = by_name(changes);
+    // What is so at the end of an instant counts.
+    for rows in found.values_mut() {
+        rows.reverse();
+        rows.dedup_by_key(|row| row.at);
+        rows.reverse();
     }
-    let counts = |(name, wanted): (String, Vec<(SimTime, i64)>)| {
-        let mut changes: BTreeMap<SimTime, (Option<i64>, i64)> = BTreeMap::new();
-        for (at, desired) in wanted {
-            changes.entry(at).or_default().0 = Some(desired);
-        }
-        for (at, by) in by_workload.get(name.as_str()).into_iter().flatten() {
-            changes.entry(*at).or_default().1 += by;
-        }
-        let (mut desired, mut ready) = (0, 0);
-        let told = changes.into_iter().map(|(at, (wants, by))| {
-            desired = wants.unwrap_or(desired);
-            ready += by;
-            Counts { at, desired, ready }
-        });
-        let told = told.collect();
-        (name, told)
-    };
-    Ok(self::by_name(wanted).into_iter().map(counts).collect())
-}
-
-/// When a pod began to count as ready (1) and when it ceased to (-1): it is Ready, and has neither finished nor is it being deleted.
-fn ready_changes(
-    run: &RunTables,
-    pods: &[Pod],
-    by_name: &FxHashMap<String, Vec<usize>>,
-) -> Result<Vec<(usize, SimTime, i64)>, TableError> {
-    let columns = ["time_s", "namespace", "name", "ready"];
-    let flips = rows(run, "readiness.csv", columns, |row, [at, namespace, name, ready]| {
-        let name = object_name("pod", text(row, namespace), text(row, name));
-        (name, time(row, at).unwrap_or_default(), text(row, ready) == "True")
-    })?;
-    let over = |pod: &Pod| pod.deletion.into_iter().chain(pod.finished).chain(pod.gone).min();
-    let mut is_ready = vec![false; pods.len()];
-    let mut changes = Vec::new();
-    for (name, at, ready) in flips {
-        let mut of_name = by_name.get(&name).into_iter().flatten().copied();
-        let Some(pod) = of_name.rfind(|pod| pods[*pod].created <= at) else { continue };
-        if is_ready[pod] != ready && over(&pods[pod]).is_none_or(|over| at < over) {
-            is_ready[pod] = ready;
-            changes.push((pod, at, if ready { 1 } else { -1 }));
-        }
-    }
-    let left = (0..pods.len()).filter(|pod| is_ready[*pod]);
-    changes.extend(left.filter_map(|pod| Some((pod, over(&pods[pod])?, -1))));
-    Ok(changes)
+    Ok(found)
 }
 
 fn services(run: &RunTables) -> Result<BTreeMap<String, Vec<Targets>>, TableError> {

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::command_line::{Arguments, DRY, PRINT, Selection, Stop, WRITE, Words, error};
+use super::command_line::{Arguments, CommandLineError, DRY, PRINT, Selection, Stop, WRITE, Words, error};
 use super::failure::Failure;
 use super::resource::{Found, Kind, find};
 use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Step};
 use crate::component::Request;
-use crate::model::{TaintArgument, TaintEffect};
+use crate::model::{ApiEnum, TaintArgument, TaintEffect, TaintError};
 use crate::state::{NodeId, Store, TaintOnNode};
 use crate::units::SimTime;
 
@@ -21,6 +21,12 @@ pub struct TaintArgs {
     pub taints: Vec<TaintArgument>,
     /// `--overwrite`.
     pub overwrite: bool,
+}
+
+/// What a taint may do.
+fn effects() -> String {
+    let words = TaintEffect::WORDS.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
+    words.join(", ")
 }
 
 impl Verb for TaintArgs {
@@ -41,7 +47,11 @@ impl Verb for TaintArgs {
         if taints.is_empty() {
             return Err(Stop::error("at least one taint update is required"));
         }
-        let parse = |text: &String| TaintArgument::parse(text).map_err(|e| error(text, e.to_string()));
+        let parse = |text: &String| {
+            let help = || format!("write key=value:Effect, and key:Effect- to remove it; effects are {}", effects());
+            let refused = |why: TaintError| CommandLineError { help: Some(help()), ..error(text, why.to_string()) };
+            TaintArgument::parse(text).map_err(refused)
+        };
         let taints = taints.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         check_taints(&taints)?;
         let word = arguments.words.remove(0);

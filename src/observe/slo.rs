@@ -115,7 +115,13 @@ impl Tracked {
             pending: self.loose.pending,
             terminating: self.loose.terminating,
             misscheduled: 0,
+            missing: self.missing(),
         }
+    }
+
+    /// Wanted pods that are not ready.
+    fn missing(&self) -> i32 {
+        (self.desired - self.ready).max(0)
     }
 
     fn close_shortage(&mut self, at: SimTime) {
@@ -219,6 +225,8 @@ pub(super) struct Slo {
     parts: Column<Pod, Part>,
     /// Workloads without a controller that the last change touched.
     touched: Vec<usize>,
+    /// Those of which the last change moved how many pods are wanted or ready.
+    moved: Vec<usize>,
     /// Nodes whose labels or taints have changed.
     nodes: ChangeLog<NodeSlot>,
 }
@@ -248,6 +256,7 @@ impl Slo {
     }
 
     pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        self.moved.clear();
         match &change.what {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.workload_seen(change.at, *id, store),
             Changed::WorkloadRemoved(id) => self.forget(change.at, *id),
@@ -449,6 +458,16 @@ impl Slo {
         self.by_key.get(&key).is_some_and(|&index| self.tracked[index].ready < self.tracked[index].desired)
     }
 
+    /// How many pods a workload of that name misses.
+    pub(super) fn missing(&self, key: WorkloadKey) -> i32 {
+        self.by_key.get(&key).map_or(0, |&index| self.tracked[index].missing())
+    }
+
+    /// Workloads of which the last change moved how many pods are wanted or ready, and how many they miss now.
+    pub(super) fn moved(&self) -> impl Iterator<Item = (WorkloadKey, i32)> {
+        self.moved.iter().map(|&index| (self.tracked[index].key, self.tracked[index].missing()))
+    }
+
     /// Rows of `workloads.csv` for what the last change touched of pods that nothing modelled controls.
     pub(super) fn loose_rows(&mut self, at: SimTime) -> impl Iterator<Item = WorkloadRow> {
         let Self { touched, tracked, .. } = self;
@@ -458,6 +477,7 @@ impl Slo {
     }
 
     fn want(&mut self, index: usize, at: SimTime, desired: i32) {
+        self.moved.push(index);
         self.advance(index, at);
         self.tracked[index].desired = desired;
         self.advance(index, at);
@@ -465,6 +485,7 @@ impl Slo {
 
     fn change_ready(&mut self, at: SimTime, index_plus_one: usize, by: i32) {
         let Some(index) = index_plus_one.checked_sub(1) else { return };
+        self.moved.push(index);
         self.advance(index, at);
         self.tracked[index].ready += by;
         self.advance(index, at);

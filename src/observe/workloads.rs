@@ -37,6 +37,8 @@ pub struct WorkloadRow {
     pub terminating: i32,
     /// Daemon pods on nodes that should not run them.
     pub misscheduled: i32,
+    /// Wanted ones that are not ready, whatever the status says so far.
+    pub missing: i32,
 }
 
 impl Row for WorkloadRow {
@@ -65,6 +67,12 @@ impl Row for WorkloadRow {
             Column::number("misscheduled", "pods", "daemon pods on nodes that should not run them", |row| {
                 i64::from(row.misscheduled)
             }),
+            Column::number(
+                "missing",
+                "pods",
+                "those wanted less those that are Ready, and neither finished nor being deleted: what `short` goes by, whatever the status says so far; 0 of Jobs",
+                |row| i64::from(row.missing),
+            ),
         ],
     };
 }
@@ -73,16 +81,30 @@ impl Row for WorkloadRow {
 pub(super) struct Workloads {
     rows: Vec<WorkloadRow>,
     last: FxHashMap<WorkloadId, WorkloadRow>,
+    ids: FxHashMap<WorkloadKey, WorkloadId>,
     last_loose: FxHashMap<WorkloadKey, WorkloadRow>,
 }
 
 impl Workloads {
-    fn push(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
-        let Some(row) = row(at, id, store) else {
+    fn push(&mut self, at: SimTime, id: WorkloadId, seen: &Seen<'_>) {
+        let Some((row, key)) = row(at, id, seen.store).zip(WorkloadKey::of(id, seen.store)) else {
             // A Deployment has adopted it and speaks for it from now on.
             self.end(at, id);
             return;
         };
+        self.ids.insert(key, id);
+        self.push_new(id, WorkloadRow { missing: seen.slo.missing(key), ..row });
+    }
+
+    /// Its pods have changed, its status may not have yet.
+    fn push_missing(&mut self, at: SimTime, key: WorkloadKey, missing: i32) {
+        let Some(id) = self.ids.get(&key).copied() else { return };
+        let Some(last) = self.last.get(&id) else { return };
+        self.push_new(id, WorkloadRow { at, missing, ..last.clone() });
+    }
+
+    fn push_new(&mut self, id: WorkloadId, row: WorkloadRow) {
+        let at = row.at;
         if self.last.get(&id).is_some_and(|last| WorkloadRow { at, ..last.clone() } == row) {
             return;
         }
@@ -102,6 +124,7 @@ impl Workloads {
             pending: 0,
             terminating: 0,
             misscheduled: 0,
+            missing: 0,
             ..last
         });
     }
@@ -128,17 +151,19 @@ impl Observer for Workloads {
             .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
             .chain(store.jobs.ids().map(WorkloadId::Job));
         for id in ids {
-            self.push(SimTime::ZERO, id, store);
+            self.push(SimTime::ZERO, id, seen);
         }
         seen.loose.iter().for_each(|row| self.push_loose(row));
     }
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
-        let store = seen.store;
         match change.what {
-            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, store),
+            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, seen),
             Changed::WorkloadRemoved(id) => self.end(change.at, id),
             _ => {}
+        }
+        for (key, missing) in seen.slo.moved() {
+            self.push_missing(change.at, key, missing);
         }
         seen.loose.iter().for_each(|row| self.push_loose(row));
     }
@@ -174,6 +199,7 @@ fn status_row(at: SimTime, id: WorkloadId, store: &Store) -> Option<WorkloadRow>
         pending: tally.active - tally.bound,
         terminating: tally.terminating,
         misscheduled: 0,
+        missing: 0,
     };
     Some(match id {
         WorkloadId::Deployment(id) => {

@@ -99,9 +99,12 @@ impl Row for InputRow {
             Column::maybe_truth("difference_told", "whether the inputs are told to make a difference to it", |row| {
                 row.difference.told
             }),
-            Column::maybe_number("lower_with", "inputs", "those with which it is lower than the baseline's", |row| {
-                row.lower_with
-            }),
+            Column::maybe_number(
+                "lower_with",
+                "inputs",
+                "those with which it is lower than the baseline's, noise taken out; nothing if they are not told to make a difference to that",
+                |row| row.lower_with,
+            ),
         ],
     };
 }

@@ -54,10 +54,10 @@ impl std::fmt::Display for OutputError {
         match self {
             Self::NotOurs(path, contents) => {
                 let (what, file) = match contents {
-                    Contents::Results => ("a result", "summary.json"),
-                    Contents::Outage => ("an outage that was imported", "evidence.json"),
+                    Contents::Results => ("a result of kubesquall", "summary.json"),
+                    Contents::Outage => ("an outage that kubesquall imported", "evidence.json"),
                 };
-                write!(f, "{} exists and is not {what} of kubesquall (it has no {file} of ours)", path.display())
+                write!(f, "{} exists and is not {what} (it has no {file} of ours)", path.display())
             }
             Self::InTheWay(path) => write!(
                 f,

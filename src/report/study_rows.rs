@@ -96,9 +96,19 @@ impl Row for RareEventRow {
             Column::real("probability", "", "the probability that a run has it", |row| row.probability[0]),
             Column::real("low", "", "the lower end of its confidence interval", |row| row.probability[1]),
             Column::real("high", "", "the upper end", |row| row.probability[2]),
-            Column::real("per_year", "", "how often it comes in a year of such runs", |row| row.per_year[0]),
+            Column::real(
+                "per_year",
+                "",
+                "how often it comes in a year of such runs; nothing if every run had it",
+                |row| row.per_year[0],
+            ),
             Column::real("per_year_low", "", "the lower end of its confidence interval", |row| row.per_year[1]),
-            Column::real("per_year_high", "", "the upper end; nothing if it is not known", |row| row.per_year[2]),
+            Column::real(
+                "per_year_high",
+                "",
+                "the upper end; nothing if it is not known, or every run may have it",
+                |row| row.per_year[2],
+            ),
             Column::real("effective_runs", "runs", "as many of equal weight would tell as much", |row| {
                 row.effective_runs
             }),

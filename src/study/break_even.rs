@@ -197,16 +197,22 @@ impl Repriced {
             return None;
         }
         let upwards = (0..15).map(|power| now + scale / 16.0 * f64::from(1 << power));
-        let to = edge(now, upwards.filter(|price| *price < PRICE_MAX).chain([PRICE_MAX]), &mut holds_at);
+        let to = edge((now, scale), upwards.filter(|price| *price < PRICE_MAX).chain([PRICE_MAX]), &mut holds_at);
         let downwards = [15.0 / 16.0, 7.0 / 8.0, 3.0 / 4.0].into_iter();
         let downwards = downwards.chain((1..11).map(|power| 1.0 / f64::from(1 << power))).chain([0.0]);
-        let from = if now == 0.0 { None } else { edge(now, downwards.map(|share| now * share), &mut holds_at) };
+        let from =
+            if now == 0.0 { None } else { edge((now, scale), downwards.map(|share| now * share), &mut holds_at) };
         Some(PriceRange { from: from.unwrap_or(0.0), to, below: None, above: None })
     }
 }
 
-/// The last price on the way at which something holds; none if it holds on the whole way.
-fn edge(now: f64, way: impl Iterator<Item = f64>, holds_at: &mut dyn FnMut(f64) -> bool) -> Option<f64> {
+/// The last price on the way from the present one at which something holds; none if it holds on the whole way. Beside the present one
+/// stands one that makes a difference.
+fn edge(
+    (now, scale): (f64, f64),
+    way: impl Iterator<Item = f64>,
+    holds_at: &mut dyn FnMut(f64) -> bool,
+) -> Option<f64> {
     let mut known = now;
     for price in way {
         if holds_at(price) {
@@ -220,7 +226,7 @@ fn edge(now: f64, way: impl Iterator<Item = f64>, holds_at: &mut dyn FnMut(f64) 
             let half = if holds_at(between) { &mut known } else { &mut beyond };
             *half = between;
             // Towards 0 no share of a price is small enough.
-            if known.max(beyond) < 1e-6 * now {
+            if known.max(beyond) < 1e-6 * scale {
                 break;
             }
         }
@@ -320,6 +326,22 @@ mod tests {
             found[0].cheapest.as_ref().is_some_and(|range| range.from == 0.0 && range.to == Some(20.0)),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_holds_at_a_price_of_nothing_alone_is_told_so() {
+        // Both cost nothing, until evictions cost something.
+        let mut found = priced(0.0, &[(ONE, &[1.0, 2.0, 1.0, 1.0]), (TWO, &[3.0, 3.0, 4.0, 3.0])]);
+        found.baseline = 1;
+        for run in found.runs.iter_mut().flatten() {
+            let last = run.metrics.len() - 1;
+            run.metrics[last] = 0.0;
+        }
+        found.prices.truncate(1);
+        let tuning = found.tuning().expect("priced");
+        assert!(!tuning.changes());
+        let told = found.break_even(Some(&tuning)).swap_remove(0).told;
+        assert_eq!(told, Some(PriceRange { from: 0.0, to: Some(0.0), below: None, above: None }));
     }
 
     #[test]

@@ -144,8 +144,11 @@ struct Inner<R: Row> {
 }
 
 impl<R: Row> Journal<R> {
-    /// Where the journal of results at `place` is.
+    /// Where the journal of results at `place` is: beside them.
     fn path_for(place: &Path) -> PathBuf {
+        // `.` and `..` have no name of their own, the directory has one.
+        let real = if place.file_name().is_none() { fs::canonicalize(place).ok() } else { None };
+        let place = real.as_deref().unwrap_or(place);
         let mut name = place.file_name().unwrap_or_else(|| "study".as_ref()).to_owned();
         name.push(".journal.tmp");
         place.with_file_name(name)
@@ -402,6 +405,25 @@ mod tests {
             }
             assert_eq!(fs::read_to_string(&path).expect("the journal"), text);
         }
+    }
+
+    #[test]
+    fn beside_a_directory_without_a_name_of_its_own_is_beside_the_directory() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(dir.path().join("here/below")).expect("directories");
+        let place = dir.path().join("here/below/..");
+        let journal = open(&place, 7, false).expect("a new one");
+        journal.add(row(0)).expect("written");
+        let names = |path: &Path| -> Vec<_> {
+            let mut names: Vec<_> =
+                fs::read_dir(path).expect("it").map(|entry| entry.expect("one").file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(dir.path()), ["here", "here.journal.tmp"]);
+        assert_eq!(names(&place), ["below"]);
+        journal.close().expect("removed");
+        assert_eq!(names(dir.path()), ["here"]);
     }
 
     #[test]

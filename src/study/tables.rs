@@ -227,7 +227,7 @@ impl Results {
             figure: cells(of.figure),
             mean_of_inputs: of.mean_of_inputs,
             difference: of.difference.map_or(UncertainCells::NONE, cells),
-            lower_with: of.difference.map(|_| of.lower_with as i64),
+            lower_with: of.lower_with.map(|count| count as i64),
         };
         let names = metric_names().into_iter().map(str::to_owned).chain(figures(&self.requirements));
         let mut rows: Vec<InputRow> = names

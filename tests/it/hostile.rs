@@ -112,6 +112,33 @@ fn texts_that_are_none_have_a_line_in_every_command() {
     }
 }
 
+/// A message is about a file or a directory, by the name that the command line has for it.
+#[test]
+fn imports_name_the_file_and_the_flag_that_they_have() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(dir.path().join("foreign")).expect("a directory");
+    fs::write(dir.path().join("foreign/thesis.txt"), "years of work").expect("a file");
+    fs::write(dir.path().join("none.csv"), "node,start,end\n").expect("a file");
+    fs::write(dir.path().join("one.csv"), "node,start,end\na,1h,2h\nb,2h,3h\n").expect("a file");
+    for (arguments, expected) in [
+        (
+            "import outage none.csv -o foreign",
+            "foreign exists and is not an outage that kubesquall imported (it has no evidence.json of ours); choose another --output, or \
+             --force to replace it",
+        ),
+        ("import faults none.csv -o f.yaml", "`none.csv`: there are no rows below the line that names the columns"),
+        (
+            "import faults one.csv none.csv -o f.yaml --nodes 1",
+            "`one.csv`, `none.csv`: 2 nodes have failed, which are more than 1",
+        ),
+        ("import faults one.csv -o f.yaml --since never", "`never` is not an instant"),
+    ] {
+        let (status, _, said) = output(dir.path(), &arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(status, 2, "{arguments}: {said}");
+        assert!(said.starts_with(&format!("error: {expected}")), "{arguments}: {said}");
+    }
+}
+
 #[test]
 fn data_keep_every_byte() {
     let dir = played();

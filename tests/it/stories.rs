@@ -155,3 +155,76 @@ fn a_trap_is_in_the_story_of_everything_that_it_decided_about() {
         assert!(said.contains("A known trap, stopped-evictions"), "{object}: {said}");
     }
 }
+
+#[test]
+fn what_comes_in_the_place_of_a_pod_comes_after_its_end() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: jb, namespace: default}, spec: {completions: 2, parallelism: 1, template: \
+               {metadata: {annotations: {kubesquall.sim/run-for: 30s}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}";
+    let timeline = "{at: 3m, kubectl: set image sts/db c=j}, {at: 4m, kubectl: set image ds/agent c=j}, {at: 6m, kubectl: delete job jb}";
+    // From nothing: the pods of the set, and those of the Job, come one after the other, each for what happened to the one before.
+    let dir = written(&format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: stories}}\nspec: {{duration: 10m, seed: 1, cluster: \
+         {{bootstrap: cold, nodePools: [{{name: n, count: 3, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
+         timeline: [{timeline}]}}\n---\n{}\n---\n{}\n---\n{job}\n",
+        workload("StatefulSet", "db", ""),
+        workload("DaemonSet", "agent", "")
+    ));
+    let run = dir.path().join("run");
+    let steps = |object: &str| {
+        let story = tell(&run, object).expect("a story");
+        story.steps.iter().map(|step| text(&step.says)).collect::<Vec<_>>()
+    };
+    let set = steps("statefulset/default/db");
+    for name in ["db-0", "db-1"] {
+        let said = format!("in its place pod/default/{name}, ");
+        let of_name = |step: &&String| step.starts_with(&format!("pod/default/{name} ")) && step.contains(&said);
+        assert_eq!(set.iter().filter(of_name).count(), 1, "{set:#?}");
+        let of_pod = facts(&tell(&run, &format!("pod/default/{name}")).expect("a story"));
+        assert_eq!(of_pod.matches(&format!("It came for pod/default/{name}")).count(), 1, "{of_pod}");
+        assert_eq!(of_pod.matches("It came for").count(), 1, "{of_pod}");
+    }
+    let pods = table(&run, "pods.csv");
+    let node_of = |pod: &str| pods.iter().find(|row| pod.ends_with(&row["name"])).map(|row| row["node"].clone());
+    for row in pods.iter().filter(|row| row["owner_kind"] == "DaemonSet" && !row["deletion_s"].is_empty()) {
+        let said = facts(&tell(&run, &format!("pod/default/{}", row["name"])).expect("a story"));
+        let next = said.split("It was replaced by ").nth(1).and_then(|rest| rest.split(',').next()).expect("a pod");
+        assert_eq!(node_of(next).as_ref(), Some(&row["node"]), "{said}");
+    }
+    // What has done its work has no successor, and what it did is no less for being deleted.
+    let of_job = steps("job/default/jb");
+    assert!(
+        of_job.iter().any(|step| step.contains("jb-")) && !of_job.iter().any(|step| step.contains("place")),
+        "{of_job:#?}"
+    );
+    let counted = facts(&tell(&run, "job/default/jb").expect("a story"));
+    assert!(counted.starts_with("2 completions wanted; of its pods 2 succeeded"), "{counted}");
+}
+
+#[test]
+fn a_workload_was_short_as_the_summary_has_it_whoever_has_its_pods_later() {
+    // Pods that are left as orphans, and daemon pods where they are not wanted any more.
+    let timeline = "{at: 1m, kubectl: delete pod db-1}, {at: 2m, kubectl: delete sts db --cascade=orphan}, \
+                    {at: 1m, kubectl: delete pod -l app=web --force --grace-period=0}, {at: 3m, kubectl: delete deploy web --cascade=orphan}, \
+                    {at: 4m, kubectl: 'taint node n-0 k=v:NoSchedule'}, {at: 5m, kubectl: delete pod -l app=agent --field-selector \
+                    spec.nodeName=n-2}";
+    let objects = [("StatefulSet", "db"), ("Deployment", "web"), ("DaemonSet", "agent")];
+    let dir = played("count: 3", timeline, &objects.map(|(kind, name)| workload(kind, name, "")));
+    let run = dir.path().join("run");
+    let summary = std::fs::read_to_string(run.join("summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    let workloads = summary["workloads"].as_array().expect("workloads");
+    for (kind, name) in objects {
+        let of = workloads.iter().find(|of| of["kind"] == kind && of["name"] == name).expect("the workload");
+        let story = tell(&run, &format!("{}/default/{name}", kind.to_lowercase())).expect("a story");
+        let (from, to) = story.worst.expect("a shortage");
+        let longest = of["longest_short_s"].as_f64().expect("seconds");
+        assert!(
+            longest > 1.0 && (to.as_secs_f64() - from.as_secs_f64() - longest).abs() < 0.002,
+            "{name}: {longest} {story:#?}"
+        );
+        let said = facts(&story);
+        let most = format!("Short of up to {} from", of["missing_max"]);
+        assert!(said.matches("Short of").count() == 1 && said.contains(&most), "{name}: {said}");
+        assert!(said.contains(&format!("{} of {} ready at the end", of["ready"], of["desired"])), "{name}: {said}");
+    }
+}

@@ -110,6 +110,26 @@ fn a_sweep_that_is_killed_at_any_moment_goes_on_where_it_was() {
 }
 
 #[test]
+fn results_go_to_the_directory_in_which_one_stands() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = small_study(dir.path(), "small");
+    let here = dir.path().join("here");
+    fs::create_dir(&here).expect("a directory");
+    let names = |place: &Path| {
+        let entries = fs::read_dir(place).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+        entries.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    // Empty at first, then with the results in it.
+    for _ in 0..2 {
+        kubesquall(&["sweep", &study, "-q", "--out", "."]).current_dir(&here).assert().success();
+        let found = names(&here);
+        assert!(found.iter().any(|name| name == "summary.json"), "{found:?}");
+        let left = [found, names(dir.path())].concat();
+        assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
+    }
+}
+
+#[test]
 fn results_of_others_are_not_replaced() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let study = &small_study(dir.path(), "small");
@@ -272,6 +292,23 @@ fn the_optimum_of_blips_and_crashes_is_found_for_each_workload() {
     assert_eq!(choice.today, "300");
     assert!(choice.is_clear && choice.against_today.high < 0.0, "{:?}", choice.against_today);
     assert!(study.patches(study.recommended(&tuning).as_ref()).shell.contains("kubectl patch deployment web -n shop"));
+}
+
+#[test]
+fn what_is_recommended_is_played_as_its_variant_is() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    one_pod(dir.path(), "{constant: 100s}");
+    let spec = "  scenario: one-pod.yaml\n  replications: 3\n  vary:\n  - {name: wait, tolerationSeconds: {workloads: [deployment/shop/web], \
+                values: [300]}}\n  - {name: count, replicas: {workloads: [deployment/shop/web], values: [1, 2]}}\n  baseline: {wait: 300, \
+                count: 2}\n  cost: {replicaHours: 1}\n";
+    let study = load(&write_study(dir.path(), "fewer", spec));
+    let tuning = play(dir.path(), &study).tuning().expect("priced");
+    let of_grid = &study.variants[tuning.recommended_variant().expect("one of the grid")];
+    let lock = |variant: &study::Variant| kubesquall::scenario::lock_file(&variant.scenario().expect("playable"));
+    // What nobody writes is not to be written, and played as the baseline has it: other names of pods would bring other luck.
+    let [written, played] = [study.recommended(&tuning), study.recommended_to_play(&tuning)].map(|of| of.expect("one"));
+    assert_eq!(lock(&played), lock(of_grid));
+    assert_ne!(lock(&written), lock(&played));
 }
 
 #[test]

@@ -114,7 +114,7 @@ function model() {
     nodes: table({ time_s: ["time", [0, 0, 180, 600]], node: ["text", ["n1", "n2", "n1", "n1"]], ready: ["text", ["True", "True", "Unknown", "Absent"]], unschedulable: ["truth", [false, false, false, false]], taints: ["text", ["", "", "", ""]] }),
     faults: table({ name: ["text", ["Crash@0"]], kind: ["text", ["Crash"]], object: ["text", ["node/n1"]], node: ["text", ["n1"]], zone: ["text", ["a"]], began_s: ["time", [130]], ended_s: ["maybe_time", [null]] }),
     inventory: none(),
-    workloads: table({ time_s: ["time", [0, 200, 750]], namespace: ["text", ["a", "a", "a"]], kind: ["text", ["StatefulSet", "StatefulSet", "StatefulSet"]], name: ["text", ["x", "x", "x"]], desired: ["number", [1, 1, 1]], ready: ["number", [1, 0, 1]] }),
+    workloads: table({ time_s: ["time", [0, 200, 750]], namespace: ["text", ["a", "a", "a"]], kind: ["text", ["StatefulSet", "StatefulSet", "StatefulSet"]], name: ["text", ["x", "x", "x"]], desired: ["number", [1, 1, 1]], ready: ["number", [1, 0, 1]], missing: ["number", [0, 1, 0]] }),
   }, 1000);
 }
 

@@ -150,8 +150,9 @@ pub(super) fn import(arguments: &FaultsArgs, ui: &Ui) -> Result<Ending, Failure>
     };
     let output = &arguments.output;
     let stem = output.file_stem().map_or_else(|| "faults".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let tables: Vec<String> = arguments.inputs.iter().map(|input| input.display().to_string()).collect();
     let imported = fault_model(records, &options, &stem)
-        .map_err(|error| Failure::input(error.to_string(), error.help(|option| format!("--{option}"))))?;
+        .map_err(|error| Failure::input(error.of_tables(&tables), error.help(|option| format!("--{option}"))))?;
     for note in &imported.notes {
         ui.note(note);
     }

@@ -15,7 +15,7 @@ use crate::facade::{Offset, latency_block, refined as refined_times};
 use crate::import::cluster::ClusterImport;
 use crate::import::outage::{ClockOptions, ImportedOutage, OutageImport, OutageOptions, RefinedTimes};
 use crate::model::manifest;
-use crate::report::{Contents, OutputDir, Overwrite};
+use crate::report::{Contents, OutputDir, OutputError, Overwrite};
 use crate::scenario::{self, Invalid};
 use crate::units::{SimDuration, counted};
 
@@ -84,9 +84,9 @@ fn length(text: &str) -> Result<SimDuration, String> {
 pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure> {
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is read, so that a refusal costs no time.
-    OutputDir::check_of(Contents::Outage, &arguments.output, overwrite)?;
+    OutputDir::check_of(Contents::Outage, &arguments.output, overwrite).map_err(of_output)?;
     let inputs = arguments.inputs.iter().chain(&arguments.cluster).chain(&arguments.latencies);
-    OutputDir::spare_inputs(&arguments.output, overwrite, inputs.map(PathBuf::as_path))?;
+    OutputDir::spare_inputs(&arguments.output, overwrite, inputs.map(PathBuf::as_path)).map_err(of_output)?;
     let cluster = cluster(arguments, ui)?;
     let mut importing = OutageImport::new(OutageOptions {
         name: arguments.name.clone(),
@@ -123,7 +123,7 @@ pub(super) fn import(arguments: &OutageArgs, ui: &Ui) -> Result<Ending, Failure>
             }
         };
     }
-    write(arguments, &imported, overwrite)?;
+    write(arguments, &imported, overwrite).map_err(of_output)?;
     if !ui.is_quiet {
         ui.out(&told(&imported, &refined, &arguments.output.to_string_lossy(), ui))?;
     }
@@ -186,7 +186,11 @@ fn latency(arguments: &OutageArgs) -> Result<Map<String, Value>, Failure> {
     latency_block(&text).map_err(|why| refuse(&why))
 }
 
-fn write(arguments: &OutageArgs, imported: &ImportedOutage, overwrite: Overwrite) -> Result<(), Failure> {
+fn of_output(error: OutputError) -> Failure {
+    Failure::of_output(&error, "--output")
+}
+
+fn write(arguments: &OutageArgs, imported: &ImportedOutage, overwrite: Overwrite) -> Result<(), OutputError> {
     let out = OutputDir::begin_of(Contents::Outage, &arguments.output, overwrite)?;
     out.write("outage.yaml", imported.scenario.as_bytes())?;
     out.write("cluster.yaml", imported.cluster.as_bytes())?;

@@ -36,7 +36,9 @@ fn goes_on(pod: &Pod) -> bool {
 
 /// How many of its pods ended how.
 fn count(record: &Record, object: &str, pods: &[&Pod]) -> Sentence {
-    let wanted = record.workloads.get(object).and_then(|rows| rows.last()).map_or(0, |row| row.desired);
+    // Nobody waits for one that is deleted: what it wanted until then.
+    let wanted = record.workloads.get(object).and_then(|rows| rows.iter().rfind(|row| row.desired > 0));
+    let wanted = wanted.map_or(0, |row| row.desired);
     let in_phase = |phase: &str| pods.iter().filter(|pod| pod.phase == phase).count();
     let wanted = counted(wanted, "completion", "completions");
     let (succeeded, failed) = (in_phase("Succeeded"), in_phase("Failed"));

@@ -97,8 +97,11 @@ fn spells(record: &Record, object: &str, changes: &[NodeChange]) -> Vec<Sentence
             other => format!("Not Ready ({other}) from "),
         };
         let said = Sentence::new(state).at(began.at);
-        let said = later.iter().fold(said, |said, change| said.text(format!(", {} from ", change.ready)).at(change.at));
-        if later.is_empty() { said } else { said.text(",") }
+        later.iter().fold(said, |said, change| said.text(format!(", {} from ", change.ready)).at(change.at))
+    };
+    // What ends a list that has commas has one before it.
+    let comma = |later: &[&NodeChange], until: &str| {
+        if later.is_empty() || until.starts_with(',') { "" } else { "," }
     };
     for change in changes {
         let is_ready = change.ready == "True";
@@ -119,7 +122,7 @@ fn spells(record: &Record, object: &str, changes: &[NodeChange]) -> Vec<Sentence
                 continue;
             }
         };
-        let says = begin(began, &later).text(until).at(change.at);
+        let says = begin(began, &later).text(comma(&later, until)).text(until).at(change.at);
         let by = if is_absent(change) { by_whom(record, object, change.at) } else { Sentence::default() };
         spells.push(Stretch { from: began.at, to: change.at, says: says.then(by) });
         since = (!is_ready).then_some(change);
@@ -127,7 +130,8 @@ fn spells(record: &Record, object: &str, changes: &[NodeChange]) -> Vec<Sentence
     }
     let last = since.filter(|began| began.at < end || spells.is_empty());
     let last = last.map(|began| {
-        let said = begin(began, &later).text(" to the end of the run");
+        let until = " to the end of the run";
+        let said = begin(began, &later).text(comma(&later, until)).text(until);
         // One that was Ready until then has no other line that says who took it away.
         let is_told = spells.last().is_some_and(|spell| spell.to == began.at);
         let is_news = is_absent(began) && !is_told && began.at > SimTime::ZERO;

@@ -40,8 +40,7 @@ fn shortages(record: &Record, object: &str) -> (Vec<Sentence>, Option<(SimTime, 
     let mut gaps: Vec<Stretch> = Vec::new();
     let mut open: Option<(SimTime, i64)> = None;
     let told = |from: SimTime, missing: i64| Sentence::new(format!("Short of up to {missing} from ")).at(from);
-    for &Counts { at, desired, ready } in rows {
-        let missing = desired - ready;
+    for &Counts { at, missing, .. } in rows {
         match open {
             None if missing > 0 => open = Some((at, missing)),
             Some((from, most)) if missing > 0 => open = Some((from, most.max(missing))),

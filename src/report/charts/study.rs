@@ -55,6 +55,8 @@ pub struct StudyChart {
 pub struct WorkloadCurve {
     /// `kind/namespace/name`.
     pub workload: String,
+    /// What the values are of.
+    pub axis: String,
     /// The values.
     pub labels: Vec<String>,
     /// Mean, low and high of the cost.
@@ -501,11 +503,24 @@ fn recovery_title(chart: &StudyChart, shown: usize) -> String {
     if shown == all { title } else { format!("{title} ({shown} of {all} variants)") }
 }
 
+/// What curves call something: of those that are of different things each name, `front | back`.
+fn named_apart<'a>(curves: &[&'a WorkloadCurve], name: impl Fn(&'a WorkloadCurve) -> Option<&'a String>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in curves.iter().filter_map(|curve| name(curve)) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names.join(" | ")
+}
+
 /// What each value costs each workload, against what it has today.
 fn workload_costs(chart: &StudyChart) -> Option<String> {
     let curves: Vec<&WorkloadCurve> =
         chart.workloads.iter().filter(|curve| curve.today > 0.0).take(LINES_MAX).collect();
-    let labels = &curves.first()?.labels;
+    let axis = named_apart(&curves, |curve| Some(&curve.axis));
+    let count = curves.iter().map(|curve| curve.labels.len()).max()?;
+    let labels: Vec<String> = (0..count).map(|at| named_apart(&curves, |curve| curve.labels.get(at))).collect();
     let relative = |curve: &WorkloadCurve, cost: f64| 100.0 * cost / curve.today;
     let highest =
         curves.iter().flat_map(|curve| curve.costs.iter().map(|cost| relative(curve, cost.0))).fold(100.0, f64::max);
@@ -513,10 +528,8 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
     style::canvas((1100, 440), &chart.caption, |area| {
         let which = if all == count { String::new() } else { format!(" ({count} of {all} workloads)") };
         let crossed = crossed(chart);
-        let title = format!(
-            "{}: cost by {}, in % of today's; what is recommended is ringed{which}{crossed}",
-            chart.title, chart.axes
-        );
+        let title =
+            format!("{}: cost by {axis}, in % of today's; what is recommended is ringed{which}{crossed}", chart.title);
         let cost = |curve: &WorkloadCurve| curve.costs.iter().map(|cost| relative(curve, cost.0)).collect::<Vec<f64>>();
         let curves = curves.iter().map(|curve| (curve.workload.clone(), *curve));
         let curves = style::told_apart(curves, |a, b| (cost(a), a.best) == (cost(b), b.best));
@@ -529,7 +542,7 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .x_label_area_size(px(44))
             .y_label_area_size(px(74))
             .build_cartesian_2d(-0.5..labels.len() as f64 - 0.5, 0.0..style::ceiling(highest))?;
-        let label = |at: &f64| name_at(*at, labels);
+        let label = |at: &f64| name_at(*at, &labels);
         plot.configure_mesh()
             .disable_x_mesh()
             .light_line_style(WHITE)
@@ -537,7 +550,7 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
             .axis_desc_style(font(11))
-            .x_desc(chart.axes.as_str())
+            .x_desc(axis.as_str())
             .y_desc("cost, % of today's")
             .x_labels(labels.len().min(24) + 1)
             .y_labels(6)
@@ -574,6 +587,27 @@ mod tests {
         check(&["20s", "1m", "2m30s"], true);
         check(&["shop-a", "shop-b"], false);
         check(&["300", "30"], false);
+    }
+
+    #[test]
+    fn costs_of_workloads_are_over_the_values_of_their_own_axis() {
+        let curve = |workload: &str, axis: &str, labels: &[&str]| WorkloadCurve {
+            workload: workload.to_owned(),
+            axis: axis.to_owned(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            costs: vec![(5.0, 4.0, 6.0); labels.len()],
+            today: 10.0,
+            is_ruled_out: vec![false; labels.len()],
+            ..WorkloadCurve::default()
+        };
+        let drawn = |workloads: Vec<WorkloadCurve>| {
+            let chart = StudyChart { axes: "wait, grace".to_owned(), workloads, ..StudyChart::default() };
+            workload_costs(&chart).expect("something to show")
+        };
+        let one = drawn(vec![curve("web", "wait", &["0", "60"])]);
+        assert!(one.contains("cost by wait, in %") && !one.contains("grace"), "{one}");
+        let two = drawn(vec![curve("web", "front", &["0", "60"]), curve("db", "back", &["0", "120", "600"])]);
+        assert!(two.contains("front | back") && two.contains("60 | 120") && two.contains("600"), "{two}");
     }
 
     #[test]

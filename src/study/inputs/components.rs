@@ -105,9 +105,14 @@ impl Components {
     ///
     /// Louis, Estimating a population of parameter values using Bayes and empirical Bayes methods, Journal of the American Statistical
     /// Association 79 (1984).
-    pub(in crate::study) fn below_zero(&self) -> usize {
+    fn below_zero(&self) -> usize {
         let share = if self.seen > 0.0 { self.deviation() / self.seen.sqrt() } else { 0.0 };
         self.means.iter().filter(|of| self.mean + share * (**of - self.mean) < 0.0).count()
+    }
+
+    /// The same; none where it is not told that inputs make any difference: all may then be drawn onto one mean.
+    pub(in crate::study) fn told_below_zero(&self) -> Option<usize> {
+        self.is_told().then(|| self.below_zero())
     }
 }
 
@@ -169,9 +174,23 @@ mod tests {
     }
 
     #[test]
+    fn inputs_are_counted_only_where_they_are_told_to_differ() {
+        // Means of noise alone: some of them are below zero.
+        let noise =
+            Components::of(&[vec![-3.0, 2.0], vec![3.0, -1.0], vec![-2.0, 3.0], vec![2.0, -3.0]]).expect("a grid");
+        assert_eq!((noise.deviation(), noise.told_below_zero()), (0.0, None));
+        let told =
+            Components::of(&[vec![-3.0, -3.1], vec![3.0, 3.1], vec![-2.0, -2.1], vec![2.0, 2.1]]).expect("a grid");
+        assert_eq!(told.told_below_zero(), Some(2));
+    }
+
+    #[test]
     fn where_nothing_differs_nothing_is_left_open() {
         let of = Components::of(&vec![vec![3.0, 3.0]; 20]).expect("a grid");
-        assert_eq!((of.deviation(), of.reach(0.95), of.is_told(), of.below_zero()), (0.0, (0.0, 0.0), false, 0));
+        assert_eq!(
+            (of.deviation(), of.reach(0.95), of.is_told(), of.told_below_zero()),
+            (0.0, (0.0, 0.0), false, None)
+        );
         assert!(Components::of(&[vec![1.0, 2.0]]).is_none() && Components::of(&vec![vec![1.0]; 20]).is_none());
         assert!(Components::of(&[vec![1.0, 2.0], vec![1.0]]).is_none());
     }

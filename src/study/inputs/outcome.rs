@@ -63,8 +63,9 @@ pub struct InputUncertainty {
     pub figure: Uncertain,
     /// Its difference to the baseline, run by run; none of the baseline, and where runs last otherwise.
     pub difference: Option<Uncertain>,
-    /// With how many inputs it is lower than the baseline's.
-    pub lower_with: usize,
+    /// With how many inputs it is lower than the baseline's, once noise is taken out; none where it is not told that they make a difference
+    /// to that: what is left of them is no count of anything.
+    pub lower_with: Option<usize>,
 }
 
 /// What the records leave open of whether something is cheaper.
@@ -77,8 +78,8 @@ pub struct Saving {
     pub records: f64,
     /// Whether it is told that the inputs make any.
     pub told: bool,
-    /// With how many inputs it is cheaper; of what is not told mostly a matter of noise.
-    pub cheaper_with: usize,
+    /// With how many inputs it is cheaper, once noise is taken out; none where it is not told that they make a difference to that.
+    pub cheaper_with: Option<usize>,
     /// Of how many.
     pub inputs: usize,
 }
@@ -127,7 +128,7 @@ impl Results {
                 mean_of_inputs: components.mean(),
                 figure,
                 difference,
-                lower_with: apart.map_or(0, |of| of.below_zero()),
+                lower_with: apart.and_then(|of| of.told_below_zero()),
             })
         };
         self.of_metric(figure).into_iter().enumerate().map(of).collect()
@@ -172,7 +173,7 @@ impl Results {
             difference: interval,
             records,
             told,
-            cheaper_with: components.below_zero(),
+            cheaper_with: components.told_below_zero(),
             inputs: components.len(),
         })
     }

@@ -61,8 +61,7 @@ impl PlanResults {
         if self.pools.len() > 1 {
             remark = remark.with(self.price_told(answer));
         }
-        let is_at_least = |(count, pool): (&u32, &PoolRange)| *count == pool.min;
-        if answer.counts.iter().zip(&self.pools).all(is_at_least) && self.pools.iter().any(|pool| pool.min > 0) {
+        if self.is_least(&answer.counts) {
             remark = remark.with("which is the least that was to be tried: lower `min` to see whether fewer do");
         }
         let now: Vec<u32> = self.pools.iter().map(|pool| pool.now).collect();
@@ -70,6 +69,12 @@ impl PlanResults {
             remark = remark.with(format!("the scenario has {}", self.in_words(&now)));
         }
         remark
+    }
+
+    /// Whether fewer nodes of no pool were to be tried, though there could be fewer.
+    fn is_least(&self, counts: &[u32]) -> bool {
+        let is_at_least = |(count, pool): (&u32, &PoolRange)| *count == pool.min;
+        counts.iter().zip(&self.pools).all(is_at_least) && self.pools.iter().any(|pool| pool.min > 0)
     }
 
     /// In how many placements counts survive: `in 30 of 30 placements`.
@@ -203,18 +208,28 @@ impl PlanResults {
             cases if cases.is_empty() => String::new(),
             cases => format!(" (without {cases}, which bounds do not look at)"),
         };
+        // Of one pool fewer nodes than are too few are too few, tried or not; of several, a mix may be left out that is cheaper.
+        let of = if self.pools.len() == 1 { "" } else { " of what was to be tried" };
+        let is_least = self.is_least(&lower.counts);
         if lower.counts == answer.counts {
-            let text = format!("Lower bound: by what pods ask for, no placement survives with less{without}");
-            return Some(Remark::new(Tone::Neutral, text));
+            let text = format!("Lower bound: by what pods ask for, no placement survives with less{of}{without}");
+            // Before the least that was to be tried nothing was looked at.
+            return (!is_least).then(|| Remark::new(Tone::Neutral, text));
         }
         let named = |bound: &Bound| match self.pools.len() {
             1 => self.in_words(&bound.counts),
             _ => format!("{} at {}", self.in_words(&bound.counts), bound.price_micros as f64 / 1e6),
         };
-        let text = format!(
-            "Lower bound: by what pods ask for, nothing before {} can survive, wherever pods are put{without}",
-            named(lower)
-        );
+        let text = match is_least {
+            true => format!(
+                "Lower bound: none; what pods ask for does not rule out the least that was to be tried, {}{without}",
+                named(lower)
+            ),
+            false => format!(
+                "Lower bound: by what pods ask for, nothing{of} before {} can survive, wherever pods are put{without}",
+                named(lower)
+            ),
+        };
         let remark = Remark::new(Tone::Neutral, text);
         Some(match &self.bounds.repacked {
             None => remark.with("no packing of all pods is found that does with less than the answer".to_owned()),

@@ -30,7 +30,7 @@ pub struct RareEstimate {
     pub hits: usize,
     /// The probability that a run has it.
     pub probability: Interval,
-    /// How often it comes in a year of such runs, one after the other.
+    /// How often it comes in a year of such runs, one after the other; infinite, which JSON writes as null, where every run may have it.
     pub per_year: Interval,
     /// As many runs of equal weight would tell as much of those that had it.
     pub effective_runs: f64,
@@ -120,14 +120,19 @@ impl Results {
         let estimate = self.estimate();
         let seen = estimate.with_unseen(&columns[variant..=variant], self.is_chancy).mean(&columns[variant]);
         let told = hits.len() > HITS_MAX && effective_runs >= EFFECTIVE_MIN;
+        // A share of the runs as they were drawn, each of which weighs so much at most.
+        let at_most = |count: usize| {
+            let share = count as f64 / n as f64 + unseen_share(count, n, self.confidence());
+            (share * sampling.mixture.weight_max()).min(1.0)
+        };
+        let without = n - hits.len();
         let probability = match told {
-            true => Interval { high: seen.high.min(1.0), ..seen },
-            // A share of the runs as they were drawn, each of which weighs so much at most.
-            false if n > 0 => {
-                let share = hits.len() as f64 / n as f64 + unseen_share(hits.len(), n, self.confidence());
-                let high = (share * sampling.mixture.weight_max()).min(1.0);
-                Interval { mean: seen.mean, low: 0.0, high, widened: true }
+            // Where hardly any run went without it, those that nobody has seen may be more.
+            true if seen.mean > 0.5 && without <= HITS_MAX => {
+                Interval { mean: seen.mean.min(1.0), low: 1.0 - at_most(without), high: 1.0, widened: true }
             }
+            true => Interval { high: seen.high.min(1.0), ..seen },
+            false if n > 0 => Interval { mean: seen.mean, low: 0.0, high: at_most(hits.len()), widened: true },
             false => Interval::unknown(),
         };
         let sample = estimate.sample(&columns[variant]);

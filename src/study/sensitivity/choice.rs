@@ -103,7 +103,7 @@ impl Study {
     #[must_use]
     pub(crate) fn choose_by(&self, results: &Results) -> Option<Choice> {
         let tuning = results.tuning()?;
-        if let Some(variant) = self.recommended(&tuning) {
+        if let Some(variant) = self.recommended_to_play(&tuning) {
             let own = || "what is recommended, with a value of its own for each workload".to_owned();
             let label = tuning.recommended_variant().map_or_else(own, |variant| self.label(variant));
             return Some(Choice { variant, label, why: Chosen::Recommended });

@@ -60,11 +60,8 @@ impl Teller<'_> {
         if let Some(difference) = of.difference {
             text.push_str(&format!("; against the baseline {}", uncertain(difference)));
             // What is mostly noise is nothing to be counted.
-            if difference.told {
-                text.push_str(&format!(
-                    ", {cheaper} with {} of {} inputs once noise is taken out",
-                    of.lower_with, of.inputs
-                ));
+            if let Some(count) = of.lower_with {
+                text.push_str(&format!(", {cheaper} with {count} of {} inputs once noise is taken out", of.inputs));
             }
         }
         text
@@ -72,11 +69,9 @@ impl Teller<'_> {
 
     /// What is said of a saving that the runs tell, and whether it holds for what the records leave open, too.
     pub(super) fn as_far_as_records_tell(&self, of: &Saving) -> (bool, String) {
-        let counted = if of.told {
-            format!("cheaper with {} of {} inputs once noise is taken out, ", of.cheaper_with, of.inputs)
-        } else {
-            String::new()
-        };
+        let counted = of.cheaper_with.map_or_else(String::new, |count| {
+            format!("cheaper with {count} of {} inputs once noise is taken out, ", of.inputs)
+        });
         let with = format!("{counted}{} if what they leave open counts, too", spread(of.difference));
         let holds = of.holds();
         let verdict = if holds { "which leaves no doubt of it" } else { "which does NOT tell whether it is cheaper" };

@@ -65,6 +65,7 @@ fn within(range: &PriceRange, unit: &str) -> String {
     match (range.from, range.to) {
         (from, None) if from <= 0.0 => format!("whatever {unit} costs"),
         (from, None) => format!("while {unit} costs more than {}", price(from)),
+        (_, Some(0.0)) => format!("while {unit} costs nothing"),
         (from, Some(to)) if from <= 0.0 => format!("while {unit} costs less than {}", price(to)),
         (from, Some(to)) => format!("while {unit} costs between {} and {}", price(from), price(to)),
     }
@@ -100,6 +101,7 @@ mod tests {
         let said = |range: PriceRange| within(&range, "an eviction");
         assert_eq!(said(range(0.0, None)), "whatever an eviction costs");
         assert_eq!(said(range(0.0, Some(4.0))), "while an eviction costs less than 4");
+        assert_eq!(said(range(0.0, Some(0.0))), "while an eviction costs nothing");
         assert_eq!(said(range(2.5, None)), "while an eviction costs more than 2.5");
         let below = Some("wait=0".to_owned());
         let cheapest = Some(PriceRange { below, ..range(12.0, Some(410.2)) });

@@ -1,6 +1,7 @@
 //! How often a rare event comes, in words.
 
 use super::super::rare::{RareEstimate, Sampling, chance, years};
+use super::super::statistics::Interval;
 use super::{Remark, Teller};
 use crate::diagnostics::Tone;
 use crate::units::{counted, grouped};
@@ -45,7 +46,7 @@ impl Teller<'_> {
                 chance_alone(of.probability.high)
             );
         }
-        let often = format!("{} ({} to {})", years(of.per_year.mean), years(of.per_year.high), years(of.per_year.low));
+        let often = often(of.per_year);
         let plain = of.plain_runs.map_or_else(String::new, |plain| {
             format!("; without weights as narrow an interval takes about {} runs", many(plain))
         });
@@ -69,6 +70,16 @@ impl Teller<'_> {
         let text = "Runs have weights: means and differences are those of all runs as they truly come, but no variant is named the cheapest \
                     or ruled out by them, and how they vary is left out";
         self.results.is_weighted().then(|| Remark::new(Tone::Neutral, text))
+    }
+}
+
+/// How often it comes in a year. Where each run may have it, nothing is told of how often that is at most.
+fn often(Interval { mean, low, high, .. }: Interval) -> String {
+    match (mean.is_finite(), high.is_finite()) {
+        (true, true) => format!("{} ({} to {})", years(mean), years(high), years(low)),
+        (true, false) => format!("{} (at least {})", years(mean), years(low)),
+        (false, _) if low > 0.0 => format!("at least {}", years(low)),
+        (false, _) => "more often than can be told".to_owned(),
     }
 }
 
@@ -137,6 +148,27 @@ mod tests {
         assert!(remark.details[1].contains("x=1: "), "{remark:?}");
         let verdict = Teller::alone(&found).verdict(None, None);
         assert!(verdict[0].text.starts_with("How often") && verdict.iter().all(|of| !of.text.contains("Lowest cost")));
+    }
+
+    #[test]
+    fn what_every_run_had_is_not_sure_and_comes_at_least_so_often() {
+        // Weights of at most one: 100 of 100 runs leave 3.6 % of all.
+        let mut found = rare(200, 1.0);
+        for runs in &mut found.runs {
+            runs.truncate(100);
+        }
+        found.rare.as_mut().expect("a rare event").mixture = Mixture::truth(1);
+        let remark = Teller::alone(&found).rare_event().expect("a rare event");
+        let line = &remark.details[0];
+        assert!(
+            line.contains("in 1.000 [0.964, 1.000]* of all runs, at least 1212.0 times a year; 100 of 100"),
+            "{line}"
+        );
+        // One without it in each hundred is not the end of it either.
+        found.runs[0][7].metrics.fill(0.0);
+        let remark = Teller::alone(&found).rare_event().expect("a rare event");
+        let line = &remark.details[0];
+        assert!(line.contains("in 0.990 [0.946, 1.000]* of all runs, 1682.0 times a year (at least 1063.0"), "{line}");
     }
 
     #[test]

@@ -129,6 +129,11 @@ pub struct WorkloadChoice {
 }
 
 impl WorkloadChoice {
+    /// Which of the things that are varied its values are of.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+
     /// Whether it is to have another value than it has.
     #[must_use]
     pub fn changes(&self) -> bool {

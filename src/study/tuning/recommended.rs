@@ -10,10 +10,22 @@ use super::{Tuning, WorkloadChoice};
 const FILE: &str = "patch.yaml";
 
 impl Study {
-    /// The variant that is recommended: for each workload the recommended value; none if
-    /// everything is to stay as it is.
+    /// The variant that is recommended, as it is to be written: for each workload the recommended value, and nothing of what the scenario
+    /// has already; none if everything is to stay as it is.
     #[must_use]
     pub fn recommended(&self, tuning: &Tuning) -> Option<Variant> {
+        self.variant_of(tuning, |axis, index| self.axes[axis].today != Some(index))
+    }
+
+    /// The same as it is played: values that the scenario has are written out, as they are in every variant. So its runs differ from those
+    /// of the baseline in what is recommended alone: what a manifest does not say gives its pods other names, and other luck.
+    #[must_use]
+    pub fn recommended_to_play(&self, tuning: &Tuning) -> Option<Variant> {
+        self.variant_of(tuning, |_, _| true)
+    }
+
+    /// What is recommended, with the values of those axes and positions that are to be written out though they are the baseline's.
+    fn variant_of(&self, tuning: &Tuning, is_written: impl Fn(usize, usize) -> bool) -> Option<Variant> {
         let changed: Vec<&WorkloadChoice> = tuning.workloads.iter().filter(|choice| choice.changes()).collect();
         if changed.is_empty() && !tuning.changes_others {
             return None;
@@ -25,7 +37,7 @@ impl Study {
             let Some(index) = *index else { continue };
             // A baseline that the study names may differ from what the scenario has; workloads that are not changed keep it.
             let kept = if is_tuned(axis) { self.variants[self.baseline].choice[axis] } else { Some(index) };
-            let kept = kept.filter(|index| self.axes[axis].today != Some(*index));
+            let kept = kept.filter(|index| is_written(axis, *index));
             settings.extend(kept.map(|index| self.axes[axis].settings[index].clone()));
         }
         for choice in changed {

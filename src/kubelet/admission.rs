@@ -202,7 +202,7 @@ pub(super) struct Lack {
 impl Lack {
     /// How much is missing.
     pub(super) fn amount(&self) -> i64 {
-        self.asked - (self.capacity - self.used)
+        self.asked.saturating_sub(self.capacity.saturating_sub(self.used))
     }
 
     fn refusal(&self) -> Refusal {

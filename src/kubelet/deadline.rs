@@ -4,6 +4,7 @@ use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::grace::own_grace;
 use super::timer::PodTimer;
+use super::worker::Worker;
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::state::{Pod, PodPhase, Status};
@@ -32,10 +33,10 @@ impl Kubelets {
     /// # Source
     /// kubelet, `ShouldEvict`: with the pod's own grace.
     pub(super) fn deadline_passed(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let worker = self.workers.get(&pod.id);
-        let is_ended = worker.is_some_and(|worker| worker.is_ended_by_kubelet() || worker.is_terminated());
+        let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
         let is_due = due(&pod, ctx.now).is_some_and(|due| due <= ctx.now);
-        if !ctx.store.machine(pod.node).kubelet_alive() || !is_due || is_ended || !pod.is_active() {
+        let is_looked_at = ctx.store.machine(pod.node).kubelet_alive() && self.goes_on(pod);
+        if !is_looked_at || !is_due || is_ended || !pod.is_active() {
             return;
         }
         let text = "Pod was active on the node longer than the specified deadline";

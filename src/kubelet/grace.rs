@@ -12,20 +12,54 @@ pub(super) const TERMINATED: i32 = 143;
 pub(super) const KILLED: i32 = 137;
 
 /// The shortest grace.
-const GRACE_MIN: SimDuration = SimDuration::from_secs(1);
+pub(super) const GRACE_MIN: SimDuration = SimDuration::from_secs(1);
 
 /// What is between SIGTERM and SIGKILL at least.
 const KILL_MIN: SimDuration = SimDuration::from_secs(2);
 
-/// How long containers take to stop that sleep `pre_stop` before SIGTERM and exit `exit` after it.
+/// How containers stop.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stop {
+    /// How long it takes.
+    pub(super) takes: SimDuration,
+    /// Whether they do not end in time at their signal.
+    pub(super) is_killed: bool,
+}
+
+impl Stop {
+    /// Of what does not run.
+    const NOTHING: Self = Self { takes: SimDuration::ZERO, is_killed: false };
+
+    /// Of containers that exit `exit` after SIGTERM, which comes at `signal`; SIGKILL comes when what is `left` of the grace is over.
+    fn after(signal: SimDuration, exit: SimDuration, left: SimDuration) -> Self {
+        let left = left.max(KILL_MIN);
+        Self { takes: signal + exit.min(left), is_killed: exit > left }
+    }
+
+    /// The code with which containers end that would end with another in time.
+    pub(super) fn code(self, in_time: i32) -> i32 {
+        if self.is_killed { KILLED } else { in_time }
+    }
+}
+
+/// How containers stop that sleep `pre_stop` before SIGTERM and exit `exit` after it.
 ///
 /// # Source
 /// kubelet, `killContainer`: the hook runs within the grace; whole seconds it took are subtracted, but at least two are
 /// left between the signals, however short the grace.
-pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration) -> SimDuration {
+pub(super) fn stop(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration) -> Stop {
     let hook = pre_stop.min(grace);
-    let left = grace - SimDuration::from_secs(hook.as_secs());
-    hook + exit.min(left.max(KILL_MIN))
+    Stop::after(hook, exit, grace - SimDuration::from_secs(hook.as_secs()))
+}
+
+/// How the pod's regular containers stop.
+fn regular_stop(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
+    stop(settings::pre_stop(&pod.spec.containers), settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
+}
+
+/// How its init containers do that are no sidecars: they have no hooks.
+fn init_stop(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
+    stop(SimDuration::ZERO, settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
 }
 
 /// How long those of the pod's containers take to stop that run; its sidecars come after the regular ones.
@@ -34,32 +68,22 @@ pub(super) fn stop_latency(pod: &Pod, running: &Running, grace: SimDuration, ctx
         return SimDuration::ZERO;
     }
     let grace = grace.max(GRACE_MIN);
+    let regular = if running.are_regular { regular_stop(pod, grace, ctx).takes } else { SimDuration::ZERO };
     let exit = settings::exit_latency(pod, ctx);
-    let regular = match running.are_regular {
-        true => stop_time(settings::pre_stop(&pod.spec.containers), exit, grace),
-        false => SimDuration::ZERO,
-    };
-    let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular, exit, grace);
+    let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular, exit, grace).takes;
     let is_other =
         |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
-    if running.inits.iter().any(is_other) { sidecars.max(stop_time(SimDuration::ZERO, exit, grace)) } else { sidecars }
+    if running.inits.iter().any(is_other) { sidecars.max(init_stop(pod, grace, ctx).takes) } else { sidecars }
 }
 
-/// How long sidecars that run take to stop when nothing else runs any more, and with which code they end.
-pub(super) fn sidecars_stop(
-    pod: &Pod,
-    inits: &[ContainerStatus],
-    grace: SimDuration,
-    ctx: &Ctx<'_, Kubelets>,
-) -> (SimDuration, i32) {
+/// How sidecars that run stop when nothing else runs any more.
+pub(super) fn sidecars_stop(pod: &Pod, inits: &[ContainerStatus], grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
     let exit = settings::exit_latency(pod, ctx);
     let runs = |index: usize| inits.get(index).is_some_and(|status| status.state.running_since().is_some());
-    let takes = in_turn(pod, runs, SimDuration::ZERO, exit, grace);
-    // One whose application needs longer than the whole grace is killed.
-    (takes, if exit > grace.max(KILL_MIN) { KILLED } else { 0 })
+    in_turn(pod, runs, SimDuration::ZERO, exit, grace)
 }
 
-/// When the last of the pod's sidecars has stopped, one after the other from the last to the first, once the regular containers have.
+/// How the pod's sidecars stop, one after the other from the last to the first, once the regular containers have; whether any is killed.
 ///
 /// # Source
 /// kubelet, `terminationOrdering`: each waits for its turn within the grace, after its hook, and no longer.
@@ -69,18 +93,19 @@ fn in_turn(
     regular: SimDuration,
     exit: SimDuration,
     grace: SimDuration,
-) -> SimDuration {
-    let (mut before, mut last) = (regular, regular);
+) -> Stop {
+    let mut all = Stop { takes: regular, ..Stop::NOTHING };
+    let mut before = regular;
     let sidecars = pod.spec.init_containers.iter().enumerate().rev();
     for (_, sidecar) in sidecars.filter(|(index, container)| container.is_sidecar() && runs(*index)) {
         let hook = settings::pre_stop(std::slice::from_ref(sidecar)).min(grace);
         let left = grace - SimDuration::from_secs(hook.as_secs());
         let turn = before.max(hook).min(hook + left);
-        let left = left - SimDuration::from_secs((turn - hook).as_secs());
-        before = before.max(turn + exit.min(left.max(KILL_MIN)));
-        last = last.max(before);
+        let stop = Stop::after(turn, exit, left - SimDuration::from_secs((turn - hook).as_secs()));
+        before = before.max(stop.takes);
+        all = Stop { takes: all.takes.max(before), is_killed: all.is_killed || stop.is_killed };
     }
-    last
+    all
 }
 
 /// The grace that the pod's spec gives.
@@ -93,16 +118,13 @@ pub(super) fn own_grace(pod: &Pod) -> SimDuration {
 /// # Differs
 /// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
 pub(super) fn exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
-    if matches!(pod.owner, Some(Owner::Job(_))) {
-        return TERMINATED;
-    }
-    let (pre_stop, exit) = (settings::pre_stop(&pod.spec.containers), settings::exit_latency(pod, ctx));
-    if pre_stop + exit > stop_time(pre_stop, exit, grace.max(GRACE_MIN)) { KILLED } else { 0 }
+    let in_time = if matches!(pod.owner, Some(Owner::Job(_))) { TERMINATED } else { 0 };
+    regular_stop(pod, grace, ctx).code(in_time)
 }
 
 /// With which code init containers end that are stopped within that grace.
 pub(super) fn init_exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
-    if settings::exit_latency(pod, ctx) > grace.max(KILL_MIN) { KILLED } else { TERMINATED }
+    init_stop(pod, grace, ctx).code(TERMINATED)
 }
 
 #[cfg(test)]
@@ -111,7 +133,20 @@ mod tests {
 
     fn check(pre_stop_s: u64, exit_s: u64, grace_s: u64, expected_s: u64) {
         let s = SimDuration::from_secs;
-        assert_eq!(stop_time(s(pre_stop_s), s(exit_s), s(grace_s)), s(expected_s));
+        assert_eq!(stop(s(pre_stop_s), s(exit_s), s(grace_s)).takes, s(expected_s));
+    }
+
+    #[test]
+    fn who_ends_between_the_signals_is_not_killed() {
+        let is_killed = |pre_stop_ms: u64, exit_ms: u64, grace_ms: u64| {
+            let ms = SimDuration::from_millis;
+            stop(ms(pre_stop_ms), ms(exit_ms), ms(grace_ms)).is_killed
+        };
+        // The hook is cut short at the grace; two seconds are left in any case.
+        assert!(!is_killed(20_000, 1000, 5000) && !is_killed(0, 1500, 1000) && !is_killed(0, 2000, 1000));
+        assert!(is_killed(20_000, 2500, 5000) && is_killed(0, 2500, 1000));
+        // A second of hook is taken off the grace.
+        assert!(!is_killed(10_000, 20_000, 30_000) && is_killed(10_000, 20_001, 30_000));
     }
 
     #[test]

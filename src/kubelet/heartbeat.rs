@@ -2,7 +2,8 @@
 
 use super::Kubelets;
 use super::links::Away;
-use super::timer::{NodeTimer, Timer};
+use super::timer::NodeTimer;
+use super::worker::rearm;
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::state::{HeartbeatLoop, MachineChange, NodeId};
@@ -120,9 +121,7 @@ impl Kubelets {
         }
         let last = ctx.store.heartbeat(node).renewed_at(ctx.now).unwrap_or(ctx.now);
         let due = (last + lease_interval(ctx)).max(ctx.now) + delay;
-        let ticket = ctx.arm(due, Timer::Node(node, NodeTimer::LateRenewal));
-        if let Some(old) = self.late.insert(node, ticket) {
-            ctx.cancel(old);
-        }
+        let ticket = NodeTimer::LateRenewal.arm(node, due, ctx);
+        rearm(&mut self.links.process_mut(node).late, Some(ticket), ctx);
     }
 }

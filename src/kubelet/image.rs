@@ -72,8 +72,10 @@ pub(super) struct Images {
     allowance: FxHashMap<NodeId, (f64, SimTime)>,
     /// Images whose pulls fail.
     failing: Vec<Failing>,
-    /// Images that the Node object lists and the kubelet has deleted.
+    /// Images that the kubelet has deleted, though the Node object lists them or a pod has run them.
     deleted: FxHashSet<(NodeId, Symbol)>,
+    /// When the machine before the present one of that name went, with all that was on it.
+    replaced_at: FxHashMap<NodeId, SimTime>,
 }
 
 impl Images {
@@ -139,10 +141,18 @@ impl Images {
         if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
             return true;
         }
-        BoundPod::all_on(on, ctx.store).any(|pod| {
-            let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-            has_run(&pod) && containers.any(|container| container.image == image)
-        })
+        !self.deleted.contains(&(on, image))
+            && BoundPod::all_on(on, ctx.store).any(|pod| {
+                let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+                self.has_run(&pod, on) && containers.any(|container| container.image == image)
+            })
+    }
+
+    /// Whether containers of the pod have run on the present machine of that name, so that their images were there.
+    fn has_run(&self, pod: &Pod, on: NodeId) -> bool {
+        let is_of_this_machine =
+            || self.replaced_at.get(&on).is_none_or(|gone_at| pod.started_at.is_some_and(|at| at >= *gone_at));
+        has_run(pod) && is_of_this_machine()
     }
 
     /// Why pulls of the image fail on the node, if they do.
@@ -187,16 +197,40 @@ impl Images {
         waiting
     }
 
-    /// The machine is replaced: pulls that failed on the old one say nothing of the new one.
-    pub(super) fn instance_gone(&mut self, node: NodeId) {
+    /// The machine is gone: what was on it, and pulls that failed on it, say nothing of one that comes in its place.
+    pub(super) fn instance_gone(&mut self, node: NodeId, now: SimTime) {
         self.failing.retain(|failing| failing.node != Some(node));
+        self.there_at.retain(|(on, _), _| *on != node);
+        self.deleted.retain(|(on, _)| *on != node);
+        self.replaced_at.insert(node, now);
+    }
+
+    /// A pod does not wait for images any more: its pulls end; whether any did, so that others come earlier.
+    ///
+    /// # Source
+    /// kubelet, pod workers: what ends a pod cancels the context of its sync, and so the pull that this waits for.
+    fn abandon(&mut self, pod: PodId, on: NodeId, now: SimTime) -> bool {
+        let Some(pulls) = self.pulls.get_mut(&on) else { return false };
+        let count = pulls.len();
+        for pull in pulls.extract_if(.., |pull| pull.pod == pod && pull.ends > now).filter(|pull| !pull.fails) {
+            self.there_at.remove(&(on, pull.image));
+        }
+        let begun = pulls.iter().filter(|pull| pull.begins <= now && pull.ends > now).map(|pull| pull.ends);
+        if pulls.len() < count
+            && let Some(free_at) = self.free_at.get_mut(&on)
+        {
+            *free_at = begun.collect();
+        }
+        pulls.len() < count
     }
 
     /// A pod that has run is gone; its images stay.
     pub(super) fn keep_images_of(&mut self, pod: &Pod, now: SimTime) {
-        let Some(on) = pod.node.filter(|_| has_run(pod)) else { return };
+        let Some(on) = pod.node.filter(|on| self.has_run(pod, *on)) else { return };
         for container in pod.spec.init_containers.iter().chain(&pod.spec.containers) {
-            self.there_at.entry((on, container.image)).or_insert(now);
+            if !self.deleted.contains(&(on, container.image)) {
+                self.there_at.entry((on, container.image)).or_insert(now);
+            }
         }
     }
 
@@ -288,6 +322,13 @@ impl Kubelets {
         }
     }
 
+    /// A pod is on its way out: what is pulled for it is not any more, and who comes behind it has its turn.
+    pub(super) fn abandon_pulls(&mut self, id: PodId, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
+        if let Some(node) = pod.node.filter(|node| self.images.abandon(id, *node, ctx.now)) {
+            self.foresee_again(node, ctx);
+        }
+    }
+
     /// Images that some pod waits for in vain when the run begins cannot be had by others, either, and not later on.
     ///
     /// # Differs
@@ -311,7 +352,7 @@ impl Kubelets {
     /// Deletes the images of the node that no pod there needs.
     ///
     /// # Source
-    /// kubelet, `DeleteUnusedImages`.
+    /// kubelet, `DeleteAllUnusedContainers` and `DeleteUnusedImages`.
     ///
     /// # Differs
     /// The Node object goes on listing them.
@@ -328,6 +369,11 @@ impl Kubelets {
             if let Some(name) = names.first() {
                 self.images.deleted.insert((node, *name));
             }
+        }
+        // Containers of pods that have ended go first, and so need theirs no more.
+        for pod in BoundPod::all_on(node, ctx.store).filter(|pod| pod.phase.is_terminal()) {
+            let images = pod.spec.init_containers.iter().chain(&pod.spec.containers).map(|container| container.image);
+            self.images.deleted.extend(images.filter(|image| !is_used(&[*image])).map(|image| (node, image)));
         }
         self.images.there_at.retain(|(on, image), _| *on != node || is_used(&[*image]));
     }

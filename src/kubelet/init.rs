@@ -62,13 +62,15 @@ impl Sequence {
         let mut at = begin;
         if code != 0 && worker.init_restarts == 0 {
             // The sandbox is there from the second run on.
-            at += settings::start_latency(pod, worker.restarts, ctx);
+            at = worker.done(at, settings::start_latency(pod, worker.restarts, ctx));
         }
         let mut number = u64::from(restarts) * CONTAINERS_MAX;
         for (index, container) in (0..).zip(&pod.spec.init_containers) {
+            at = worker.attended(at);
             let from = at;
             if container.is_sidecar() {
-                at += settings::post_start(container);
+                // Its hook is not run again.
+                at = worker.cut_short(at, settings::post_start(container));
                 if let Some(probe) = &container.startup_probe {
                     at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
                 }
@@ -87,7 +89,7 @@ impl Sequence {
             }
             number += 1;
         }
-        Self { steps, end: Inits::Done(at) }
+        Self { steps, end: Inits::Done(worker.attended(at)) }
     }
 
     /// Which of them run at an instant, by position.
@@ -163,10 +165,15 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::Inits { begun, inits, .. }) = &worker.state else { return };
         let (launch, begun) = (*launch, *begun);
+        // It may have ended while no kubelet ran to see it.
+        let ended_at = match Sequence::of(&pod, worker, begun, ctx).end {
+            Inits::Fails(at, ..) => at.min(ctx.now),
+            Inits::Done(_) => ctx.now,
+        };
         if let Some(ticket) = *inits {
             ctx.cancel(ticket);
         }
-        let ending = Ending::exit(code, ctx.now);
+        let ending = Ending::exit(code, ended_at);
         let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
         if pod.spec.init_containers.get(index).is_some_and(|container| !restarts_after(container, &pod.spec, code)) {

@@ -3,8 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Kubelets;
+use super::process::Process;
 use crate::component::{Component, Ctx, EventDraft, Record};
-use crate::engine::Ticket;
 use crate::state::NodeId;
 
 /// What kept a kubelet from the API server.
@@ -21,22 +21,12 @@ pub enum Away {
 pub(super) struct Links {
     /// The API server does not answer.
     pub(super) is_api_down: bool,
-    /// Boot and reconnect timers under way.
-    pub(super) awaited: FxHashMap<NodeId, Ticket>,
-    /// New kubelet processes that have not looked at their pods yet.
-    pub(super) opening: FxHashMap<NodeId, Opening>,
+    /// Kubelet processes of which there is something to say.
+    pub(super) processes: FxHashMap<NodeId, Process>,
     /// Nodes whose requests arrive late.
     pub(super) delayed: FxHashSet<NodeId>,
     /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
     pub(super) are_all_stand_ins: bool,
-}
-
-/// A kubelet process that has started and has not looked at its pods yet.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Opening {
-    pub(super) ticket: Ticket,
-    /// The machine has booted: nothing is left of the pods' containers.
-    pub(super) is_boot: bool,
 }
 
 impl Links {
@@ -47,12 +37,12 @@ impl Links {
 
     /// Whether the node's kubelet reaches the API server and has caught up with it.
     pub(super) fn are_up(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
-        self.reach(node, ctx) && !self.awaited.contains_key(&node)
+        self.reach(node, ctx) && self.process(node).is_none_or(|process| process.awaited.is_none())
     }
 
     /// Whether the node's kubelet learns of changes of its pods.
     pub(super) fn show_pods(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
-        self.are_up(node, ctx) && !self.opening.contains_key(&node)
+        self.are_up(node, ctx) && self.know_pods(node)
     }
 
     /// Whether something simpler than Kubernetes' kubelet speaks for the node. New machines are like the others.

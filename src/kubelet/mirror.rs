@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
-use super::{Kubelets, statuses};
+use super::deadline::watch_deadline;
+use super::image::Need;
+use super::timer::PodTimer;
+use super::worker::{Awaits, Launch, Worker, WorkerState};
+use super::{Kubelets, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, DeleteOptions, PodStatusPatch, Request};
 use crate::model::{self, ObjectMeta, OwnerReference};
-use crate::state::{DeletionCause, NodeId, Pod, PodPhase, Status};
+use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Power, Status};
+use crate::units::SimDuration;
 
 /// Marks a mirror pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -18,8 +23,10 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 struct File {
     /// Its last mirror.
     mirror: Arc<Pod>,
-    /// Its containers run though its mirror is gone.
+    /// It goes on though its mirror is gone.
     goes_on: bool,
+    /// What is under way with it meanwhile, under the id of its last mirror.
+    worker: Option<(PodId, Worker)>,
 }
 
 /// The static pods of one machine, by namespace and name.
@@ -35,7 +42,11 @@ impl Kubelets {
     pub(super) fn learn_file(&mut self, pod: BoundPod<'_>) {
         if pod.is_mirror {
             let files = &mut self.statics.entry(pod.node).or_default().0;
-            files.entry(key(&pod)).or_insert_with(|| File { mirror: Arc::new(pod.object.clone()), goes_on: false });
+            files.entry(key(&pod)).or_insert_with(|| File {
+                mirror: Arc::new(pod.object.clone()),
+                goes_on: false,
+                worker: None,
+            });
         }
     }
 
@@ -49,11 +60,23 @@ impl Kubelets {
         ctx.send(Request::DeletePod { pod: mirror.id, options, cause });
     }
 
-    /// A mirror has left the API: it is made anew while the pod's file is there.
-    pub(super) fn mirror_gone(&mut self, last: &Pod, ctx: &mut Ctx<'_, Self>) {
+    /// A mirror has left the API: it is made anew while the pod's file is there, and the pod goes on.
+    ///
+    /// # Source
+    /// kubelet, pod workers: that of a static pod has the UID of the pod in the file, and knows nothing of its mirror.
+    ///
+    /// # Differs
+    /// What comes about while there is no mirror is seen when there is one again.
+    pub(super) fn mirror_gone(&mut self, id: PodId, last: &Pod, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = last.node.filter(|_| last.is_mirror) else { return };
-        let goes_on = last.phase == PodPhase::Running && ctx.store.machine(node).power == crate::state::Power::On;
-        let file = File { mirror: Arc::new(last.clone()), goes_on };
+        let worker = self.workers.remove(&id);
+        if let Some(worker) = &worker {
+            worker.state.cancel(ctx);
+        }
+        let is_under_way = last.phase == PodPhase::Running || (worker.is_some() && !last.phase.is_terminal());
+        let goes_on = is_under_way && ctx.store.machine(node).power == Power::On;
+        let worker = worker.filter(|_| goes_on).map(|worker| (id, worker));
+        let file = File { mirror: Arc::new(last.clone()), goes_on, worker };
         self.statics.entry(node).or_default().0.insert(key(last), file);
         self.recreate_mirrors(node, ctx);
     }
@@ -61,7 +84,18 @@ impl Kubelets {
     /// The machine is down: its containers are gone.
     pub(super) fn static_pods_stop(&mut self, node: NodeId) {
         for file in self.statics.get_mut(&node).into_iter().flat_map(|files| files.0.values_mut()) {
-            file.goes_on = false;
+            (file.goes_on, file.worker) = (false, None);
+        }
+    }
+
+    /// The kubelet process is gone: so is what it knew of static pods that have no mirror.
+    pub(super) fn nobody_sees_static_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        for File { mirror, worker, .. } in
+            self.statics.get_mut(&node).into_iter().flat_map(|files| files.0.values_mut())
+        {
+            if let Some((id, worker)) = worker {
+                worker.halt(BoundPod { id: *id, node, object: mirror }, ctx);
+            }
         }
     }
 
@@ -90,22 +124,93 @@ impl Kubelets {
         }
     }
 
-    /// Whether a new mirror shows a static pod that runs already: its status is posted.
+    /// Whether a new mirror shows a static pod that is under way already: its status is posted, and the pod goes on.
     pub(super) fn goes_on_as_mirror(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
         let Some(files) = self.statics.get_mut(&pod.node).filter(|_| pod.is_mirror) else { return false };
         let Some(file) = files.0.get_mut(&key(&pod)).filter(|file| file.goes_on) else { return false };
         file.goes_on = false;
         let last = Arc::clone(&file.mirror);
-        let patch = PodStatusPatch {
-            phase: Some(PodPhase::Running),
+        let mut worker = file.worker.take().map(|(_, worker)| worker);
+        let mut patch = PodStatusPatch {
+            phase: (last.phase != PodPhase::Pending).then_some(last.phase),
             ready: Some(if statuses::are_containers_ready(&last) { Status::True } else { Status::False }),
             started: last.started_at,
-            containers: Some(last.containers.clone()),
+            containers: (!last.containers.is_empty()).then(|| last.containers.clone()),
             init_containers: Some(last.init_containers.clone()),
             ..PodStatusPatch::default()
         };
+        if let Some(worker) = &mut worker {
+            // What was posted of the last mirror may not have arrived any more.
+            if let Some(run) = worker.run().filter(|run| run.since.is_some()) {
+                let is_ready = run.ready.is_none() && !run.is_silent;
+                patch.phase = Some(PodPhase::Running);
+                patch.ready = Some(if is_ready { Status::True } else { Status::False });
+                patch.containers = Some(statuses::running(Some(worker), &last, is_ready));
+            }
+            if let Some(unposted) = worker.unposted.take() {
+                statuses::merge(&mut patch, *unposted);
+            }
+        }
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+        if let Some(worker) = worker {
+            self.workers.insert(pod.id, worker);
+            self.goes_on_under_another_id(pod, &last, ctx);
+        }
         true
+    }
+
+    /// Waits anew for what a static pod waited for under the id of its last mirror.
+    ///
+    /// # Differs
+    /// Back-offs of its pulls and init containers are over.
+    fn goes_on_under_another_id(&mut self, pod: BoundPod<'_>, last: &Pod, ctx: &mut Ctx<'_, Self>) {
+        watch_deadline(BoundPod { object: last, ..pod }, ctx);
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let restarts = worker.restarts;
+        match &mut worker.state {
+            WorkerState::Running(run) => {
+                let since = *run.since.get_or_insert(statuses::running_since(last).unwrap_or(ctx.now));
+                if run.ready.is_some() {
+                    let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+                    run.ready = Some(pod.arm(due, PodTimer::Ready, ctx));
+                }
+                run.end = None;
+                run.probe = run.killed.map(|kill| pod.arm(kill.at, PodTimer::ProbeKilled(kill.code), ctx));
+                worker.watch_end(pod, ctx);
+                worker.watch_probes(pod, ctx);
+                self.watch_memory_of(pod, ctx);
+                self.settle(pod);
+            }
+            WorkerState::BackingOff { ticket, until } => *ticket = pod.arm(*until, PodTimer::Restart, ctx),
+            WorkerState::Starting(_, Awaits::Hook { since, next, ticket }) => {
+                let begun = pod.spec.containers.iter().take(*next);
+                let hooks = begun.fold(SimDuration::ZERO, |sum, container| sum + settings::post_start(container));
+                *ticket = Some(pod.arm(*since + hooks, PodTimer::Started, ctx));
+            }
+            WorkerState::Starting(
+                launch,
+                Awaits::Containers { images_at: begun, .. }
+                | Awaits::Inits { begun, .. }
+                | Awaits::Process { begun: Some(begun) },
+            ) => {
+                let (launch, begun) = (*launch, *begun);
+                worker.is_attended_again(ctx.now);
+                self.await_containers(pod, launch, Need::At(begun, None), false, ctx);
+            }
+            WorkerState::Starting(_, Awaits::Room(_) | Awaits::Volumes(_)) => self.await_volumes(pod, ctx),
+            WorkerState::Starting(launch, _) => {
+                let launch = *launch;
+                self.try_again(pod, launch, ctx);
+            }
+            WorkerState::Idle if last.phase == PodPhase::Pending => self.await_volumes(pod, ctx),
+            WorkerState::Idle => self.restart(pod, Launch::Containers, ctx),
+            WorkerState::Terminating { stop, outcome } => {
+                let at = stop.map(|(_, at)| at).or(outcome.ends_at()).unwrap_or(ctx.now);
+                *stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
+            }
+            WorkerState::Stopped(_) => self.containers_stopped(pod, ctx),
+            WorkerState::Over | WorkerState::CleaningUp(_) => self.settle(pod),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod phase;
 mod preemption;
 mod probe;
 mod probe_timing;
+mod process;
 mod pull;
 mod readiness_gates;
 mod recovery;
@@ -45,7 +46,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Program, Request, Start};
-use crate::engine::Ticket;
 use crate::model::Object;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
@@ -71,30 +71,18 @@ pub struct Kubelets {
     links: links::Links,
     workers: FxHashMap<PodId, Worker>,
     /// What runs of pods that are gone.
-    dying: Vec<dying::Dying>,
+    dying: FxHashMap<NodeId, Vec<dying::Dying>>,
     /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
     attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
-    /// Eviction managers with something to watch.
-    evictions: FxHashMap<NodeId, eviction::Manager>,
     /// Pods whose readiness gates are not met.
     gated: FxHashSet<PodId>,
     /// The static pods whose files are on each machine, as their last mirrors were.
     statics: FxHashMap<NodeId, mirror::Files>,
     /// How long a machine's next boot takes, if that is special.
     next_boot: FxHashMap<NodeId, SimDuration>,
-    /// Renewals that are held up.
-    late: FxHashMap<NodeId, Ticket>,
-    /// Nodes whose status loop has something to correct when it next comes round.
-    reporting: FxHashSet<NodeId>,
-    /// Whether a kubelet last found its node cordoned, once that has changed.
-    cordoned: FxHashMap<NodeId, bool>,
-    /// Machines that booted offline: their pods' containers are gone.
-    booted_offline: FxHashSet<NodeId>,
-    /// Nodes whose kubelet process started offline: its pods are as the one before left them.
-    restarted_offline: FxHashSet<NodeId>,
-    /// Refused registrations in a row.
-    registration_tries: FxHashMap<NodeId, u32>,
+    /// Machines that have booted and whose pods no kubelet has looked at since: nothing of them runs.
+    fresh_boots: FxHashMap<NodeId, recovery::FreshBoot>,
     /// How nodes register, by pool.
     templates: Arc<Vec<PoolTemplate>>,
     /// How a node whose object is gone would register again.
@@ -130,7 +118,7 @@ impl Kubelets {
     /// Whether the node's machine boots, and when that ends is known.
     #[must_use]
     pub fn is_booting(&self, node: NodeId) -> bool {
-        self.links.awaited.contains_key(&node)
+        self.links.process(node).is_some_and(|process| process.awaited.is_some())
     }
 }
 
@@ -138,13 +126,13 @@ impl Kubelets {
     fn node_timer(&mut self, node: NodeId, timer: NodeTimer, ctx: &mut Ctx<'_, Self>) {
         match timer {
             NodeTimer::Booted => {
-                self.links.awaited.remove(&node);
+                self.links.process_mut(node).awaited = None;
                 if ctx.store.machine(node).power == Power::Booting {
                     ctx.change_machine(MachineChange::Booted(node));
                 }
             }
             NodeTimer::Reconnected(away) => {
-                self.links.awaited.remove(&node);
+                self.links.process_mut(node).awaited = None;
                 self.caught_up(node, away, ctx);
             }
             NodeTimer::FirstStatus => {
@@ -155,7 +143,7 @@ impl Kubelets {
             NodeTimer::PodsSeen => self.opens_its_pods(node, ctx),
             NodeTimer::Register => self.register(node, ctx),
             NodeTimer::LateRenewal => {
-                self.late.remove(&node);
+                self.links.process_mut(node).late = None;
                 if self.links.reach(node, ctx) {
                     heartbeat::begin_now(node, ctx);
                     // The status was held up with the renewal; over a slow link each goes by itself.
@@ -218,6 +206,7 @@ impl Kubelets {
         }
         if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() {
             self.unmount(&pod, ctx);
+            self.settle(pod);
         }
     }
 }
@@ -308,15 +297,22 @@ impl Component for Kubelets {
                 if delta.touches(NodeDelta::CONDITIONS) {
                     self.conditions_overwritten(*node, ctx);
                 }
+                if delta.touches(NodeDelta::LABELS) || delta.touches(NodeDelta::ANNOTATIONS) {
+                    // What others write there is not the kubelet's.
+                    let own = || Arc::new(node_status::registers_again(before, None));
+                    self.registrations.entry(*node).or_insert_with(own);
+                }
                 if delta.touches(NodeDelta::UNSCHEDULABLE) {
-                    self.cordoned.entry(*node).or_insert(before.unschedulable);
+                    self.links.process_mut(*node).cordoned.get_or_insert(before.unschedulable);
                     self.look_at_schedulable(*node, ctx);
                 }
             }
             Changed::AttachmentChanged { volume, node } => self.attachment_changed(*volume, *node, ctx),
             Changed::NodeRemoved { node, last } => {
-                self.registrations.insert(*node, Arc::new(node_status::registration_of(last)));
-                self.cordoned.remove(node);
+                let own = self.registrations.get(node);
+                let registration = node_status::registers_again(last, own.map(Arc::as_ref));
+                self.registrations.insert(*node, Arc::new(registration));
+                self.links.process_mut(*node).cordoned = None;
             }
             _ => {}
         }
@@ -324,7 +320,11 @@ impl Component for Kubelets {
 
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
-            Timer::Node(node, timer) => self.node_timer(node, timer, ctx),
+            Timer::Node(node, _, what) => {
+                if timer.is_live(ctx.store) {
+                    self.node_timer(node, what, ctx);
+                }
+            }
             Timer::Pod(pod, timer) => {
                 if let Some(pod) = BoundPod::find(pod, ctx.store) {
                     self.pod_timer(pod, timer, ctx);
@@ -344,15 +344,15 @@ impl Component for Kubelets {
             return;
         }
         if answer.is_ok() || ctx.store.node(node).is_some() {
-            self.registration_tries.remove(&node);
+            self.links.process_mut(node).registration_tries = None;
             self.post_first(node, ctx);
             self.recreate_mirrors(node, ctx);
             return;
         }
-        let tries = self.registration_tries.entry(node).or_insert(0);
+        let tries = self.links.process_mut(node).registration_tries.get_or_insert(0);
         let wait = FIRST * (1 << (*tries).min(7));
         *tries += 1;
-        ctx.arm_in(wait.min(LONGEST), Timer::Node(node, NodeTimer::Register));
+        NodeTimer::Register.arm_in(node, wait.min(LONGEST), ctx);
     }
 
     fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
@@ -360,7 +360,7 @@ impl Component for Kubelets {
             MachineChange::PowerOff(node) => self.lost_power(node, ctx),
             MachineChange::InstanceGone(node) => {
                 self.lost_power(node, ctx);
-                self.images.instance_gone(node);
+                self.images.instance_gone(node, ctx.now);
                 self.links.delayed.remove(&node);
                 self.next_boot.remove(&node);
             }
@@ -381,25 +381,26 @@ impl Component for Kubelets {
                 self.instance_created(node, pool, ctx);
             }
             MachineChange::Booted(node) => self.booted(node, ctx),
-            MachineChange::LinkUp(node) | MachineChange::KubeletStarted(node) => {
-                let is_link = matches!(change, MachineChange::LinkUp(_));
+            MachineChange::LinkUp(node) => {
                 if self.links.reach(node, ctx) {
-                    self.reconnected(node, is_link, ctx);
-                } else if !is_link && ctx.store.machine(node).kubelet_alive() {
-                    self.restarted_offline.insert(node);
+                    self.reconnected(node, ctx);
+                }
+            }
+            MachineChange::KubeletStarted(node) => {
+                if ctx.store.machine(node).kubelet_alive() {
+                    self.process_starts(node, ctx);
                 }
             }
             // A machine that boots goes on with that: there is no kubelet yet that could lose its link, or end.
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node)
                 if ctx.store.machine(node).power == Power::Booting => {}
-            MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
-                self.stop_waiting(node, ctx);
-                self.stays_closed(node, ctx);
-                if matches!(change, MachineChange::KubeletStopped(_)) {
-                    self.restarted_offline.remove(&node);
-                    self.kubelet_stopped(node, ctx);
+            MachineChange::LinkDown(node) => {
+                if let Some(process) = self.links.processes.get_mut(&node) {
+                    process.stop_waiting(ctx);
+                    process.stays_closed(ctx);
                 }
             }
+            MachineChange::KubeletStopped(node) => self.kubelet_stopped(node, ctx),
             MachineChange::Observed { node, .. } => {
                 if self.links.are_up(node, ctx) {
                     self.post(node, ctx);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::timer::{NodeTimer, Timer};
+use super::timer::NodeTimer;
 use super::{Kubelets, heartbeat};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, NodeConditionUpdate, NodeRegistration, ObjectRef, Request};
@@ -13,12 +13,16 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
-/// How a node of which only the last object is left would register.
-pub(super) fn registration_of(node: &Node) -> NodeRegistration {
+/// How a node of which only the last object is left would register: with the labels, annotations and taints that it did before, if that
+/// is known.
+///
+/// # Source
+/// kubelet, `initialNode`: from its flags, whatever somebody has written since.
+pub(super) fn registers_again(node: &Node, own: Option<&NodeRegistration>) -> NodeRegistration {
     NodeRegistration {
-        labels: node.labels.clone(),
-        annotations: Arc::clone(&node.annotations),
-        taints: SmallVec::new(),
+        labels: own.map_or(&node.labels, |own| &own.labels).clone(),
+        annotations: Arc::clone(own.map_or(&node.annotations, |own| &own.annotations)),
+        taints: own.map_or_else(SmallVec::new, |own| own.taints.clone()),
         allocatable: Arc::clone(&node.allocatable),
         allocatable_pods: node.allocatable_pods,
         capacity: Arc::clone(&node.capacity),
@@ -82,14 +86,16 @@ impl Kubelets {
     /// has it, and posts if they differ.
     pub(super) fn conditions_overwritten(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         // Whether its renewals go through is looked at when the loop comes round: they may begin with this very event.
-        if !self.links.are_up(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
+        if !self.links.are_up(node, ctx) || !self.differs(node, ctx) {
             return;
         }
-        ctx.arm_in(Self::until_status_loop(node, ctx), Timer::Node(node, NodeTimer::Report));
+        if !std::mem::replace(&mut self.links.process_mut(node).is_reporting, true) {
+            NodeTimer::Report.arm_in(node, Self::until_status_loop(node, ctx), ctx);
+        }
     }
 
     /// How long it is until the status loop comes round.
-    fn until_status_loop(node: NodeId, ctx: &Ctx<'_, Self>) -> SimDuration {
+    pub(super) fn until_status_loop(node: NodeId, ctx: &Ctx<'_, Self>) -> SimDuration {
         let period = ctx.config.kubelet.node_status_update_frequency;
         let now = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
         let phase = ctx.streams.at("node-status", ctx.store.node_name(node).as_str(), now).unit();
@@ -102,18 +108,18 @@ impl Kubelets {
     /// kubelet, `recordNodeSchedulableEvent`, one of the setters of the node's status: a new process takes its node for schedulable.
     pub(super) fn look_at_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         if !self.links.is_stand_in(node, ctx) && self.links.are_up(node, ctx) {
-            ctx.arm_in(Self::until_status_loop(node, ctx), Timer::Node(node, NodeTimer::Schedulable));
+            NodeTimer::Schedulable.arm_in(node, Self::until_status_loop(node, ctx), ctx);
         }
     }
 
     /// The status loop comes round: the kubelet tells whether its node is cordoned, if that is not what it told last.
     pub(super) fn tell_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let Some(is_cordoned) = ctx.store.node(node).map(|object| object.unschedulable) else { return };
-        let Some(told) = self.cordoned.get_mut(&node).filter(|told| **told != is_cordoned) else { return };
-        if !self.links.are_up(node, ctx) {
+        let told = self.links.process(node).and_then(|process| process.cordoned);
+        if told.is_none_or(|told| told == is_cordoned) || !self.links.are_up(node, ctx) {
             return;
         }
-        *told = is_cordoned;
+        self.links.process_mut(node).cordoned = Some(is_cordoned);
         let name = ctx.store.node_name(node);
         let reason = if is_cordoned { "NodeNotSchedulable" } else { "NodeSchedulable" };
         let message = format!("Node {name} status is now: {reason}");
@@ -122,7 +128,7 @@ impl Kubelets {
 
     /// A process of the kubelet's begins anew.
     pub(super) fn forget_schedulable(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.cordoned.insert(node, false);
+        self.links.process_mut(node).cordoned = Some(false);
         if ctx.store.node(node).is_some_and(|object| object.unschedulable) {
             self.look_at_schedulable(node, ctx);
         }
@@ -130,7 +136,7 @@ impl Kubelets {
 
     /// The status loop comes round.
     pub(super) fn report(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.reporting.remove(&node);
+        self.links.process_mut(node).is_reporting = false;
         if self.gets_through(node, ctx) && self.differs(node, ctx) {
             self.post(node, ctx);
         }
@@ -214,7 +220,7 @@ impl Kubelets {
             self.post_first(node, ctx);
             return;
         }
-        self.registration_tries.insert(node, 0);
+        self.links.process_mut(node).registration_tries = Some(0);
         self.register(node, ctx);
     }
 
@@ -245,7 +251,7 @@ impl Kubelets {
         if self.links.is_stand_in(node, ctx) {
             self.post(node, ctx);
         } else {
-            ctx.arm_in(Self::ready_after_start(node, ctx), Timer::Node(node, NodeTimer::FirstStatus));
+            NodeTimer::FirstStatus.arm_in(node, Self::ready_after_start(node, ctx), ctx);
         }
     }
 

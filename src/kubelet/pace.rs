@@ -1,8 +1,8 @@
 //! How fast a kubelet goes about its work: by the loops of Kubernetes' own, or as simply as what stands in for it.
 
 use super::Kubelets;
-use super::links::Opening;
-use super::timer::{NodeTimer, Timer};
+use super::process::Pods;
+use super::timer::NodeTimer;
 use crate::component::Ctx;
 use crate::state::NodeId;
 use crate::units::{SimDuration, SimTime};
@@ -38,15 +38,19 @@ impl Kubelets {
         uniform(node, "kubelet-start", 150, 400, ctx)
     }
 
-    /// How long a new kubelet process takes until it looks at the pods that are bound to it.
+    /// A new kubelet process waits until it looks at the pods that are bound to it; what stands in for one does so at once.
     ///
     /// # Source
     /// kubelet, `NewSourceApiserver`: pods are watched once the node has been listed, which is looked at every second.
-    pub(super) fn opens_its_pods_later(&mut self, node: NodeId, is_boot: bool, ctx: &mut Ctx<'_, Self>) {
-        let ticket = ctx.arm_in(uniform(node, "kubelet-pods", 1100, 1400, ctx), Timer::Node(node, NodeTimer::PodsSeen));
-        if let Some(old) = self.links.opening.insert(node, Opening { ticket, is_boot }) {
-            ctx.cancel(old.ticket);
+    pub(super) fn opens_its_pods_later(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if self.links.is_stand_in(node, ctx) {
+            self.takes_up_its_pods(node, ctx);
+            return;
         }
+        let ticket = NodeTimer::PodsSeen.arm_in(node, uniform(node, "kubelet-pods", 1100, 1400, ctx), ctx);
+        let process = self.links.process_mut(node);
+        process.stays_closed(ctx);
+        process.pods = Pods::Opening(ticket);
     }
 
     /// When a pod whose containers have just stopped has been cleaned up.

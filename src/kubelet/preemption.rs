@@ -24,8 +24,8 @@ struct Candidate<T> {
 
 /// What is still lacking, by resource, after these pods.
 fn without<T>(lacking: &[i64], pods: &[&Candidate<T>]) -> Vec<i64> {
-    let freed = |index: usize| pods.iter().map(|candidate| candidate.requests[index]).sum::<i64>();
-    lacking.iter().enumerate().map(|(index, amount)| (amount - freed(index)).max(0)).collect()
+    let freed = |index: usize| pods.iter().map(|candidate| candidate.requests[index]).fold(0, i64::saturating_add);
+    lacking.iter().enumerate().map(|(index, amount)| amount.saturating_sub(freed(index)).max(0)).collect()
 }
 
 fn is_met(lacking: &[i64]) -> bool {
@@ -103,7 +103,7 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) -> Option<SimDuration> {
         let mut classes: [Vec<Candidate<BoundPod<'_>>>; 3] = [Vec::new(), Vec::new(), Vec::new()];
-        for pod in BoundPod::unfinished_on(preemptor.node, ctx.store) {
+        for pod in self.pods_that_go_on(preemptor.node, ctx.store) {
             let is_lower =
                 (is_critical(&preemptor) && !is_critical(&pod)) || pod.spec.priority < preemptor.spec.priority;
             let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);

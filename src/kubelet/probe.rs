@@ -1,12 +1,12 @@
 //! Probes that fail: applications that stop answering are taken out of traffic and killed.
 
 use super::bound_pod::BoundPod;
-use super::grace::{KILLED, TERMINATED, stop_time};
+use super::grace::{TERMINATED, stop};
 use super::probe_timing::{EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, seconds, threshold};
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Run, Worker, rearm};
+use super::worker::{Kill, Run, Worker, rearm};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::{ContainerRestartPolicy, Probe, RestartPolicy};
@@ -62,16 +62,22 @@ fn next_failure(
         let (_, probe) = first_to_fail(pod, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
         Some((fails_at(probe, worker_at(kind, probe, usual), since, silent_at, failures), kind))
     };
-    if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup) {
-        let up_at = since + settings::application_latency(pod, restarts, ctx);
+    let silent_at = settings::healthy_for(pod, restarts, ctx).map(|healthy_for| since + healthy_for);
+    let up_at = since + settings::application_latency(pod, restarts, ctx);
+    // Since 1.35 what had started when a kubelet began anew is not asked again whether it has.
+    let is_started = ctx.config.version.at_least(35) && run.probers_at.is_some_and(|at| up_at < at);
+    let mut started_at = since;
+    if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup).filter(|_| !is_started) {
         let from = since + seconds(probe.initial_delay_seconds);
         let first = next_run(probe, worker_at(ProbeKind::Startup, probe, scheduled_at), from);
         let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
-        if at < up_at {
+        if at < up_at || silent_at.is_some_and(|silent_at| silent_at <= at) {
             return Some((at, ProbeKind::Startup));
         }
+        // Nothing else is asked before.
+        started_at = at;
     }
-    let silent_at = since + settings::healthy_for(pod, restarts, ctx)?;
+    let silent_at = silent_at?.max(started_at);
     // A first success has set the beat of the readiness probe.
     let readiness = next(ProbeKind::Readiness, since, silent_at);
     let liveness = next(ProbeKind::Liveness, scheduled_at, silent_at);
@@ -88,7 +94,7 @@ pub(super) fn may_fail(pod: &Pod) -> bool {
 impl Worker {
     /// Waits for the next probe that fails, if containers run.
     pub(super) fn watch_probes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
-        let Some(run) = self.run().filter(|_| may_fail(&pod)) else { return };
+        let Some(run) = self.run().filter(|run| run.killed.is_none() && may_fail(&pod)) else { return };
         let since = run.since.unwrap_or(ctx.now);
         let failure = next_failure(&pod, run, self.restarts, since, ctx);
         let early = next_early(&pod, self, ctx).map(|at| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly, ctx));
@@ -143,9 +149,10 @@ impl Kubelets {
         let own = kind.of(container).and_then(|probe| probe.termination_grace_period_seconds);
         let grace_s = own.or(pod.spec.termination_grace_period_seconds).unwrap_or(30).max(1);
         let grace = SimDuration::from_secs(grace_s.unsigned_abs());
-        let takes = stop_time(settings::pre_stop(&pod.spec.containers), settings::exit_latency(&pod, ctx), grace);
-        let code = if takes < grace { TERMINATED } else { KILLED };
-        run.probe = Some(pod.arm_in(takes, PodTimer::ProbeKilled(code), ctx));
+        let stop = stop(settings::pre_stop(&pod.spec.containers), settings::exit_latency(&pod, ctx), grace);
+        let code = stop.code(TERMINATED);
+        run.killed = Some(Kill { at: ctx.now + stop.takes, code, is_orphan: false });
+        run.probe = Some(pod.arm_in(stop.takes, PodTimer::ProbeKilled(code), ctx));
         if kind == ProbeKind::Startup {
             // It is not asked any more, and nothing else before it has succeeded.
             rearm(&mut run.ready, None, ctx);
@@ -166,11 +173,15 @@ impl Kubelets {
 
     /// The container that failed its probe has stopped.
     pub(super) fn probe_killed(&mut self, pod: BoundPod<'_>, code: i32, ctx: &mut Ctx<'_, Self>) {
+        let mut seen_by = SeenBy::Killer;
         if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
             run.probe = None;
             rearm(&mut run.ready, None, ctx);
+            if run.killed.take().is_some_and(|kill| kill.is_orphan) {
+                seen_by = SeenBy::NextSync;
+            }
         }
-        self.ended(pod, Some(Ending::exit(code, ctx.now)), SeenBy::Killer, ctx);
+        self.ended(pod, Some(Ending::exit(code, ctx.now)), seen_by, ctx);
     }
 
     /// The pod is taken out of traffic.

@@ -5,27 +5,30 @@ use smallvec::SmallVec;
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
-use super::grace::KILLED;
+use super::dying::Finding;
+use super::image::Need;
 use super::links::Away;
 use super::pace::RELIST;
 use super::phase::restarts_after;
 use super::probe::may_fail;
+use super::process::Pods;
+use super::status_manager::post;
 use super::stopped::lost;
-use super::timer::{NodeTimer, PodTimer, Timer};
-use super::worker::{Known, Launch, Outcome, Worker, WorkerState, rearm};
+use super::timer::{NodeTimer, PodTimer};
+use super::worker::{Awaits, Known, Launch, Outcome, Worker, WorkerState, rearm};
 use super::{Kubelets, heartbeat, settings, statuses};
-use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, ContainerStatus, Ending, NodeId, PodPhase, Status};
+use crate::component::{Ctx, Latencies, PodStatusPatch, Request};
+use crate::state::{ContainerState, ContainerStatus, MachineChange, NodeId, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
-impl Kubelets {
-    /// Takes back a boot or a reconnection under way.
-    pub(super) fn stop_waiting(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        for ticket in [self.links.awaited.remove(&node), self.late.remove(&node)].into_iter().flatten() {
-            ctx.cancel(ticket);
-        }
-    }
+/// A boot after which no kubelet has looked at its pods yet.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct FreshBoot {
+    /// Whether the API server has heard of it.
+    pub(super) is_told: bool,
+}
 
+impl Kubelets {
     /// Power is on: the machine boots.
     pub(super) fn boots(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
@@ -33,75 +36,57 @@ impl Kubelets {
         *boot += 1;
         let usual = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
         let delay = self.next_boot.remove(&node).unwrap_or(usual);
-        self.stop_waiting(node, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Node(node, NodeTimer::Booted));
-        self.links.awaited.insert(node, ticket);
+        self.await_in(node, delay, NodeTimer::Booted, ctx);
     }
 
-    /// A new kubelet process is cut off or ends before it has looked at its pods: who comes after it has to.
-    pub(super) fn stays_closed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(opening) = self.links.opening.remove(&node) {
-            ctx.cancel(opening.ticket);
-            let offline = if opening.is_boot { &mut self.booted_offline } else { &mut self.restarted_offline };
-            offline.insert(node);
-        }
+    /// The timer is what the kubelet, or its machine, waits for from now on.
+    fn await_in(&mut self, node: NodeId, delay: SimDuration, timer: NodeTimer, ctx: &mut Ctx<'_, Self>) {
+        let process = self.links.process_mut(node);
+        process.stop_waiting(ctx);
+        process.awaited = Some(timer.arm_in(node, delay, ctx));
     }
 
     /// A new kubelet process looks at the pods that are bound to it.
     pub(super) fn opens_its_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         if !self.links.are_up(node, ctx) {
-            self.stays_closed(node, ctx);
-            return;
+            self.links.process_mut(node).stays_closed(ctx);
+        } else if !self.links.know_pods(node) {
+            self.takes_up_its_pods(node, ctx);
         }
-        let Some(opening) = self.links.opening.remove(&node) else { return };
+    }
+
+    /// A new kubelet process takes up the pods that are bound to it.
+    pub(super) fn takes_up_its_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.links.process_mut(node).pods = Pods::Known;
+        let is_boot = self.fresh_boots.remove(&node).is_some();
         for pod in BoundPod::all_on(node, ctx.store) {
-            if opening.is_boot {
+            if is_boot {
                 self.pod_after_boot(pod, ctx);
             } else {
                 self.pod_after_kubelet_restart(pod, ctx);
             }
         }
+        self.kills_the_dying(node, Finding::Orphans, ctx);
+        self.recreate_mirrors(node, ctx);
     }
 
     /// Containers died with the machine.
     pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.stays_closed(node, ctx);
-        self.booted_offline.remove(&node);
+        self.links.end_process(node, ctx);
+        self.fresh_boots.remove(&node);
         self.static_pods_stop(node);
+        self.the_dying_are_gone(node);
         for pod in ctx.store.pods_on(node) {
             self.forget(*pod, ctx);
         }
-        self.restarted_offline.remove(&node);
-        self.forget_shortages(node, ctx);
         self.images.lose_pulls(node, ctx.now);
-        self.stop_waiting(node, ctx);
     }
 
-    /// The operating system is up and a fresh kubelet runs: it registers, or finds its Node and reports.
+    /// The operating system is up, and a fresh kubelet runs unless somebody holds it back.
     pub(super) fn booted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.watch_node(node, ctx);
-        if !self.links.reach(node, ctx) {
-            // Which pods it has, a kubelet learns from the API server only.
-            self.booted_offline.insert(node);
-            return;
-        }
-        let name = ctx.store.node_name(node);
-        heartbeat::begin_now(node, ctx);
-        self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
-        self.tell_first_look(node, ctx);
-        if ctx.store.node(node).is_some() {
-            let boots = ctx.store.machine(node).boots;
-            let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
-            self.links.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
-        }
-        self.forget_schedulable(node, ctx);
-        self.register_or_report(node, ctx);
-        if !self.links.is_stand_in(node, ctx) {
-            self.opens_its_pods_later(node, true, ctx);
-            return;
-        }
-        for pod in BoundPod::all_on(node, ctx.store) {
-            self.pod_after_boot(pod, ctx);
+        self.fresh_boots.insert(node, FreshBoot { is_told: false });
+        if ctx.store.machine(node).kubelet_alive() {
+            self.process_starts(node, ctx);
         }
     }
 
@@ -191,64 +176,45 @@ impl Kubelets {
         }
     }
 
-    /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on, but for those that it
-    /// was about to end by itself.
+    /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on, or end as they were told to.
+    ///
+    /// # Source
+    /// kubelet, node shutdown manager: what holds up a shutdown under way is a file that the process has open.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.forget_shortages(node, ctx);
+        self.links.end_process(node, ctx);
         self.images.lose_pulls(node, ctx.now);
         for pod in BoundPod::all_on(node, ctx.store) {
             if let Some(worker) = self.workers.get_mut(&pod.id) {
-                let exit = match worker.is_terminating() {
-                    true => settings::exit_latency(&pod, ctx),
-                    false => SimDuration::ZERO,
-                };
-                worker.halt(Ending::exit(KILLED, ctx.now), exit, ctx);
+                worker.halt(pod, ctx);
             }
+        }
+        self.nobody_stops_the_dying(node, ctx);
+        self.nobody_sees_static_pods(node, ctx);
+        let machine = ctx.store.machine(node);
+        if machine.power == Power::On && machine.reported.shutting_down {
+            ctx.change_machine(MachineChange::PowerOff(node));
         }
     }
 
-    /// Packets flow again, or the process is back: the lease is renewed at once, the rest follows when the watches are up.
-    pub(super) fn reconnected(&mut self, node: NodeId, is_link: bool, ctx: &mut Ctx<'_, Self>) {
-        if self.booted_offline.remove(&node) {
-            self.booted(node, ctx);
+    /// Packets flow again: the lease is renewed at once, the rest follows when the watches are up.
+    pub(super) fn reconnected(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let is_unheard = self.links.process(node).is_some_and(|process| process.is_unheard);
+        if is_unheard && self.fresh_boots.contains_key(&node) {
+            self.introduces_itself(node, ctx);
             return;
         }
         heartbeat::begin_now(node, ctx);
         let name = ctx.store.node_name(node);
-        if is_link {
-            let boot = self.boots.entry(node).or_insert(0);
-            *boot += 1;
-            let latency = &ctx.config.latency.kubelet_reconnect;
-            let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *boot);
-            self.await_reconnection(node, delay, Away::Link, ctx);
-            return;
-        }
-        self.stop_waiting(node, ctx);
-        self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
-        self.tell_first_look(node, ctx);
-        self.kubelet_restarted(node, ctx);
+        let boot = self.boots.entry(node).or_insert(0);
+        *boot += 1;
+        let latency = &ctx.config.latency.kubelet_reconnect;
+        let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *boot);
+        self.await_reconnection(node, delay, Away::Link, ctx);
     }
 
     /// The kubelet catches up after `delay`.
     pub(super) fn await_reconnection(&mut self, node: NodeId, delay: SimDuration, away: Away, ctx: &mut Ctx<'_, Self>) {
-        self.stop_waiting(node, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Node(node, NodeTimer::Reconnected(away)));
-        self.links.awaited.insert(node, ticket);
-    }
-
-    /// A fresh kubelet process reports its node and takes over its pods.
-    fn kubelet_restarted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.watch_node(node, ctx);
-        self.restarted_offline.remove(&node);
-        self.forget_schedulable(node, ctx);
-        self.register_or_report(node, ctx);
-        if !self.links.is_stand_in(node, ctx) {
-            self.opens_its_pods_later(node, false, ctx);
-            return;
-        }
-        for pod in BoundPod::all_on(node, ctx.store) {
-            self.pod_after_kubelet_restart(pod, ctx);
-        }
+        self.await_in(node, delay, NodeTimer::Reconnected(away), ctx);
     }
 
     /// The kubelet sees what changed while it was cut off.
@@ -256,16 +222,15 @@ impl Kubelets {
         if !self.links.reach(node, ctx) {
             return;
         }
-        if self.booted_offline.remove(&node) {
-            self.booted(node, ctx);
+        let process = self.links.process(node);
+        if process.is_some_and(|process| process.is_unheard) {
+            self.introduces_itself(node, ctx);
             return;
         }
+        let was_cordoned = process.is_some_and(|process| process.cordoned.is_some());
+        let registers = process.is_some_and(|process| process.registration_tries.is_some());
         if !ctx.store.heartbeat(node).is_alive() {
             heartbeat::begin_now(node, ctx);
-        }
-        if self.restarted_offline.contains(&node) {
-            self.kubelet_restarted(node, ctx);
-            return;
         }
         let is_stand_in = self.links.is_stand_in(node, ctx);
         if ctx.store.node(node).is_some() {
@@ -277,16 +242,25 @@ impl Kubelets {
             } else {
                 // The status loop goes on as it did; it finds the difference when it next comes round.
                 self.conditions_overwritten(node, ctx);
-                if self.cordoned.contains_key(&node) {
+                if was_cordoned {
                     self.look_at_schedulable(node, ctx);
                 }
             }
-        } else if self.registration_tries.contains_key(&node) {
+        } else if registers {
             self.register(node, ctx);
+        }
+        if !self.links.know_pods(node) {
+            self.opens_its_pods_later(node, ctx);
+            return;
         }
         let sync_at = if is_stand_in { ctx.now + RELIST } else { Self::next_status_sync(node, ctx) };
         for pod in BoundPod::all_on(node, ctx.store) {
             self.pod_after_silence(pod, away, sync_at, ctx);
+        }
+        self.kills_the_dying(node, Finding::Removal, ctx);
+        self.recreate_mirrors(node, ctx);
+        if !is_stand_in && self.has_volumes_to_give(node, ctx) {
+            NodeTimer::ReportVolumes.arm_in(node, Self::until_status_loop(node, ctx), ctx);
         }
     }
 
@@ -299,7 +273,8 @@ impl Kubelets {
     fn pod_after_silence(&mut self, pod: BoundPod<'_>, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
         let worker = self.workers.get(&pod.id);
-        if pod.deletion.is_some() || worker.is_some_and(Worker::is_terminated) {
+        let has_stopped = worker.is_some_and(|worker| matches!(worker.state, WorkerState::Stopped(_)));
+        if pod.deletion.is_some() || has_stopped {
             if !is_stand_in && pod.phase == PodPhase::Running {
                 self.resync(pod, ctx);
             }
@@ -330,37 +305,28 @@ impl Kubelets {
         }
     }
 
-    /// Takes up a pod whose containers run, though the status that says so has not arrived yet; whether they do.
-    fn runs_unheard(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
-        let Some(worker) = self.workers.get_mut(&pod.id) else { return false };
-        let restarts = worker.restarts;
-        let Some(run) = worker.run_mut() else { return false };
-        let Some(since) = run.since else { return false };
-        run.probers_at = Some(ctx.now);
-        let due = since + settings::ready_latency(&pod, restarts, since, ctx);
-        rearm(&mut run.ready, Some(pod.arm(due.max(ctx.now), PodTimer::Ready, ctx)), ctx);
-        worker.watch_probes(pod, ctx);
-        watch_deadline(pod, ctx);
-        true
-    }
-
     /// A fresh kubelet process finds its containers as they are.
     ///
     /// # Source
-    /// kubelet restart: every pod is admitted again, back-offs are forgotten, but a start of what is found dead counts; before 1.35 containers with a readiness
-    /// probe are not ready until it has succeeded, after a first sleep of up to a period.
+    /// kubelet restart: every pod is admitted again, back-offs are forgotten, but a start of what is found dead counts; a start under way goes
+    /// on from what runs of it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
     fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        if pod.deletion.is_some() || self.workers.get(&pod.id).is_some_and(Worker::is_terminated) {
-            self.deleted_or_stopped(pod, ctx);
+        let worker = self.workers.get(&pod.id);
+        if pod.deletion.is_some() {
+            self.pod_deleted(pod, ctx);
             return;
         }
         if pod.phase.is_terminal() {
             return;
         }
-        if pod.phase == PodPhase::Pending {
-            if self.runs_unheard(pod, ctx) {
-                return;
-            }
+        let unposted = worker.and_then(|worker| worker.unposted.as_ref());
+        let phase = unposted.and_then(|patch| patch.phase).unwrap_or(pod.phase);
+        let has_begun = worker.is_some_and(|worker| match &worker.state {
+            WorkerState::Idle => phase != PodPhase::Pending,
+            WorkerState::Starting(launch, Awaits::Process { begun: None }) => *launch != Launch::Pod,
+            _ => true,
+        });
+        if phase == PodPhase::Pending && !has_begun {
             self.forget(pod.id, ctx);
             self.begins_anew(pod, ctx);
             return;
@@ -369,35 +335,78 @@ impl Kubelets {
             return;
         }
         watch_deadline(pod, ctx);
+        let (mut is_unready, mut is_unheard) = (!pod.is_ready(), pod.phase == PodPhase::Pending);
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.back_off = BackOff::default();
             worker.back_offs_told = 0;
             worker.init_back_off = BackOff::default();
             worker.pulls.clear();
-            match &mut worker.state {
-                WorkerState::Running(run) => {
-                    if let Some(ending) = run.ended_unseen.take() {
-                        self.container_ended(pod, Some(ending), ctx);
-                        return;
-                    }
-                }
-                WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => {
-                    worker.back_off = BackOff::of_found_dead();
-                    self.restart(pod, Launch::Containers, ctx);
-                    return;
-                }
-                // What is left of it are sidecars.
-                WorkerState::Terminating { .. } => {
-                    self.wind_up(pod, PodStatusPatch::default(), ctx);
-                    return;
-                }
-                WorkerState::Stopped(_) | WorkerState::CleaningUp(_) => {}
+            if let Some(patch) = &worker.unposted {
+                is_unready = patch.ready.map_or(is_unready, |ready| ready != Status::True);
+                is_unheard = true;
+                post(&self.links, worker, pod, PodStatusPatch::default(), ctx);
+            }
+            if self.goes_on_with(pod, is_unready && is_unheard, ctx) {
+                return;
             }
         }
+        self.finds_running(pod, is_unready, ctx);
+    }
+
+    /// A fresh kubelet process goes on with what the one before had under way with a pod; false if its containers simply run. That they
+    /// do and are not ready may be news to the API server.
+    fn goes_on_with(&mut self, pod: BoundPod<'_>, is_news: bool, ctx: &mut Ctx<'_, Self>) -> bool {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return false };
+        match &mut worker.state {
+            WorkerState::Running(run) => {
+                if let Some(ending) = run.ended_unseen.take() {
+                    self.container_ended(pod, Some(ending), ctx);
+                    return true;
+                }
+                let Some(since) = run.since.filter(|_| is_news) else { return false };
+                run.probers_at = Some(ctx.now);
+                let due = since + settings::ready_latency(&pod, worker.restarts, since, ctx);
+                let ticket = (!run.is_silent).then(|| pod.arm(due.max(ctx.now), PodTimer::Ready, ctx));
+                rearm(&mut run.ready, ticket, ctx);
+                worker.watch_probes(pod, ctx);
+            }
+            WorkerState::Starting(_, Awaits::Hook { .. }) => self.containers_started(pod, ctx),
+            WorkerState::Starting(launch, Awaits::Process { begun: Some(begun) }) => {
+                let (launch, begun) = (*launch, *begun);
+                worker.is_attended_again(ctx.now);
+                self.await_containers(pod, launch, Need::At(begun, None), false, ctx);
+            }
+            WorkerState::Starting(launch, _) => {
+                let launch = *launch;
+                (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
+                self.try_again(pod, launch, ctx);
+            }
+            WorkerState::Idle | WorkerState::BackingOff { .. } => {
+                worker.back_off = BackOff::of_found_dead();
+                self.restart(pod, Launch::Containers, ctx);
+            }
+            // What is left of it are sidecars.
+            WorkerState::Terminating { outcome, .. } => {
+                if outcome.ends_at().is_some_and(|at| at <= ctx.now) {
+                    self.containers_stopped(pod, ctx);
+                } else {
+                    self.wind_up(pod, PodStatusPatch::default(), ctx);
+                }
+            }
+            WorkerState::Stopped(_) => self.containers_stopped(pod, ctx),
+            WorkerState::Over | WorkerState::CleaningUp(_) => self.settle(pod),
+        }
+        true
+    }
+
+    /// A fresh kubelet process finds the pod's containers running.
+    ///
+    /// # Source
+    /// kubelet, prober: before 1.35 containers with a readiness probe are not ready until it has succeeded, after a first sleep of up
+    /// to a period.
+    fn finds_running(&mut self, pod: BoundPod<'_>, is_unready: bool, ctx: &mut Ctx<'_, Self>) {
         let probe_period = settings::readiness_period(&pod).filter(|_| !ctx.config.version.at_least(35));
-        if pod.is_ready()
-            && let Some(period) = probe_period
-        {
+        if !is_unready && let Some(period) = probe_period {
             let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
             let ticket = pod.arm_in(settings::first_probe(&pod, period, ctx), PodTimer::Ready, ctx);
@@ -405,7 +414,7 @@ impl Kubelets {
             if let Some(run) = worker.run_mut() {
                 rearm(&mut run.ready, Some(ticket), ctx);
             }
-        } else if !pod.is_ready() {
+        } else if is_unready {
             self.go_on(pod, ctx);
         }
         if may_fail(&pod) {
@@ -414,7 +423,7 @@ impl Kubelets {
                 run.probers_at = Some(ctx.now);
             }
             worker.watch_probes(pod, ctx);
-            self.settle(pod);
         }
+        self.settle(pod);
     }
 }

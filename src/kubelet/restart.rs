@@ -46,6 +46,8 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) {
         let machine = ctx.store.machine(pod.node);
+        // A process that does not know which pods it has sees the end when it does.
+        let is_seen = machine.kubelet_running && self.links.know_pods(pod.node);
         let worker = self.workers.get_mut(&pod.id);
         // A container that ends at once does so before its start has reached the API.
         let runs = worker.as_ref().map_or(pod.phase == PodPhase::Running, |worker| worker.run().is_some());
@@ -61,15 +63,15 @@ impl Kubelets {
         let mut statuses = statuses::but_done(self.workers.get(&pod.id), &pod, ended);
         let is_done = |(container, status)| statuses::is_done(container, &pod, status);
         let done = pod.spec.containers.iter().zip(&statuses).filter(|pair| is_done(*pair)).count();
-        if machine.kubelet_running && done == pod.spec.containers.len() {
+        if is_seen && done == pod.spec.containers.len() {
             patch.containers = Some(statuses);
             self.wind_up(pod, patch, ctx);
             return;
         }
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
         let Some(run) = worker.run_mut() else { return };
-        if !machine.kubelet_running {
-            run.ended_unseen = Some(ending);
+        if !is_seen {
+            run.ended_unseen.get_or_insert(ending);
             return;
         }
         let started_at = run.since.or(statuses::running_since(&pod)).unwrap_or(pod.created_at);
@@ -95,7 +97,8 @@ impl Kubelets {
         let syncs = settings::syncs(&pod, wait, "restart-sync", count.into(), ctx);
         let timer = PodTimer::BackOffSync(worker.restarts);
         let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::Restart, ctx);
-        worker.enter(WorkerState::BackingOff(ticket), ctx);
+        let until = ctx.now + syncs.last().copied().unwrap_or(SimDuration::ZERO);
+        worker.enter(WorkerState::BackingOff { ticket, until }, ctx);
         for (container, status) in pod.spec.containers.iter().zip(&mut statuses) {
             if !statuses::is_done(container, &pod, status) {
                 (status.state, status.last) = (ContainerState::CrashLoopBackOff, Some(ending));
@@ -109,7 +112,7 @@ impl Kubelets {
     /// A sync finds the pod's containers in the back-off before their restart of that number.
     pub(super) fn looked_at_backing_off(&mut self, pod: BoundPod<'_>, restarts: u32, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        if let (WorkerState::BackingOff(_), Some(ending)) = (&worker.state, worker.ended)
+        if let (WorkerState::BackingOff { .. }, Some(ending)) = (&worker.state, worker.ended)
             && worker.restarts == restarts
         {
             tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
@@ -127,10 +130,11 @@ impl Kubelets {
         }
         let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.config.kubelet.restart_period_max);
         let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
-        let ticket = pod.arm_in(SimDuration::from_secs_f64(left), PodTimer::Restart, ctx);
+        let until = ctx.now + SimDuration::from_secs_f64(left);
+        let ticket = pod.arm(until, PodTimer::Restart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.back_off = back_off;
-        worker.enter(WorkerState::BackingOff(ticket), ctx);
+        worker.enter(WorkerState::BackingOff { ticket, until }, ctx);
     }
 
     /// The back-off of a pod's containers is over.

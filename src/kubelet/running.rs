@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::bound_pod::BoundPod;
 use super::init::Sequence;
-use super::worker::{Awaits, Launch, WorkerState};
+use super::worker::{Awaits, Launch, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::Ctx;
-use crate::state::{ContainerStatus, Pod, PodPhase};
+use crate::state::{ContainerStatus, NodeId, Pod, PodPhase, Store};
 use crate::units::SimTime;
 
 /// The containers of a pod that run.
@@ -27,6 +27,20 @@ impl Running {
 }
 
 impl Kubelets {
+    /// Whether the node's kubelet works on the pod: it knows which pods it has, and this one has not come to its end.
+    ///
+    /// # Source
+    /// kubelet, `filterOutInactivePods`.
+    pub(super) fn goes_on(&self, pod: BoundPod<'_>) -> bool {
+        let is_over = || self.workers.get(&pod.id).is_some_and(Worker::is_terminated);
+        self.links.know_pods(pod.node) && !pod.phase.is_terminal() && !is_over()
+    }
+
+    /// The pods that the node's kubelet works on.
+    pub(super) fn pods_that_go_on<'a>(&self, node: NodeId, store: &'a Store) -> impl Iterator<Item = BoundPod<'a>> {
+        BoundPod::unfinished_on(node, store).filter(|pod| self.goes_on(*pod))
+    }
+
     /// Which containers of the pod run.
     ///
     /// # Source
@@ -49,9 +63,13 @@ impl Kubelets {
             Some((worker, WorkerState::Starting(Launch::Pod | Launch::Sandbox, awaits))) => {
                 let begun = match awaits {
                     Awaits::Containers { images_at, .. } => *images_at,
-                    Awaits::Inits { begun, .. } => *begun,
+                    Awaits::Inits { begun, .. } | Awaits::Process { begun: Some(begun) } => *begun,
                     Awaits::Hook { .. } => return Running { are_regular: true, inits: sidecars() },
-                    Awaits::Room(_) | Awaits::Volumes(_) | Awaits::Image { .. } | Awaits::InitRestart(_) => {
+                    Awaits::Room(_)
+                    | Awaits::Volumes(_)
+                    | Awaits::Image { .. }
+                    | Awaits::InitRestart(_)
+                    | Awaits::Process { begun: None } => {
                         return Running { are_regular: false, inits: running_sidecars(&pod, known) };
                     }
                 };
@@ -61,8 +79,8 @@ impl Kubelets {
             Some((_, WorkerState::Terminating { outcome, .. })) => outcome.ends_at().is_some_and(|at| at > ctx.now),
             None => pod.phase == PodPhase::Running,
             Some((_, WorkerState::Running(_) | WorkerState::Starting(Launch::Containers, _))) => true,
-            Some((_, WorkerState::BackingOff(_) | WorkerState::Idle)) => pod.phase == PodPhase::Running,
-            Some((_, WorkerState::Stopped(_) | WorkerState::CleaningUp(_))) => false,
+            Some((_, WorkerState::BackingOff { .. } | WorkerState::Idle)) => pod.phase == PodPhase::Running,
+            Some((_, WorkerState::Stopped(_) | WorkerState::CleaningUp(_) | WorkerState::Over)) => false,
         };
         if !is_under_way {
             return Running::default();
@@ -73,7 +91,8 @@ impl Kubelets {
     /// Whether the regular containers of the pod run.
     pub(super) fn runs(&self, pod: BoundPod<'_>, now: SimTime) -> bool {
         match self.workers.get(&pod.id).map(|worker| &worker.state) {
-            Some(WorkerState::Running(_) | WorkerState::Starting(_, Awaits::Hook { .. })) => true,
+            Some(WorkerState::Running(run)) => run.ended_unseen.is_none(),
+            Some(WorkerState::Starting(_, Awaits::Hook { .. })) => true,
             Some(WorkerState::Terminating { outcome, .. }) => outcome.ending.is_some_and(|end| end.finished_at > now),
             None => {
                 let may_run = |status: &ContainerStatus| status.state.running_since().is_some();
@@ -82,9 +101,10 @@ impl Kubelets {
             Some(
                 WorkerState::Idle
                 | WorkerState::Starting(..)
-                | WorkerState::BackingOff(_)
+                | WorkerState::BackingOff { .. }
                 | WorkerState::Stopped(_)
-                | WorkerState::CleaningUp(_),
+                | WorkerState::CleaningUp(_)
+                | WorkerState::Over,
             ) => false,
         }
     }

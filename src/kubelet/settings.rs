@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Kubelets;
-use super::probe_timing::{next_run, seconds};
+use super::probe_timing::{next_run, period, seconds};
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::model::{Container, GateTime, StatedUsage};
@@ -80,7 +80,7 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<
     });
     let startup = startup.max().unwrap_or(SimDuration::ZERO);
     let probed = probes.iter().map(|probe| {
-        let period = seconds(probe.period_seconds.unwrap_or(10).max(1));
+        let period = period(probe);
         let delay = seconds(probe.initial_delay_seconds).max(startup);
         // The run that finds the application ready is the first at or after the moment it is.
         let late = app - delay;
@@ -88,7 +88,25 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<
         let more = u64::from(probe.success_threshold.unwrap_or(1).max(1).unsigned_abs()) - 1;
         delay + period * (periods + more)
     });
-    probed.max().unwrap_or(app).max(startup)
+    probed.max().unwrap_or(app).max(startup).max(sidecars_ready(pod))
+}
+
+/// Running -> the sidecars are ready: their readiness counts as that of others. They answer at once.
+///
+/// # Source
+/// kubelet, `GeneratePodReadyCondition`.
+///
+/// # Differs
+/// They begin with the regular containers, and it is these whose status says that they are not ready before. A probe of theirs does not
+/// fail later on.
+fn sidecars_ready(pod: &Pod) -> SimDuration {
+    let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
+    let probes = sidecars.filter_map(|sidecar| sidecar.readiness_probe.as_deref());
+    let latencies = probes.map(|probe| {
+        let more = u64::from(probe.success_threshold.unwrap_or(1).max(1).unsigned_abs()) - 1;
+        seconds(probe.initial_delay_seconds) + period(probe) * more
+    });
+    latencies.max().unwrap_or(SimDuration::ZERO)
 }
 
 /// When all readiness gates of a pod are met, counted from when its containers run.
@@ -160,9 +178,8 @@ pub(super) fn syncs(
 
 /// The period of the pod's slowest readiness probe; none without one.
 pub(super) fn readiness_period(pod: &Pod) -> Option<SimDuration> {
-    let probes = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref());
-    let longest = probes.map(|probe| probe.period_seconds.unwrap_or(10).max(1).unsigned_abs()).max()?;
-    Some(SimDuration::from_secs(longest.into()))
+    let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
+    pod.spec.containers.iter().chain(sidecars).filter_map(|c| c.readiness_probe.as_deref()).map(period).max()
 }
 
 /// How long a fresh kubelet sleeps before it probes a running container.

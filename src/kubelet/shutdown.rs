@@ -2,7 +2,7 @@
 
 use super::Kubelets;
 use super::bound_pod::BoundPod;
-use super::timer::{NodeTimer, Timer};
+use super::timer::NodeTimer;
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::config::ShutdownGracePeriodByPodPriority;
@@ -50,9 +50,8 @@ impl Kubelets {
         let groups = ctx.config.kubelet.shutdown_groups.clone();
         let mut index = group as usize;
         while let Some(current) = groups.get(index) {
-            let is_member =
-                |pod: &BoundPod<'_>| !pod.phase.is_terminal() && group_of(&groups, pod.spec.priority) == index;
-            let members: Vec<_> = BoundPod::all_on(node, ctx.store).filter(is_member).collect();
+            let is_member = |pod: &BoundPod<'_>| group_of(&groups, pod.spec.priority) == index;
+            let members: Vec<_> = self.pods_that_go_on(node, ctx.store).filter(is_member).collect();
             index += 1;
             if members.is_empty() {
                 continue;
@@ -62,7 +61,7 @@ impl Kubelets {
             for pod in members {
                 longest = longest.max(self.end_for_shutdown(pod, limit, ctx));
             }
-            ctx.arm_in(longest.min(limit), Timer::Node(node, NodeTimer::Shutdown(index as u32)));
+            NodeTimer::Shutdown(index as u32).arm_in(node, longest.min(limit), ctx);
             return;
         }
         ctx.change_machine(MachineChange::PowerOff(node));

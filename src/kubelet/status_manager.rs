@@ -54,7 +54,11 @@ impl Kubelets {
 
     /// Forgets a worker that has nothing left to do and nothing to remember: what it has posted over a slow link may not arrive.
     pub(super) fn settle(&mut self, pod: BoundPod<'_>) {
-        if self.workers.get(&pod.id).is_some_and(Worker::is_settled) && !self.links.delayed.contains(&pod.node) {
+        let Some(worker) = self.workers.get(&pod.id).filter(|worker| worker.is_settled()) else { return };
+        let may_be_on_its_way = !pod.phase.is_terminal() && self.links.delayed.contains(&pod.node);
+        // Of one that is over and deleted there is still something to clean up.
+        let is_left = worker.is_terminated() && pod.deletion.is_some();
+        if !may_be_on_its_way && !is_left {
             self.workers.remove(&pod.id);
         }
     }

@@ -203,7 +203,11 @@ impl Kubelets {
                 Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::Inits { .. } => {
                     self.images.need(pod, &pulls, ctx)
                 }
-                Awaits::Room(_) | Awaits::Volumes(_) | Awaits::InitRestart(_) | Awaits::Hook { .. } => continue,
+                Awaits::Room(_)
+                | Awaits::Volumes(_)
+                | Awaits::InitRestart(_)
+                | Awaits::Hook { .. }
+                | Awaits::Process { .. } => continue,
             };
             let has_asked = pulls.iter().any(|pull| pull.pod == pod.id);
             self.await_containers(pod, launch, need, !has_asked, ctx);
@@ -211,7 +215,7 @@ impl Kubelets {
     }
 
     /// Waits for containers whose images are to be had like this; `is_first` if what is pulled for them has not been said.
-    fn await_containers(
+    pub(super) fn await_containers(
         &mut self,
         pod: BoundPod<'_>,
         launch: Launch,
@@ -266,7 +270,7 @@ impl Kubelets {
             }
         }
         let Some((sleeps, next)) = hook else { return Some(since) };
-        let ticket = pod.arm_in(sleeps, PodTimer::Started, ctx);
+        let ticket = Some(pod.arm_in(sleeps, PodTimer::Started, ctx));
         worker.state = WorkerState::Starting(launch, Awaits::Hook { since, next, ticket });
         None
     }
@@ -281,6 +285,7 @@ impl Kubelets {
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
+        worker.absences.clear();
         let ready_at = since + settings::ready_latency(&pod, restarts, since, ctx);
         let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
@@ -325,7 +330,7 @@ impl Kubelets {
 
 impl Worker {
     /// Waits for the end of containers that run and end by themselves.
-    fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
+    pub(super) fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let restarts = self.restarts;
         let Some(run) = self.run_mut() else { return };
         let Some(run_for) = settings::run_for(&pod, restarts, ctx) else { return };
@@ -346,20 +351,21 @@ fn await_inits(
 ) -> Awaits {
     let start = settings::start_latency(&pod, worker.restarts, ctx);
     if launch == Launch::Containers {
-        let ticket = pod.arm(images_at + start, PodTimer::Started, ctx);
+        let ticket = pod.arm(worker.done(images_at, start), PodTimer::Started, ctx);
         return Awaits::Containers { images_at, begins: images_at, inits: None, ticket };
     }
     let sequence = Sequence::of(&pod, worker, images_at, ctx);
     let inits = if links.is_stand_in(pod.node, ctx) {
         None
     } else {
-        // What has begun before is said already.
-        let told = Some(ctx.now).filter(|now| images_at < *now);
+        // What has begun before is said already, but for what came about while nobody was there to say it.
+        let absence = worker.absences.last().filter(|(_, until)| *until == ctx.now);
+        let told = Some(absence.map_or(ctx.now, |(from, _)| *from)).filter(|told| images_at < *told);
         watch_inits(&sequence, pod, told, ctx)
     };
     match sequence.end {
         Inits::Done(begins) => {
-            let ticket = pod.arm(begins + start, PodTimer::Started, ctx);
+            let ticket = pod.arm(worker.done(begins, start), PodTimer::Started, ctx);
             Awaits::Containers { images_at, begins, inits, ticket }
         }
         Inits::Fails(at, index, code) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::bound_pod::BoundPod;
 use super::grace::{exit_code, init_exit_code, stop_latency};
 use super::running::Running;
+use super::status_manager::post;
 use super::stopped::Stopped;
 use super::timer::PodTimer;
 use super::worker::{Outcome, Worker, WorkerState};
@@ -38,14 +39,16 @@ impl Kubelets {
         }
         let state = self.workers.get(&pod.id).map(|worker| &worker.state);
         match state {
-            Some(WorkerState::Stopped(_) | WorkerState::CleaningUp(None)) => self.containers_stopped(pod, ctx),
+            Some(WorkerState::Stopped(_) | WorkerState::Over | WorkerState::CleaningUp(None)) => {
+                self.containers_stopped(pod, ctx);
+            }
             Some(WorkerState::CleaningUp(Some(_))) => {}
             None
             | Some(
                 WorkerState::Idle
                 | WorkerState::Starting(..)
                 | WorkerState::Running(_)
-                | WorkerState::BackingOff(_)
+                | WorkerState::BackingOff { .. }
                 | WorkerState::Terminating { .. },
             ) => {
                 self.stop(pod, deletion.grace, None, ctx);
@@ -75,6 +78,7 @@ impl Kubelets {
         let ending = running.are_regular.then(|| Ending::exit(exit_code(&pod, grace, ctx), at));
         let init_ending = (!running.inits.is_empty()).then(|| Ending::exit(init_exit_code(&pod, grace, ctx), at));
         self.stop_in(pod, delay, Outcome { status, ending, init_ending }, ctx);
+        self.abandon_pulls(pod.id, pod.object, ctx);
         delay
     }
 
@@ -106,9 +110,11 @@ impl Kubelets {
             }
             WorkerState::Stopped(outcome) => (ctx.now, outcome),
             WorkerState::Running(run) => (due, Outcome { ending: run.ended_unseen, ..Outcome::default() }),
-            WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) | WorkerState::CleaningUp(_) => {
-                (due, Outcome::default())
-            }
+            WorkerState::Idle
+            | WorkerState::Starting(..)
+            | WorkerState::BackingOff { .. }
+            | WorkerState::Over
+            | WorkerState::CleaningUp(_) => (due, Outcome::default()),
         };
         let stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
         // The kill that takes effect first says how they end.
@@ -137,6 +143,10 @@ impl Kubelets {
             // It goes by what the API server shows.
             (worker.unposted, worker.known) = (None, None);
         }
+        let is_over = worker.as_ref().is_some_and(|worker| matches!(worker.state, WorkerState::Over));
+        if let Some(worker) = worker.as_mut().filter(|worker| is_over && worker.unposted.is_some()) {
+            post(&self.links, worker, pod, PodStatusPatch::default(), ctx);
+        }
         let mut outcome = worker.as_mut().map(Worker::take_outcome).unwrap_or_default();
         let status = outcome.status.take();
         let stopped = Stopped::new(worker.as_ref(), &pod, &outcome, ctx.now);
@@ -145,7 +155,7 @@ impl Kubelets {
         if let Some(mut patch) = status {
             stopped.lay_over(&mut patch);
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
-        } else if !was_over && (pod.deletion.is_none() || is_of_job || (has_run && !is_stand_in)) {
+        } else if !was_over && !is_over && (pod.deletion.is_none() || is_of_job || (has_run && !is_stand_in)) {
             // Of deleted pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
             let patch = Box::new(stopped.last_status(&pod));
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
@@ -190,7 +200,10 @@ impl Kubelets {
     /// The object left the API: whatever was under way is void, and what still runs is stopped.
     pub(super) fn pod_gone(&mut self, pod: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) {
         let is_dying = self.dies(pod, last, ctx);
-        self.forget(pod, ctx);
+        if !last.is_mirror {
+            self.forget(pod, ctx);
+            self.abandon_pulls(pod, last, ctx);
+        }
         self.images.keep_images_of(last, ctx.now);
         if !is_dying {
             self.unmount(last, ctx);
@@ -198,6 +211,6 @@ impl Kubelets {
         if !last.spec.readiness_gates.is_empty() {
             self.gated.remove(&pod);
         }
-        self.mirror_gone(last, ctx);
+        self.mirror_gone(pod, last, ctx);
     }
 }

@@ -7,6 +7,8 @@ mod critical;
 #[cfg(test)]
 mod ends;
 #[cfg(test)]
+mod force;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod init;
@@ -16,6 +18,8 @@ mod mirrors;
 mod pressure;
 #[cfg(test)]
 mod probes;
+#[cfg(test)]
+mod processes;
 #[cfg(test)]
 mod pulls;
 #[cfg(test)]

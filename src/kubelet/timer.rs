@@ -13,8 +13,8 @@ use crate::units::SimTime;
 /// What a kubelet waits for.
 #[derive(Copy, Clone, Debug)]
 pub enum Timer {
-    /// Something of its node.
-    Node(NodeId, NodeTimer),
+    /// Something of its node, for the process of that number: as many have ended before it.
+    Node(NodeId, u32, NodeTimer),
     /// Something of one of its pods.
     Pod(PodId, PodTimer),
 }
@@ -114,7 +114,9 @@ impl Timer {
     /// Whether what it is about is still there. The machine behind a name outlives its Node object.
     pub(super) fn is_live(&self, store: &Store) -> bool {
         match *self {
-            Self::Node(..) => true,
+            // Containers that die do so whichever process has told them to.
+            Self::Node(_, _, NodeTimer::Died) => true,
+            Self::Node(node, life, _) => store.machine(node).kubelet_ends == life,
             Self::Pod(pod, _) => store.pod(pod).is_some(),
         }
     }
@@ -127,7 +129,7 @@ impl Timer {
     /// What it is for, in words.
     pub(super) fn words(&self, store: &Store) -> String {
         match self {
-            Self::Node(node, timer) => format!("{} {}", node_name(store, *node), timer.words()),
+            Self::Node(node, _, timer) => format!("{} {}", node_name(store, *node), timer.words()),
             Self::Pod(pod, timer) => {
                 let how = timer.ending(*pod, store).map_or_else(String::new, |how| format!(": {how}"));
                 format!("{} {}{how}", pod_name(store, *pod), timer.words())

@@ -1,7 +1,7 @@
 //! Volumes of a pod: containers start when all are attached; what nobody uses any more is let go.
 
 use super::bound_pod::BoundPod;
-use super::timer::{NodeTimer, PodTimer, Timer};
+use super::timer::{NodeTimer, PodTimer};
 use super::worker::{Awaits, Launch, MountWait, Worker, WorkerState};
 use super::{Kubelets, settings};
 use crate::component::{Ctx, EventDraft, ObjectRef, Record, Request};
@@ -177,7 +177,7 @@ impl Kubelets {
             if !self.uses(node, volume, ctx.store) && ctx.store.volumes.attachment(volume, node).in_use {
                 let entity = format!("{}/{}/{name}", pod.namespace, pod.name);
                 let delay = until_status("volumes-unused", &entity, ctx);
-                ctx.arm_in(delay, Timer::Node(node, NodeTimer::ReportVolumes));
+                NodeTimer::ReportVolumes.arm_in(node, delay, ctx);
             }
         }
     }
@@ -187,11 +187,21 @@ impl Kubelets {
         if !self.links.are_up(node, ctx) {
             return;
         }
-        let in_use = ctx.store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
-        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(|v| !self.uses(node, *v, ctx.store)).collect();
+        let unused: Vec<_> = self.unused(node, ctx.store).collect();
         for volume in unused {
             ctx.send(Request::ReportVolume { volume, node, in_use: false });
         }
+    }
+
+    /// Volumes that the node's status names and that nobody on it uses any more.
+    fn unused(&self, node: NodeId, store: &Store) -> impl Iterator<Item = PersistentVolumeId> {
+        let in_use = store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
+        in_use.map(|(volume, _)| volume).filter(move |volume| !self.uses(node, *volume, store))
+    }
+
+    /// Whether the node's status names volumes that nobody on it uses any more.
+    pub(super) fn has_volumes_to_give(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        self.unused(node, ctx.store).next().is_some()
     }
 
     /// Pods that were running before anybody looked have their volumes mounted.

@@ -5,7 +5,7 @@ use super::grace::{own_grace, sidecars_stop};
 use super::phase::{Fate, phase};
 use super::running::Running;
 use super::status_manager::post;
-use super::worker::{Known, Outcome, Worker};
+use super::worker::{Known, Outcome, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::state::{ContainerState, ContainerStatus, Ending};
@@ -40,18 +40,25 @@ impl Kubelets {
         }
         if !inits.iter().any(runs) {
             patch.phase = Some(phase(&pod.spec, &inits, &containers, Fate::Open));
-            self.forget(pod.id, ctx);
+            let is_heard = self.links.are_up(pod.node, ctx) && !self.links.delayed.contains(&pod.node);
+            if is_heard && self.workers.get(&pod.id).is_none_or(|worker| worker.unposted.is_none()) {
+                self.forget(pod.id, ctx);
+            } else {
+                let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+                worker.enter(WorkerState::Over, ctx);
+            }
             self.post_status(pod, patch, ctx);
+            self.settle(pod);
             return;
         }
-        let (takes, code) = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
+        let stop = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
         let sidecars = inits.iter().enumerate().filter(|(_, status)| runs(status)).map(|(index, _)| index).collect();
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
         worker.known = Some(Box::new(Known { containers, inits }));
         post(&self.links, worker, pod, patch, ctx);
         let running = Running { are_regular: false, inits: sidecars };
         self.killing_events(pod, &running, ctx);
-        let ending = Some(Ending::exit(code, ctx.now + takes));
-        self.stop_in(pod, takes, Outcome { ending, ..Outcome::default() }, ctx);
+        let ending = Some(Ending::exit(stop.code(0), ctx.now + stop.takes));
+        self.stop_in(pod, stop.takes, Outcome { ending, ..Outcome::default() }, ctx);
     }
 }

@@ -2,8 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::Kubelets;
 use super::back_off::{BackOff, PullBackOff};
+use super::bound_pod::BoundPod;
+use super::grace::KILLED;
+use super::timer::PodTimer;
+use super::{Kubelets, settings};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
 use crate::state::{ContainerStatus, Ending};
@@ -31,6 +34,8 @@ pub(super) struct Worker {
     pub(super) unposted: Option<Box<PodStatusPatch>>,
     /// What was last said of the containers of a pod of which one has ended for good: it may still be on its way.
     pub(super) known: Option<Box<Known>>,
+    /// From when to when no kubelet process went on with the start that is under way.
+    pub(super) absences: SmallVec<[(SimTime, SimTime); 0]>,
 }
 
 /// Statuses of a pod's containers.
@@ -41,7 +46,7 @@ pub(super) struct Known {
 }
 
 // There is one for each pod that starts, of 150,000 pods.
-const _: () = assert!(size_of::<Worker>() <= 240);
+const _: () = assert!(size_of::<Worker>() <= 264);
 
 /// What a pod worker is about.
 ///
@@ -56,7 +61,7 @@ pub(super) enum WorkerState {
     /// Synced: containers run, as far as the API server knows.
     Running(Run),
     /// Synced: containers have crashed, and start again when that timer fires.
-    BackingOff(Ticket),
+    BackingOff { ticket: Ticket, until: SimTime },
     /// Terminating: containers are being stopped.
     Terminating {
         /// What fires when they have stopped, and when; none if the kubelet process has ended meanwhile.
@@ -65,6 +70,8 @@ pub(super) enum WorkerState {
     },
     /// Terminated: containers have stopped, and the API server does not know yet.
     Stopped(Outcome),
+    /// Terminated: the pod has come to its end by itself, which the API server does not know yet.
+    Over,
     /// Terminated: the timer fires when what is left of the pod has been cleaned up; none if it has, and the object is there still.
     CleaningUp(Option<Ticket>),
 }
@@ -118,7 +125,13 @@ pub(super) enum Awaits {
         since: SimTime,
         /// The container that is started next.
         next: usize,
-        ticket: Ticket,
+        /// None if the kubelet process has ended meanwhile.
+        ticket: Option<Ticket>,
+    },
+    /// A process of the kubelet: the one that was at it has ended.
+    Process {
+        /// Since when the init containers run, or what follows them, if they do: they go on by themselves.
+        begun: Option<SimTime>,
     },
 }
 
@@ -154,8 +167,30 @@ pub(super) struct Run {
     pub(super) probers_at: Option<SimTime>,
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
+    /// They have had their signal to end.
+    pub(super) killed: Option<Kill>,
     /// They have ended so while no kubelet ran to see it.
     pub(super) ended_unseen: Option<Ending>,
+}
+
+/// An end that containers have been told to come to.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Kill {
+    pub(super) at: SimTime,
+    pub(super) code: i32,
+    /// The process that has told them is gone.
+    pub(super) is_orphan: bool,
+}
+
+impl Kill {
+    /// Whether containers that take `exit` to end at their signal do so if nobody attends to it any more: they have had it, and need
+    /// not be killed.
+    ///
+    /// # Source
+    /// kubelet, `killContainer`: hook and both signals are sent by the process, the last through a call that ends with it.
+    fn goes_on(&self, exit: SimDuration, now: SimTime) -> bool {
+        now + exit >= self.at && self.code != KILLED
+    }
 }
 
 /// What is posted of a pod whose containers have stopped.
@@ -190,6 +225,7 @@ impl Worker {
             ended: None,
             unposted: None,
             known: None,
+            absences: SmallVec::new(),
         }
     }
 
@@ -218,14 +254,9 @@ impl Worker {
         if let WorkerState::Starting(_, Awaits::Volumes(wait)) = &mut self.state { Some(wait) } else { None }
     }
 
-    /// Whether containers are being stopped.
-    pub(super) fn is_terminating(&self) -> bool {
-        matches!(self.state, WorkerState::Terminating { .. })
-    }
-
-    /// Whether containers have been stopped.
+    /// Whether the pod has come to its end.
     pub(super) fn is_terminated(&self) -> bool {
-        matches!(self.state, WorkerState::Stopped(_) | WorkerState::CleaningUp(_))
+        matches!(self.state, WorkerState::Stopped(_) | WorkerState::CleaningUp(_) | WorkerState::Over)
     }
 
     /// Whether the kubelet itself ends the pod.
@@ -235,8 +266,9 @@ impl Worker {
             WorkerState::Idle
             | WorkerState::Starting(..)
             | WorkerState::Running(_)
-            | WorkerState::BackingOff(_)
-            | WorkerState::CleaningUp(_) => false,
+            | WorkerState::BackingOff { .. }
+            | WorkerState::CleaningUp(_)
+            | WorkerState::Over => false,
         }
     }
 
@@ -248,11 +280,15 @@ impl Worker {
 
     /// Whether there is nothing left to do and nothing to remember.
     pub(super) fn is_settled(&self) -> bool {
-        self.run().is_some_and(|run| run.ended_unseen.is_none())
+        let may_be_forgotten = match &self.state {
+            WorkerState::Running(run) => run.ended_unseen.is_none() && self.restarts == 0,
+            WorkerState::Over => true,
+            _ => false,
+        };
+        may_be_forgotten
             && self.state.tickets().iter().all(Option::is_none)
-            && self.restarts == 0
             && self.unposted.is_none()
-            && self.known.is_none()
+            && (self.known.is_none() || matches!(self.state, WorkerState::Over))
     }
 
     /// What is posted when the containers have stopped.
@@ -262,8 +298,9 @@ impl Worker {
             WorkerState::Idle
             | WorkerState::Starting(..)
             | WorkerState::Running(_)
-            | WorkerState::BackingOff(_)
-            | WorkerState::CleaningUp(_) => Outcome::default(),
+            | WorkerState::BackingOff { .. }
+            | WorkerState::CleaningUp(_)
+            | WorkerState::Over => Outcome::default(),
         }
     }
 
@@ -272,32 +309,101 @@ impl Worker {
         std::mem::replace(&mut self.state, state).cancel(ctx);
     }
 
-    /// The kubelet process ends: containers go on, but for those that it was about to end by itself. That it wanted to is forgotten
-    /// with it; they have their signal, and end with this. Those of a pod that is deleted end if they have had theirs, which takes
-    /// `exit`, and go on if only the kubelet would have killed them.
-    pub(super) fn halt(&mut self, killed: Ending, exit: SimDuration, ctx: &mut Ctx<'_, Kubelets>) {
-        let end = self.run_mut().and_then(|run| run.end.take());
-        self.state.cancel(ctx);
-        let ended = || WorkerState::Running(Run { ended_unseen: Some(killed), ..Run::default() });
-        self.state = match std::mem::replace(&mut self.state, WorkerState::Idle) {
-            WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => WorkerState::Idle,
-            // Who has failed how often, only the process knew.
-            WorkerState::Running(run) => {
-                WorkerState::Running(Run { ready: None, probe: None, misses: [0; 3], early: 0, end, ..run })
+    /// The kubelet process ends. What runs goes on, and containers that have had their signal end; who was to be stopped, probed or
+    /// started next, only the process knew. What is asked of a pod that is deleted is not forgotten: it is in the API.
+    pub(super) fn halt(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
+        let now = ctx.now;
+        let state = std::mem::replace(&mut self.state, WorkerState::Idle);
+        if !matches!(state, WorkerState::Running(_)) {
+            state.cancel(ctx);
+        }
+        self.state = match state {
+            WorkerState::Running(mut run) => {
+                let exit = || settings::exit_latency(&pod, ctx);
+                run.killed = run.killed.filter(|kill| kill.goes_on(exit(), now));
+                if let Some(kill) = &mut run.killed {
+                    kill.is_orphan = true;
+                } else {
+                    rearm(&mut run.probe, None, ctx);
+                }
+                rearm(&mut run.ready, None, ctx);
+                WorkerState::Running(Run { misses: [0; 3], early: 0, ..run })
             }
-            WorkerState::Terminating { stop, mut outcome } if outcome.status.is_none() => {
-                let has_signal = stop.is_none_or(|(_, at)| ctx.now + exit >= at);
+            WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, now),
+            WorkerState::Terminating { stop, outcome } if outcome.status.is_some() => {
+                let kill = stop.zip(outcome.ending);
+                let kill = kill.map(|((_, at), ending)| Kill { at, code: ending.exit_code, is_orphan: true });
+                let killed = kill.filter(|kill| kill.goes_on(settings::exit_latency(&pod, ctx), now));
+                let probe = killed.map(|kill| pod.arm(kill.at, PodTimer::ProbeKilled(kill.code), ctx));
+                match outcome.ending {
+                    Some(_) => WorkerState::Running(Run { probe, killed, ..Run::default() }),
+                    None => WorkerState::Idle,
+                }
+            }
+            WorkerState::Terminating { stop, mut outcome } => {
+                let exit = settings::exit_latency(&pod, ctx);
                 for ending in [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten() {
-                    if !has_signal || ending.exit_code == killed.exit_code {
+                    let kill = stop.map(|(_, at)| Kill { at, code: ending.exit_code, is_orphan: true });
+                    let goes_on = kill.map_or(ending.exit_code != KILLED, |kill| kill.goes_on(exit, now));
+                    if !goes_on {
                         ending.finished_at = SimTime::MAX;
                     }
                 }
                 WorkerState::Terminating { stop: None, outcome }
             }
-            WorkerState::Stopped(outcome) if outcome.status.is_none() => WorkerState::Stopped(outcome),
-            WorkerState::Terminating { .. } | WorkerState::Stopped(_) => ended(),
+            WorkerState::Stopped(Outcome { status: Some(_), ending, .. }) => match ending {
+                Some(ending) => WorkerState::Running(Run { ended_unseen: Some(ending), ..Run::default() }),
+                None => WorkerState::Idle,
+            },
+            WorkerState::Idle | WorkerState::BackingOff { .. } => WorkerState::Idle,
             WorkerState::CleaningUp(_) => WorkerState::CleaningUp(None),
+            state @ (WorkerState::Stopped(_) | WorkerState::Over) => state,
         };
+    }
+
+    /// What is left of a start whose kubelet process ends.
+    fn halted_start(&mut self, launch: Launch, awaits: Awaits, now: SimTime) -> WorkerState {
+        let begun = match awaits {
+            Awaits::Room(_) | Awaits::Volumes(_) => return WorkerState::Idle,
+            Awaits::Hook { since, next, .. } => {
+                return WorkerState::Starting(launch, Awaits::Hook { since, next, ticket: None });
+            }
+            Awaits::Containers { images_at: begun, .. } | Awaits::Inits { begun, .. } => Some(begun),
+            Awaits::Process { begun } => begun,
+            Awaits::Image { .. } | Awaits::InitRestart(_) => None,
+        };
+        let begun = begun.filter(|begun| *begun <= now);
+        if begun.is_some() && self.absences.last().is_none_or(|(_, until)| *until != SimTime::MAX) {
+            self.absences.push((now, SimTime::MAX));
+        }
+        WorkerState::Starting(launch, Awaits::Process { begun })
+    }
+
+    /// A kubelet process goes on with the start that is under way.
+    pub(super) fn is_attended_again(&mut self, now: SimTime) {
+        if let Some((_, until)) = self.absences.last_mut().filter(|(_, until)| *until == SimTime::MAX) {
+            *until = now;
+        }
+    }
+
+    /// When something begins that could at an instant: not while there is no kubelet process.
+    pub(super) fn attended(&self, at: SimTime) -> SimTime {
+        self.absences.iter().fold(at, |at, (from, until)| if (*from..*until).contains(&at) { *until } else { at })
+    }
+
+    /// When something is over that takes so long, and that nobody takes up again if the kubelet process ends meanwhile.
+    pub(super) fn cut_short(&self, begins: SimTime, takes: SimDuration) -> SimTime {
+        let ends = begins + takes;
+        let cut = self.absences.iter().find(|(from, _)| (begins..ends).contains(from));
+        cut.map_or(ends, |(_, until)| *until)
+    }
+
+    /// When the kubelet has done something that takes so long; it begins anew if its process ends meanwhile.
+    pub(super) fn done(&self, begins: SimTime, takes: SimDuration) -> SimTime {
+        let redo = |begins: SimTime, (from, until): &(SimTime, SimTime)| {
+            if *from < begins + takes && begins < *until { *until } else { begins }
+        };
+        self.absences.iter().fold(begins, redo) + takes
     }
 }
 
@@ -306,16 +412,11 @@ impl WorkerState {
     fn tickets(&self) -> [Option<Ticket>; 3] {
         let one = |ticket: Ticket| [Some(ticket), None, None];
         match self {
-            Self::Idle | Self::Stopped(_) => [None; 3],
+            Self::Idle | Self::Stopped(_) | Self::Over | Self::Starting(_, Awaits::Process { .. }) => [None; 3],
+            Self::Starting(_, Awaits::Hook { ticket, .. }) => [*ticket, None, None],
             Self::Starting(_, Awaits::Volumes(wait)) => [Some(wait.look_up), Some(wait.sync), None],
-            Self::Starting(
-                _,
-                Awaits::Room(ticket)
-                | Awaits::InitRestart(ticket)
-                | Awaits::Image { ticket, .. }
-                | Awaits::Hook { ticket, .. },
-            )
-            | Self::BackingOff(ticket) => one(*ticket),
+            Self::Starting(_, Awaits::Room(ticket) | Awaits::InitRestart(ticket) | Awaits::Image { ticket, .. })
+            | Self::BackingOff { ticket, .. } => one(*ticket),
             Self::Starting(_, Awaits::Inits { inits, ticket, .. } | Awaits::Containers { inits, ticket, .. }) => {
                 [Some(*ticket), *inits, None]
             }
@@ -332,8 +433,9 @@ impl WorkerState {
             state @ (Self::Idle
             | Self::Starting(..)
             | Self::Running(_)
-            | Self::BackingOff(_)
+            | Self::BackingOff { .. }
             | Self::Stopped(_)
+            | Self::Over
             | Self::CleaningUp(_)) => state,
         }
     }

@@ -65,6 +65,8 @@ pub struct Machine {
     pub booted_at: SimTime,
     /// Boots so far; containers of an earlier boot are gone.
     pub boots: u32,
+    /// Processes of the kubelet that have ended so far: what one of them waited for means nothing to the next.
+    pub kubelet_ends: u32,
 }
 
 impl Default for Machine {
@@ -82,6 +84,7 @@ impl Default for Machine {
             network_unavailable: false,
             booted_at: SimTime::ZERO,
             boots: 0,
+            kubelet_ends: 0,
         }
     }
 }
@@ -97,6 +100,11 @@ impl Machine {
     #[must_use]
     pub fn kubelet_alive(&self) -> bool {
         self.exists && self.power == Power::On && self.kubelet_running
+    }
+
+    /// The kubelet process ends, if one runs.
+    fn end_kubelet(&mut self) {
+        self.kubelet_ends += u32::from(std::mem::take(&mut self.kubelet_running));
     }
 
     /// Whether the kubelet and the API server hear each other.
@@ -261,13 +269,14 @@ impl Store {
                 let machine = self.machine_mut(node);
                 machine.exists &= matches!(change, MachineChange::PowerOff(_));
                 machine.power = Power::Off;
-                machine.kubelet_running = false;
+                machine.end_kubelet();
                 node
             }
             MachineChange::InstanceCreated { name, .. } => {
                 let node = self.node_slot(name);
-                let boots = self.machine(node).boots;
-                *self.machine_mut(node) = Machine { exists: true, power: Power::Booting, boots, ..Machine::default() };
+                let Machine { boots, kubelet_ends, .. } = *self.machine(node);
+                let power = Power::Booting;
+                *self.machine_mut(node) = Machine { exists: true, power, boots, kubelet_ends, ..Machine::default() };
                 return None;
             }
             MachineChange::PowerOn(node) => {
@@ -293,7 +302,7 @@ impl Store {
             }
             MachineChange::KubeletStopped(node) => {
                 let machine = self.machine_mut(node);
-                machine.kubelet_running = false;
+                machine.end_kubelet();
                 machine.kubelet_held = true;
                 node
             }

@@ -32,6 +32,7 @@ mod init;
 mod inputs;
 mod intake;
 mod invalid;
+mod kubelets;
 mod live;
 mod mutations;
 mod openmetrics;

@@ -23,7 +23,7 @@ impl Kubelets {
         let mut took = None;
         for pod in BoundPod::unfinished_on(node, ctx.store).filter(|pod| pod.phase == PodPhase::Running) {
             let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
-            if is_ended || is_critical(&pod) {
+            if is_ended || !self.goes_on(pod) || is_critical(&pod) {
                 continue;
             }
             let usage = pod.spec.behavior().usage.as_ref();
@@ -64,7 +64,7 @@ fn pod_limit(spec: &PodSpec) -> Option<Quantity> {
     let (sidecars, inits): (Vec<&Container>, Vec<&Container>) =
         spec.init_containers.iter().partition(|container| container.is_sidecar());
     let together: Vec<Quantity> = spec.containers.iter().chain(sidecars).filter_map(limit).collect();
-    let sum = together.iter().map(|limit| limit.value()).sum::<i64>();
+    let sum = together.iter().map(|limit| limit.value()).fold(0, i64::saturating_add);
     let largest = inits.into_iter().filter_map(limit).max_by_key(|limit| limit.value());
     match (together.first(), largest) {
         (_, Some(largest)) if largest.value() > sum => Some(largest),

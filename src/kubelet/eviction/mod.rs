@@ -16,7 +16,8 @@ use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
 use super::bound_pod::BoundPod;
-use super::timer::{NodeTimer, Timer};
+use super::timer::NodeTimer;
+use super::worker::{Worker, rearm};
 use observation::Observations;
 use rank::Rank;
 use starved::StarvedResource;
@@ -34,7 +35,7 @@ const PASS: SimDuration = SimDuration::from_secs(10);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manager {
     /// The next pass.
-    pass: Option<Ticket>,
+    pub(super) pass: Option<Ticket>,
     /// Thresholds that are met, by position, and since when.
     first_observed: Vec<(usize, SimTime)>,
     /// Thresholds whose grace was over in the last pass.
@@ -95,7 +96,7 @@ impl Kubelets {
     /// The node's conditions as its kubelet sees them: what the world shows it, and what its thresholds say.
     pub(super) fn reported(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> ReportedConditions {
         let reported = ctx.store.machine(node).reported;
-        let Some(manager) = self.evictions.get(&node) else { return reported };
+        let Some(manager) = self.manager(node) else { return reported };
         let [memory, disk, pids] = manager.conditions;
         ReportedConditions {
             memory_pressure: reported.memory_pressure || memory,
@@ -108,21 +109,21 @@ impl Kubelets {
     /// Something on the node uses more, or what is said to: the next pass of its eviction manager sees it.
     pub(super) fn watch_usage(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let machine = ctx.store.machine(node);
-        if !machine.kubelet_alive() || self.evictions.get(&node).is_some_and(|manager| manager.pass.is_some()) {
+        if !machine.kubelet_alive() || self.manager(node).is_some_and(|manager| manager.pass.is_some()) {
             return;
         }
         let phase = ctx.streams.at("eviction-monitor", ctx.store.node_name(node).as_str(), machine.boots.into()).unit();
         let first = machine.booted_at + SimDuration::from_secs_f64(phase * PASS.as_secs_f64());
         let passes = ctx.now.saturating_since(first).as_nanos() / PASS.as_nanos() + 1;
         let next = if ctx.now < first { first } else { first + PASS * passes };
-        self.evictions.entry(node).or_default().pass = Some(ctx.arm(next, Timer::Node(node, NodeTimer::Pressure)));
+        self.manager_mut(node).pass = Some(NodeTimer::Pressure.arm(node, next, ctx));
     }
 
     /// The world makes a condition hold, or not any more: the node is looked at now, unless that is about to happen.
     pub(super) fn condition_observed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let reported = ctx.store.machine(node).reported;
         let is_short = reported.memory_pressure || reported.disk_pressure;
-        if is_short && self.evictions.get(&node).is_none_or(|manager| manager.pass.is_none()) {
+        if is_short && self.manager(node).is_none_or(|manager| manager.pass.is_none()) {
             self.eviction_pass(node, ctx);
         }
     }
@@ -137,11 +138,12 @@ impl Kubelets {
         }
     }
 
-    /// A fresh kubelet knows nothing of shortages of before.
-    pub(super) fn forget_shortages(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(ticket) = self.evictions.remove(&node).and_then(|manager| manager.pass) {
-            ctx.cancel(ticket);
-        }
+    fn manager(&self, node: NodeId) -> Option<&Manager> {
+        self.links.process(node)?.evictions.as_deref()
+    }
+
+    fn manager_mut(&mut self, node: NodeId) -> &mut Manager {
+        self.links.process_mut(node).evictions.get_or_insert_default()
     }
 
     /// A fresh kubelet looks for the first time.
@@ -159,19 +161,14 @@ impl Kubelets {
     /// kubelet, eviction manager: passes ten seconds apart, but one that evicted is followed by the next as soon as the pod
     /// is cleaned up, for which it looks every second.
     pub(super) fn eviction_pass(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(manager) = self.evictions.get_mut(&node)
-            && let Some(ticket) = manager.pass.take()
-        {
-            ctx.cancel(ticket);
-        }
         if !ctx.store.machine(node).kubelet_alive() {
-            self.evictions.remove(&node);
             return;
         }
+        rearm(&mut self.manager_mut(node).pass, None, ctx);
         let thresholds = ctx.config.kubelet.eviction_thresholds();
         let observed = self.observe(node, ctx);
         let transition = ctx.config.kubelet.eviction_pressure_transition_period;
-        let manager = self.evictions.entry(node).or_default();
+        let manager = self.manager_mut(node);
         let before = manager.conditions;
         let met = manager.take_in(&thresholds, &observed, transition, ctx.now);
         if manager.conditions != before {
@@ -182,13 +179,11 @@ impl Kubelets {
             None if met.is_empty() => self.evict_without_figures(node, ctx),
             None => self.evict_for_thresholds(node, &thresholds, &met, observed, ctx),
         };
-        let Some(manager) = self.evictions.get_mut(&node) else { return };
-        if let Some(took) = took {
-            manager.pass = Some(ctx.arm_in(took + POLL, Timer::Node(node, NodeTimer::Pressure)));
-        } else if manager.is_calm() {
-            self.evictions.remove(&node);
+        if took.is_none() && self.manager(node).is_some_and(Manager::is_calm) {
+            self.links.process_mut(node).evictions = None;
         } else {
-            manager.pass = Some(ctx.arm_in(PASS, Timer::Node(node, NodeTimer::Pressure)));
+            let next = took.map_or(PASS, |took| took + POLL);
+            self.manager_mut(node).pass = Some(NodeTimer::Pressure.arm_in(node, next, ctx));
         }
     }
 
@@ -248,7 +243,7 @@ impl Kubelets {
         place: impl Fn(&Rank) -> Option<K>,
         ctx: &Ctx<'a, Self>,
     ) -> Option<BoundPod<'a>> {
-        let candidates = BoundPod::unfinished_on(node, ctx.store);
+        let candidates = self.pods_that_go_on(node, ctx.store);
         let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod, ctx)?)?, pod)));
         ranked.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, pod)| pod)
     }
@@ -257,8 +252,8 @@ impl Kubelets {
     fn rank_of(&self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) -> Option<Rank> {
         let worker = self.workers.get(&pod.id);
         let is_known = worker.is_some() || pod.phase == PodPhase::Running;
-        let is_ended = worker.is_some_and(|worker| worker.is_terminated() || worker.is_ended_by_kubelet());
-        if pod.phase.is_terminal() || is_ended || !is_known || is_critical(&pod) {
+        let is_ended = worker.is_some_and(Worker::is_ended_by_kubelet);
+        if is_ended || !is_known || is_critical(&pod) {
             return None;
         }
         let nothing = StatedUsage::default();

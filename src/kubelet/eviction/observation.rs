@@ -74,12 +74,13 @@ impl Kubelets {
         let burden = ctx.store.machine(node).effects.burden();
         let (mut memory, mut disk, mut pids) = (0_i64, burden.ephemeral_storage, burden.pids);
         for pod in BoundPod::unfinished_on(node, ctx.store) {
-            if pod.phase != PodPhase::Running && !self.runs(pod, ctx.now) {
+            let Some(usage) = &pod.spec.behavior().usage else { continue };
+            let runs = self.runs(pod, ctx.now);
+            if !runs && (pod.phase != PodPhase::Running || !self.goes_on(pod)) {
                 continue;
             }
-            let Some(usage) = &pod.spec.behavior().usage else { continue };
             disk = disk.saturating_add(disk_use(&pod, usage));
-            if self.runs(pod, ctx.now) {
+            if runs {
                 memory = memory.saturating_add(amount(usage.memory));
                 pids = pids.saturating_add(amount(usage.pids));
             }

@@ -228,3 +228,20 @@ fn containers_that_died_with_their_machine_say_how_they_ended() {
         assert!((31.0..32.0).contains(&(last.finished_at.as_nanos() as f64 / 1e9)));
     }
 }
+
+#[test]
+fn who_ends_between_its_signals_has_not_been_killed() {
+    let hook = "containers: [{name: c, image: i, lifecycle: {preStop: {sleep: {seconds: 20}}}}]";
+    for (spec, grace_s, stop, expected) in [
+        (hook, 5, "1s", PodPhase::Succeeded),
+        (hook, 5, "3s", PodPhase::Failed),
+        (ONE, 1, "1500ms", PodPhase::Succeeded),
+        (ONE, 1, "3s", PodPhase::Failed),
+    ] {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound(&format!("kubesquall.sim/stop: {stop}"), spec));
+        bench.delete(10.0, "p", Some(grace_s));
+        bench.run_until(60.0);
+        assert_eq!(bench.last_phase("p"), Some(expected), "{spec} {grace_s} {stop}");
+    }
+}

@@ -120,3 +120,17 @@ fn a_startup_probe_runs_on_the_beat_of_its_worker() {
     let ready = bench.ready_changes("p").into_iter().find(|(_, ready)| *ready);
     assert_eq!(ready.map(|(at, _)| at.round()), Some(10.0));
 }
+
+#[test]
+fn a_pod_is_ready_when_its_sidecars_are() {
+    let mut bench = Bench::new();
+    let probe = "readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 100}";
+    let spec = format!("initContainers: [{{name: s, image: i, restartPolicy: Always, {probe}}}], {ONE}");
+    bench.create(0.0, &bound("", &spec));
+    bench.run_until(100.0);
+    let pod = bench.pod("p");
+    let ready = pod.containers.iter().chain(&pod.init_containers).filter(|status| status.ready).count();
+    assert_eq!((pod.phase, pod.is_ready(), ready), (PodPhase::Running, false, 1));
+    bench.run_until(110.0);
+    assert_eq!(bench.ready_changes("p")[0].0.round() as i64, 102);
+}

@@ -47,3 +47,50 @@ fn a_static_pod_begins_anew_after_a_graceful_shutdown() {
     bench.run_until(150.0);
     assert!(bench.pod("p").is_ready());
 }
+
+const MIRROR: &str = "kubernetes.io/config.mirror: x, kubernetes.io/config.source: file";
+
+#[test]
+fn a_static_pod_backs_off_whatever_becomes_of_its_mirror() {
+    let mut bench = Bench::new();
+    let annotations = format!("{MIRROR}, kubesquall.sim/run-for: 5s, kubesquall.sim/exit-code: '1'");
+    bench.create(0.0, &bound(&annotations, ONE));
+    // It runs, is started again at once, and waits from 14 s on.
+    bench.delete(16.0, "p", None);
+    bench.run_until(100.0);
+    let starts = bench.events("Started");
+    assert!(starts.len() >= 4 && (24.0..31.5).contains(&starts[2]), "{starts:?}");
+    assert!(bench.pod("p").restarts_max() >= 3);
+}
+
+#[test]
+fn a_static_pod_becomes_ready_whatever_becomes_of_its_mirror() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound(&format!("{MIRROR}, kubesquall.sim/ready: 30s"), ONE));
+    bench.delete(10.0, "p", None);
+    bench.run_until(31.0);
+    assert!(bench.pod("p").phase == PodPhase::Running && !bench.pod("p").is_ready());
+    bench.run_until(33.0);
+    assert!(bench.pod("p").is_ready());
+    assert_eq!(bench.events("Started").len(), 1);
+}
+
+#[test]
+fn a_static_pod_that_starts_does_not_begin_anew() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: a, image: i}}], {ONE}");
+    bench.create(0.0, &bound(&format!("{MIRROR}, kubesquall.sim/init: 20s"), &spec));
+    bench.delete(10.0, "p", None);
+    bench.run_until(30.0);
+    assert_eq!(bench.events("Started").iter().map(|at| *at as u64).collect::<Vec<_>>(), [22]);
+}
+
+#[test]
+fn a_static_pod_ends_by_itself_whatever_becomes_of_its_mirror() {
+    let mut bench = Bench::new();
+    let annotations = format!("{MIRROR}, kubesquall.sim/run-for: 30s");
+    bench.create(0.0, &bound(&annotations, &format!("restartPolicy: Never, {ONE}")));
+    bench.delete(10.0, "p", None);
+    bench.run_until(40.0);
+    assert_eq!((bench.pod("p").phase, bench.finished_at("p").map(|at| at as u64)), (PodPhase::Succeeded, Some(32)));
+}

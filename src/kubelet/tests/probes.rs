@@ -165,3 +165,26 @@ fn a_probe_that_fails_during_termination_is_not_looked_at() {
     assert_eq!(bench.events("Unhealthy"), [61.0]);
     check_stopped(&bench, "p", 100.01);
 }
+
+#[test]
+fn nothing_but_startup_is_probed_before_it_has_passed() {
+    let spec = "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}, failureThreshold: 10}, \
+                livenessProbe: {httpGet: {port: 80}, periodSeconds: 5}}]";
+    // Up at 42 s, found so at 50 s: what is silent from 52 s on fails at 55, 60 and 65 s.
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/ready: 40s, kubesquall.sim/healthy-for: 50s", spec));
+    bench.run_until(70.0);
+    assert_eq!(bench.messages("Unhealthy").iter().filter(|(_, text)| text.starts_with("Liveness")).count(), 3);
+    assert_eq!(bench.events("Killing"), [66.0]);
+    // What is silent before has never started.
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/ready: 40s, kubesquall.sim/healthy-for: 20s", spec));
+    bench.run_until(105.0);
+    assert!(bench.messages("Unhealthy").iter().all(|(_, text)| text.starts_with("Startup")));
+    assert_eq!((bench.events("Unhealthy").len(), bench.events("Killing")), (10, vec![100.0]));
+    // Silent between being up and the run that would have found it so: the first run that fails is the first after that.
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/ready: 40s, kubesquall.sim/healthy-for: 45s", spec));
+    bench.run_until(105.0);
+    assert!(bench.messages("Unhealthy").iter().all(|(_, text)| text.starts_with("Startup")));
+}

@@ -2,6 +2,7 @@
 
 use super::bench::Bench;
 use super::{ONE, bound};
+use crate::chaos::FaultKind;
 use crate::engine::Distribution;
 use crate::state::{ContainerState, PodPhase};
 use crate::units::SimDuration;
@@ -133,4 +134,47 @@ fn pulls_beyond_the_registrys_allowance_fail_at_once_and_are_tried_again() {
     assert_eq!(started(r#"{"serializeImagePulls": false}"#), 0);
     // One after the other they are few enough.
     assert_eq!(started(r#"{"registryPullQPS": 0.5, "registryBurst": 2}"#), 0);
+}
+
+/// Three pods whose images are pulled one after the other, a minute each.
+fn three_pulls(bench: &mut Bench) {
+    bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(60));
+    for pod in ["a", "b", "c"] {
+        let spec = format!("containers: [{{name: c, image: of-{pod}}}]");
+        bench.create(0.0, &bound("", &spec).replace("name: p,", &format!("name: {pod},")));
+    }
+}
+
+#[test]
+fn pulls_of_pods_that_are_deleted_hold_up_nobody() {
+    let mut bench = Bench::new();
+    three_pulls(&mut bench);
+    bench.delete(10.0, "a", None);
+    bench.delete(10.0, "b", Some(0));
+    bench.run_until(200.0);
+    assert_eq!(bench.ready_changes("c")[0].0.round() as i64, 72);
+}
+
+#[test]
+fn who_waits_for_the_pull_of_a_pod_that_is_deleted_begins_it_anew() {
+    let mut bench = Bench::new();
+    three_pulls(&mut bench);
+    bench.create(5.0, &bound("", "containers: [{name: c, image: of-a}]"));
+    bench.delete(10.0, "a", None);
+    bench.run_until(300.0);
+    let up = |pod: &str| bench.ready_changes(pod)[0].0.round() as i64;
+    assert_eq!([up("b"), up("c"), up("p")], [72, 132, 192]);
+}
+
+#[test]
+fn images_that_were_deleted_for_their_room_are_pulled_again() {
+    let mut bench = Bench::new();
+    bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(20));
+    bench.configure(r#"{"evictionPressureTransitionPeriod": "10s", "evictionHard": {"nodefs.available": "10%"}}"#);
+    bench.disk(100 << 30, &[]);
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 10s", &format!("restartPolicy: Never, {ONE}")));
+    bench.burden(50, 90, FaultKind::DiskPressure, "{ephemeral-storage: 95Gi}");
+    bench.create(150.0, &bound("", ONE).replace("name: p,", "name: q,"));
+    bench.run_until(200.0);
+    assert_eq!(bench.ready_changes("q")[0].0.round() as i64, 172);
 }

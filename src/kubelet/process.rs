@@ -1,0 +1,141 @@
+//! What one process of a node's kubelet has under way and remembers: all of it is gone with the process.
+
+use super::eviction::Manager;
+use super::links::Links;
+use super::timer::{NodeTimer, Timer};
+use super::{Kubelets, heartbeat};
+use crate::component::{Ctx, EventDraft, ObjectRef};
+use crate::engine::Ticket;
+use crate::state::NodeId;
+use crate::units::{SimDuration, SimTime};
+
+/// A process of a node's kubelet; by default one that has been running since before anybody looked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Process {
+    /// Fires when the machine on which it will run is up, or when it sees again what the API server has.
+    pub(super) awaited: Option<Ticket>,
+    /// Fires when a renewal that is held up gets through.
+    pub(super) late: Option<Ticket>,
+    pub(super) pods: Pods,
+    /// Nobody has heard yet that it has started.
+    pub(super) is_unheard: bool,
+    /// Its status loop has something to correct when it next comes round.
+    pub(super) is_reporting: bool,
+    /// Whether it last found its node cordoned, once that has changed.
+    pub(super) cordoned: Option<bool>,
+    /// Refused registrations in a row, while it registers.
+    pub(super) registration_tries: Option<u32>,
+    /// Its eviction manager, with something to watch.
+    pub(super) evictions: Option<Box<Manager>>,
+}
+
+/// Whether a process knows which pods are bound to its node.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pods {
+    #[default]
+    Known,
+    /// It has not reached the API server for long enough.
+    Unknown,
+    /// It looks at them when the timer fires.
+    Opening(Ticket),
+}
+
+impl Process {
+    /// One that starts.
+    fn new() -> Self {
+        Self { pods: Pods::Unknown, is_unheard: true, ..Self::default() }
+    }
+
+    /// Takes back what waits for the API server, or for the machine.
+    pub(super) fn stop_waiting(&mut self, ctx: &mut Ctx<'_, Kubelets>) {
+        for ticket in [self.awaited.take(), self.late.take()].into_iter().flatten() {
+            ctx.cancel(ticket);
+        }
+    }
+
+    /// It is cut off before it has looked at its pods.
+    pub(super) fn stays_closed(&mut self, ctx: &mut Ctx<'_, Kubelets>) {
+        if let Pods::Opening(ticket) = self.pods {
+            ctx.cancel(ticket);
+            self.pods = Pods::Unknown;
+        }
+    }
+
+    /// Takes back the next pass of its eviction manager.
+    pub(super) fn forget_shortages(&mut self, ctx: &mut Ctx<'_, Kubelets>) {
+        if let Some(ticket) = self.evictions.take().and_then(|manager| manager.pass) {
+            ctx.cancel(ticket);
+        }
+    }
+}
+
+impl Links {
+    /// The process of the node's kubelet, if there is something to say of it.
+    pub(super) fn process(&self, node: NodeId) -> Option<&Process> {
+        self.processes.get(&node)
+    }
+
+    /// The process of the node's kubelet.
+    pub(super) fn process_mut(&mut self, node: NodeId) -> &mut Process {
+        self.processes.entry(node).or_default()
+    }
+
+    /// Whether the process of the node's kubelet knows which pods are bound to it.
+    pub(super) fn know_pods(&self, node: NodeId) -> bool {
+        self.process(node).is_none_or(|process| process.pods == Pods::Known)
+    }
+
+    /// The process of the node's kubelet is gone, or the machine on which it would run.
+    pub(super) fn end_process(&mut self, node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
+        if let Some(mut process) = self.processes.remove(&node) {
+            process.stop_waiting(ctx);
+            process.stays_closed(ctx);
+            process.forget_shortages(ctx);
+        }
+    }
+}
+
+impl NodeTimer {
+    /// Wakes the present process of the node's kubelet.
+    pub(super) fn arm(self, node: NodeId, at: SimTime, ctx: &mut Ctx<'_, Kubelets>) -> Ticket {
+        let life = ctx.store.machine(node).kubelet_ends;
+        ctx.arm(at, Timer::Node(node, life, self))
+    }
+
+    /// Wakes the present process of the node's kubelet after `delay`.
+    pub(super) fn arm_in(self, node: NodeId, delay: SimDuration, ctx: &mut Ctx<'_, Kubelets>) -> Ticket {
+        self.arm(node, ctx.now + delay, ctx)
+    }
+}
+
+impl Kubelets {
+    /// A process of the node's kubelet starts.
+    pub(super) fn process_starts(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.links.end_process(node, ctx);
+        *self.links.process_mut(node) = Process::new();
+        self.watch_node(node, ctx);
+        if self.links.reach(node, ctx) {
+            self.introduces_itself(node, ctx);
+        }
+    }
+
+    /// A process that has started reaches the API server for the first time: it registers, or finds its Node and reports.
+    pub(super) fn introduces_itself(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let name = ctx.store.node_name(node);
+        self.links.process_mut(node).is_unheard = false;
+        heartbeat::begin_now(node, ctx);
+        self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.tell_first_look(node, ctx);
+        if let Some(boot) = self.fresh_boots.get_mut(&node)
+            && !std::mem::replace(&mut boot.is_told, true)
+            && ctx.store.node(node).is_some()
+        {
+            let boots = ctx.store.machine(node).boots;
+            let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
+            self.links.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
+        }
+        self.forget_schedulable(node, ctx);
+        self.register_or_report(node, ctx);
+        self.opens_its_pods_later(node, ctx);
+    }
+}

@@ -1,0 +1,62 @@
+//! What kubelets keep, and what not, when their machines go down or are replaced.
+
+use std::path::Path;
+
+use kubesquall::observe::Observed;
+use kubesquall::scenario::{self, Overrides};
+
+use super::verified;
+
+fn play(spec: &str, objects: &str) -> Observed {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: kubelets}}\nspec: {{seed: 1, {spec}}}\n---\n{objects}\n"
+    );
+    let scenario = scenario::load_text("kubelets.yaml", &text, Path::new("absent"), &Overrides::none())
+        .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
+    verified::play(&scenario)
+}
+
+/// When events of a reason came.
+fn times(observed: &Observed, reason: &str) -> Vec<i64> {
+    let events = observed.events.iter().filter(|event| event.reason == reason);
+    events.map(|event| event.at.as_nanos() / 1_000_000_000).collect()
+}
+
+const POOL: &str = "cluster: {bootstrap: cold, nodePools: [{name: w, count: COUNT, zones: [a], template: {status: {allocatable: {cpu: '8', \
+                    memory: 16Gi, pods: '110'}}}}]}";
+
+#[test]
+fn a_machine_that_comes_in_place_of_another_has_none_of_its_images() {
+    let pool = POOL.replace("COUNT", "1");
+    let spec = format!(
+        "duration: 40m, {pool}, latency: {{imagePull: 120s, podStart: 1s, nodeBoot: 60s}}, nodeAutoRepair: {{unhealthyFor: 5m, drainTimeout: \
+         1m}}, timeline: [{{at: 10m, fault: {{kind: Crash, nodes: {{names: [w-0]}}}}}}]"
+    );
+    let objects = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 1, selector: \
+                   {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: 'big:1'}]}}}}";
+    let observed = play(&spec, objects);
+    let (pulls, starts) = (times(&observed, "Pulling"), times(&observed, "Started"));
+    assert_eq!((pulls.len(), starts.len()), (2, 2), "{pulls:?} {starts:?}");
+    assert!(pulls[1] > 600 && (120..125).contains(&(starts[1] - pulls[1])), "{pulls:?} {starts:?}");
+}
+
+#[test]
+fn a_reboot_leaves_nothing_of_a_pod_that_was_deleted_by_force() {
+    let pool = POOL.replace("COUNT", "2");
+    let spec = format!(
+        "duration: 15m, {pool}, latency: {{podStart: 1s, podStop: 5s, kubeletReconnect: 5s, nodeBoot: 5s, volumeAttach: 5s, volumeDetach: 5s}}, \
+         timeline: [{{at: 100s, kubectl: 'cordon w-0 w-1'}}, {{at: 101s, kubectl: 'delete pod db-0 --force --grace-period=0'}}, \
+         {{at: 110s, fault: {{kind: Reboot, nodes: {{}}}}}}, {{at: 120s, kubectl: 'uncordon w-0 w-1'}}]"
+    );
+    let objects = "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: disk}, provisioner: disk.csi.azure.com, volumeBindingMode: \
+                   WaitForFirstConsumer}\n---\n{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: disk.csi.azure.com}, spec: \
+                   {attachRequired: true}}\n---\n{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: default}, spec: {replicas: 1, \
+                   serviceName: db, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}, annotations: \
+                   {kubesquall.sim/stop: 200s}}, spec: {terminationGracePeriodSeconds: 300, containers: [{name: c, image: 'a:1', volumeMounts: \
+                   [{name: d, mountPath: /d}]}]}}, volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], \
+                   storageClassName: disk, resources: {requests: {storage: 1Gi}}}}]}}";
+    let observed = play(&spec, objects);
+    let starts = times(&observed, "Started");
+    assert!(starts.len() == 2 && (120..170).contains(&starts[1]), "{starts:?}");
+    assert!(times(&observed, "FailedMount").is_empty());
+}

@@ -35,6 +35,7 @@ pub fn link_owners(store: &mut Store) {
         }
     }
     list_active_jobs(store);
+    mark_pods_of_jobs(store);
     let revisions: Vec<_> = store
         .controller_revisions
         .iter()
@@ -44,6 +45,24 @@ pub fn link_owners(store: &mut Store) {
         store.set_revision_owner(id, owner);
     }
     owner_references::link_all(store);
+}
+
+/// Gives pods what the API server has just written into the template of their Job: whoever wrote the Job down had no UID, and so
+/// no label that names it.
+fn mark_pods_of_jobs(store: &mut Store) {
+    let mut marked = Vec::new();
+    for (id, job) in store.jobs.iter().filter(|(_, job)| job.spec.manual_selector != Some(true)) {
+        let Some(selector) = &job.spec.selector else { continue };
+        for &pod_id in store.pods_of(WorkloadId::Job(id)) {
+            let Some(pod) = store.pod(pod_id).filter(|pod| !selector.matches(&pod.labels)) else { continue };
+            let selected = selector.match_labels.iter();
+            let missing = selected.filter(|(key, _)| !pod.labels.contains(*key));
+            marked.push((pod_id, missing.fold(pod.labels.clone(), |labels, (key, value)| labels.with(key, value))));
+        }
+    }
+    for (pod, labels) in marked {
+        store.update_pod(pod, |pod| pod.labels = labels);
+    }
 }
 
 /// Puts the unfinished Jobs of CronJobs on their lists of active ones.

@@ -80,11 +80,17 @@ where
         let node = node.map_or(String::new(), |node| format!("nodeName: {node}, "));
         let template =
             format!("{{metadata: {{labels: {{a: b}}}}, spec: {{{node}containers: [{{name: c, image: i}}]}}}}");
+        // A Job's pods bear what its template has been given.
+        let of_job = match owner {
+            Owner::Job(id) => self.store().jobs.get(id).map(|job| job.spec.template.metadata.labels.clone()),
+            _ => None,
+        };
+        let own = labels.iter().map(|(k, v)| (Symbol::new(k), Symbol::new(v)));
         let draft = PodDraft {
             namespace: Symbol::new("default"),
             name: PodName::Exact(name.into()),
             template: Arc::new(serde_saphyr::from_str(&template).expect("a template")),
-            extra_labels: labels.iter().map(|(k, v)| (Symbol::new(k), Symbol::new(v))).collect(),
+            extra_labels: of_job.iter().flat_map(model::Labels::iter).chain(own).collect(),
             extra_annotations: smallvec::SmallVec::new(),
             owner: Some(owner),
             pinned_node: None,

@@ -51,7 +51,7 @@ fn write_claim(binder: &mut Binder, metadata: &str, class: &str, size: &str, mor
 fn add_volume(binder: &mut Binder, name: &str, size: &str, class: &str, more: &str) {
     let volume = format!(
         "{{metadata: {{name: {name}}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, {more} \
-         hostPath: {{path: /d}}, capacity: {{storage: {size}}}}}}}"
+         hostPath: {{path: /tmp/d}}, capacity: {{storage: {size}}}}}}}"
     );
     let volume: model::PersistentVolume = serde_saphyr::from_str(&volume).expect("a volume");
     binder.create(Object::PersistentVolume(Box::new(volume)));
@@ -158,6 +158,36 @@ fn what_becomes_of_a_volume_whose_claim_is_gone_is_up_to_its_policy() {
     };
     check("Delete", false);
     check("Retain", true);
+}
+
+#[test]
+fn a_volume_that_nobody_can_delete_stays() {
+    let mut binder = binder();
+    let volume = "{metadata: {name: v}, spec: {accessModes: [ReadWriteOnce], storageClassName: none, capacity: {storage: 10Gi}, \
+                  persistentVolumeReclaimPolicy: Delete, hostPath: {path: /data}}}";
+    let volume: model::PersistentVolume = serde_saphyr::from_str(volume).expect("a volume");
+    binder.create(Object::PersistentVolume(Box::new(volume)));
+    add_claim(&mut binder, "data", "none");
+    binder.run_for(10.0);
+    delete_claim(&mut binder, "data");
+    let id = binder.store().volumes.find_volume(Symbol::new("v")).expect("it stays");
+    let phase = binder.store().volumes.volume(id).expect("it stays").phase();
+    assert_eq!(phase, model::PersistentVolumePhase::Failed);
+    assert_eq!(binder.reasons("VolumeFailedDelete"), 1);
+}
+
+#[test]
+fn a_claim_hears_of_a_new_volume_at_the_next_look_at_all_claims() {
+    let mut binder = binder();
+    add_claim(&mut binder, "data", "none");
+    binder.run_for(1.0);
+    add_volume(&mut binder, "v", "10Gi", "none", "");
+    let mut waited = 0;
+    while bound(&binder, "data").is_none() && waited < 20 {
+        binder.run_for(1.0);
+        waited += 1;
+    }
+    assert!((2..=15).contains(&waited), "{waited} s");
 }
 
 #[test]

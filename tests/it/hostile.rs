@@ -122,7 +122,7 @@ fn imports_name_the_file_and_the_flag_that_they_have() {
     fs::write(dir.path().join("one.csv"), "node,start,end\na,1h,2h\nb,2h,3h\n").expect("a file");
     for (arguments, expected) in [
         (
-            "import outage none.csv -o foreign",
+            "import outage none.csv --cluster none.csv -o foreign",
             "foreign exists and is not an outage that kubesquall imported (it has no evidence.json of ours); choose another --output, or \
              --force to replace it",
         ),

@@ -169,7 +169,10 @@ export function workloadsOf(table, pods) {
     const all = numbers(table, name);
     return Float64Array.from(order, (row) => all[row]);
   };
-  return { keys: [...byName.keys()], byKey: byName, offsets, at: pick("time_s"), desired: pick("desired"), ready: pick("ready"), missing: pick("missing") };
+  const [desired, ready] = ["desired", "ready"].map(pick);
+  // Results of earlier versions say no more than the status.
+  const missing = pick("missing").map((of, row) => (Number.isNaN(of) ? Math.max(0, desired[row] - ready[row]) : of));
+  return { keys: [...byName.keys()], byKey: byName, offsets, at: pick("time_s"), desired, ready, missing };
 }
 
 /** @param {Table} table @param {Table} inventory @param {Table} faults @param {number} end @returns {Nodes} */

@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn what_holds_at_a_price_of_nothing_alone_is_told_so() {
         // Both cost nothing, until evictions cost something.
-        let mut found = priced(0.0, &[(ONE, &[1.0, 2.0, 1.0, 1.0]), (TWO, &[3.0, 3.0, 4.0, 3.0])]);
+        let mut found = priced(0.0, &[(&[0.0; 20], &[1.0; 20]), (&[0.0; 20], &[9.0; 20])]);
         found.baseline = 1;
         for run in found.runs.iter_mut().flatten() {
             let last = run.metrics.len() - 1;

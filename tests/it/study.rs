@@ -297,10 +297,10 @@ fn the_optimum_of_blips_and_crashes_is_found_for_each_workload() {
 #[test]
 fn what_is_recommended_is_played_as_its_variant_is() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    one_pod(dir.path(), "{constant: 100s}");
-    let spec = "  scenario: one-pod.yaml\n  replications: 3\n  vary:\n  - {name: wait, tolerationSeconds: {workloads: [deployment/shop/web], \
+    one_pod(dir.path(), "{exponential: {mean: 300s}}");
+    let spec = "  scenario: one-pod.yaml\n  replications: 40\n  vary:\n  - {name: wait, tolerationSeconds: {workloads: [deployment/shop/web], \
                 values: [300]}}\n  - {name: count, replicas: {workloads: [deployment/shop/web], values: [1, 2]}}\n  baseline: {wait: 300, \
-                count: 2}\n  cost: {replicaHours: 1}\n";
+                count: 2}\n  cost: {replicaHours: 1000, unreadyReplicaSeconds: 10}\n";
     let study = load(&write_study(dir.path(), "fewer", spec));
     let tuning = play(dir.path(), &study).tuning().expect("priced");
     let of_grid = &study.variants[tuning.recommended_variant().expect("one of the grid")];

@@ -138,8 +138,6 @@ fn what_is_kept_of_an_object_is_not_its_namesakes() {
     let apply = |spec: &str| server.ask("PATCH", &format!("{widgets}/w?fieldManager=m"), APPLY, &applied(spec)).1;
     assert_eq!(server.post("/api/v1/namespaces", &namespace).0, 201);
     let first = apply(r#"{"size":1,"color":"red"}"#);
-    let status =
-        json!({"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "status": {"phase": "Ready"}});
     let metadata = json!({"name": "w", "resourceVersion": first["metadata"]["resourceVersion"]});
     let status =
         json!({"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": metadata, "status": {"phase": "Ready"}});

@@ -80,14 +80,21 @@ fn defaults_and_zeros_that_are_written_out_change_nothing() {
     assert_eq!(put(&same), 1);
     assert_eq!(put(&with(json!({"securityContext": {}}))), 2, "that of a container is one as soon as it is there");
     // What must not change has not.
-    let job = |more: Value| {
-        let mut container = json!({"name": "c", "image": "example.com/c:1"});
-        container.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
-        json!({"metadata": {"name": "j"}, "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}})
-    };
+    let container = json!({"name": "c", "image": "example.com/c:1"});
+    let job = json!({
+        "metadata": {"name": "j"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    });
     let jobs = "/apis/batch/v1/namespaces/shop/jobs";
-    assert_eq!(server.post(jobs, &job(json!({}))).0, 201);
-    let again = |more: Value| server.ask("PUT", &format!("{jobs}/j"), JSON, &job(more).to_string());
+    // A Job that is read is written with the selector that it was given.
+    let (status, made) = server.post(jobs, &job);
+    assert_eq!(status, 201);
+    let again = |more: Value| {
+        let mut job = made.clone();
+        let container = job["spec"]["template"]["spec"]["containers"][0].as_object_mut().expect("a container");
+        container.extend(more.as_object().expect("fields").clone());
+        server.ask("PUT", &format!("{jobs}/j"), JSON, &job.to_string())
+    };
     assert_eq!(again(json!({"tty": false, "env": []})).0, 200);
     assert_eq!(again(json!({"tty": true})).0, 422);
     let pod = |more: &str| {

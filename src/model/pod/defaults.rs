@@ -45,6 +45,8 @@ impl PodSpec {
     ///
     /// API server, defaults of pod specs. Fields that decide nothing here keep their absence, and mean the same by it ([`PodSpec::means`]).
     pub fn apply_defaults(&mut self) {
+        self.service_account_name = self.service_account_name.or(self.service_account.take());
+        self.service_account = None;
         self.termination_grace_period_seconds.get_or_insert(30);
         self.scheduler_name.get_or_insert_with(|| Symbol::from("default-scheduler"));
         for container in self.containers.iter_mut().chain(&mut self.init_containers) {
@@ -186,6 +188,18 @@ mod tests {
     /// A container with these requests, given as `"cpu":"1"`.
     fn container(requests: &str) -> String {
         format!(r#"{{"resources":{{"requests":{{{requests}}}}}}}"#)
+    }
+
+    #[test]
+    fn the_old_word_for_a_service_account_is_the_new_one() {
+        let name = |text: &str| {
+            let mut spec: PodSpec = serde_json::from_str(text).unwrap();
+            spec.apply_defaults();
+            (spec.service_account_name.map(Symbol::as_str), spec.service_account)
+        };
+        assert_eq!(name(r#"{"serviceAccount":"a"}"#), (Some("a"), None));
+        assert_eq!(name(r#"{"serviceAccount":"a","serviceAccountName":"b"}"#), (Some("b"), None));
+        assert_eq!(name("{}"), (None, None));
     }
 
     #[test]

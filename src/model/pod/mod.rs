@@ -67,7 +67,6 @@ api_structs! {
         pub readiness_gates: Vec<PodReadinessGate>,
         pub service_account_name: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
         /// The old word for `serviceAccountName`, which takes it over with the defaults.
-        #[serde(skip_serializing)]
         pub service_account: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
         /// What the class adds, admission adds; a dump's pods have it.
         pub runtime_class_name: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::nodes::NodeId;
 use super::workloads::{CronJobId, DaemonSetId, DeploymentId, JobId, ReplicaSetId, StatefulSetId};
 use crate::arena::Symbol;
-use crate::model::Labels;
+use crate::model::{Labels, ObjectKind};
 use crate::units::SimTime;
 
 /// An object's UID; its order is the order of the UID's text, which breaks ties in the ReplicaSet's victim choice.
@@ -70,6 +70,17 @@ pub enum Owner {
         /// The owner's UID.
         uid: Uid,
     },
+}
+
+/// A workload as what it owns names it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OwnerName {
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Its name.
+    pub name: Symbol,
+    /// Its UID.
+    pub uid: Uid,
 }
 
 /// How the dependents of a deleted object are treated.

@@ -30,7 +30,7 @@ pub use daemon_pods::DaemonPods;
 pub use effects::{Effect, Effects, Slowdown, Usage};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions};
-pub use meta::{Meta, Owner, Propagation, Uid};
+pub use meta::{Meta, Owner, OwnerName, Propagation, Uid};
 pub use nodes::{
     Node, NodeCondition, NodeConditionKind, NodeConditions, NodeDescription, NodeId, NodeSlot, Status, TaintOnNode,
 };
@@ -42,7 +42,7 @@ pub use pods::{
 pub use quota::{Quota, QuotaKey};
 pub use references::{Dependent, DependentKey, Reference, References, Standing, printed};
 pub use requested::Requested;
-pub use store::{OwnerName, Store, Tally};
+pub use store::{Store, Tally};
 pub use stored::Stored;
 pub use volumes::{
     Attachment, AttachmentPhase, ClaimOwner, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,

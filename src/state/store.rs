@@ -15,7 +15,7 @@ use super::autoscaler::{Autoscaler, AutoscalerKey};
 use super::daemon_pods::DaemonPods;
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
-use super::meta::{Owner, Uid};
+use super::meta::{Owner, OwnerName};
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{CrashLoop, Pod, PodId};
 use super::quota::{Quota, QuotaKey};
@@ -32,17 +32,6 @@ use crate::arena::{Symbol, Table};
 use crate::model::{LimitRangeSpec, ObjectKind, RuntimeClass};
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
-
-/// A workload as what it owns names it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct OwnerName {
-    /// Its kind.
-    pub kind: ObjectKind,
-    /// Its name.
-    pub name: Symbol,
-    /// Its UID.
-    pub uid: Uid,
-}
 
 /// Every object of the cluster and every machine.
 #[derive(Clone, Debug, Default)]

@@ -140,6 +140,13 @@ func (k *Kubelet) renew() {
 
 func (k *Kubelet) alive() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.up && k.connected }
 
+// state says whether the process of that epoch still runs, and whether its calls arrive.
+func (k *Kubelet) state(epoch int) (goesOn, connected bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.up && k.epoch == epoch, k.connected
+}
+
 func (k *Kubelet) run(first bool) {
 	k.mu.Lock()
 	k.up, k.connected = true, true
@@ -157,14 +164,11 @@ func (k *Kubelet) run(first bool) {
 		// as the lease controller: at once (done by the caller), then every 100 to 104 % of the interval
 		time.Sleep(time.Duration(float64(10*time.Second) * (1 + 0.04*rand.Float64())))
 		for {
-			k.mu.Lock()
-			ok := k.up && k.epoch == epoch
-			c := k.connected
-			k.mu.Unlock()
-			if !ok {
+			goesOn, connected := k.state(epoch)
+			if !goesOn {
 				return
 			}
-			if c {
+			if connected {
 				k.renew()
 			}
 			time.Sleep(time.Duration(float64(10*time.Second) * (1 + 0.04*rand.Float64())))
@@ -173,14 +177,11 @@ func (k *Kubelet) run(first bool) {
 	go func() {
 		for {
 			time.Sleep(10 * time.Second)
-			k.mu.Lock()
-			ok := k.up && k.epoch == epoch
-			c := k.connected
-			k.mu.Unlock()
-			if !ok {
+			goesOn, connected := k.state(epoch)
+			if !goesOn {
 				return
 			}
-			if c {
+			if connected {
 				n, err := k.c.CoreV1().Nodes().Get(bg, k.name, meta.GetOptions{ResourceVersion: "0"})
 				if errors.IsNotFound(err) {
 					continue // kubelets do not register again

@@ -150,6 +150,12 @@ impl Daemons {
         self.cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     }
 
+    /// The pod of that name is gone.
+    fn remove_named(&mut self, name: &str) {
+        let found = self.cluster.store().pods().find(|(_, pod)| &*pod.name == name).map(|(id, _)| id);
+        self.remove(found.expect("a pod"));
+    }
+
     /// Deletions since the start, sorted.
     fn deleted(&self) -> Vec<String> {
         let mut names = self.cluster.deletes.clone();
@@ -651,6 +657,51 @@ fn a_lost_node_holds_up_the_whole_update() {
     assert_eq!(daemons.step(), (0, 0), "it hangs, and counts");
     daemons.gone();
     assert_eq!(daemons.step(), (0, 1), "the node has no pod and needs none");
+}
+
+/// A set with two nodes, both with an old pod that is available, of which one is deleted before the controller looks.
+fn with_a_node_gone(limits: &str) -> Daemons {
+    let mut daemons = Daemons::with_nodes(&rolling(limits), 2);
+    for index in 0..2 {
+        daemons.old(index, true);
+    }
+    let node = daemons.node_id(1);
+    daemons.cluster.ask(Request::DeleteNode { node }).expect("a deletion");
+    daemons
+}
+
+#[test]
+fn pods_of_a_node_that_is_gone_are_candidates_and_use_up_the_limit() {
+    let mut daemons = with_a_node_gone("maxUnavailable: 1");
+    daemons.remove_named("old-0");
+    daemons.start();
+    assert_eq!(daemons.step(), (1, 0));
+    daemons.up(true);
+    assert_eq!(daemons.step(), (0, 1));
+    assert_eq!(daemons.deleted(), ["old-1"]);
+    let mut daemons = with_a_node_gone("maxUnavailable: 2");
+    daemons.start();
+    assert_eq!(daemons.step(), (0, 2));
+    assert_eq!(daemons.deleted(), ["old-0", "old-1"]);
+    let mut daemons = Daemons::with_nodes(&rolling("maxUnavailable: 1"), 2);
+    daemons.old(0, true);
+    let hanging = daemons.old(1, true);
+    daemons.cluster.delete(hanging);
+    let node = daemons.node_id(1);
+    daemons.cluster.ask(Request::DeleteNode { node }).expect("a deletion");
+    daemons.start();
+    assert_eq!(daemons.step(), (0, 0), "one that goes counts as unavailable");
+    daemons.gone();
+    assert_eq!(daemons.step(), (0, 1));
+}
+
+#[test]
+fn a_surge_waits_for_the_old_pod_of_a_node_that_is_gone() {
+    let mut daemons = with_a_node_gone("maxSurge: 1, maxUnavailable: 0");
+    daemons.start();
+    assert_eq!(daemons.step(), (0, 0));
+    daemons.remove_named("old-1");
+    assert_eq!(daemons.step(), (1, 0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::job::Jobs;
 use super::tests::{Cluster, TEMPLATE, cluster, text};
 use crate::arena::Symbol;
-use crate::component::{PodStatusPatch, Reply, Request};
+use crate::component::{PodStatusPatch, Reply, Request, Start};
 use crate::model::{self, Object};
 use crate::state::{
     ContainerState, ContainerStatus, DisruptionReason, JobId, JobStatus, Owner, PodId, PodPhase, WorkloadId,
@@ -404,6 +404,24 @@ fn a_pod_that_has_gone_before_its_deletion_arrives_is_no_failure() {
 }
 
 /// A Job of which one pod has just failed while another is ready.
+#[test]
+fn a_process_that_has_long_been_running_remembers_the_back_off_and_a_new_one_does_not() {
+    let check = |is_new: bool, after_s: f64, expected: usize| {
+        let mut work = Work::new("backoffLimit: 6");
+        for index in 0..2 {
+            let pod = work.pod(&format!("p-{index}"), index, PodPhase::Failed);
+            work.cluster.ask(Request::ReleasePodFromJob { pod }).expect("a release");
+        }
+        work.cluster.start_as(if is_new { Start::Fresh } else { Start::Initial });
+        work.cluster.run_for(after_s);
+        let made = work.cluster.pods().into_iter().filter(|pod| pod.name.starts_with("work-")).count();
+        assert_eq!(made, expected, "a new one: {is_new}, after {after_s} s");
+    };
+    check(false, 15.0, 0);
+    check(false, 25.0, 1);
+    check(true, 5.0, 1);
+}
+
 fn in_back_off() -> (Work, PodId) {
     let mut work = Work::new("parallelism: 2, completions: 4");
     let failed = work.pod("a", 0, PodPhase::Failed);

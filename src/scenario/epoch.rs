@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::arena::Symbol;
-use crate::model::{ConditionStatus, ManifestObject, Object, PodConditionType};
+use crate::model::{ConditionStatus, ContainerState, ManifestObject, Object, PodConditionType};
 use crate::units::unix_nanos_from_rfc3339;
 
 const SECOND_NANOS: i64 = 1_000_000_000;
@@ -33,8 +33,14 @@ pub(super) fn epoch(objects: &[ManifestObject]) -> Option<i64> {
     since.max().map(|at| at.max(latest)).or(Some(latest))
 }
 
-fn stamps(object: &Object) -> Vec<i64> {
-    let mut stamps = vec![object.metadata().creation_timestamp];
+/// The instants of which an object tells that they have been.
+fn stamps(object: &Object) -> impl Iterator<Item = i64> {
+    let metadata = object.metadata();
+    let nanos = |stamp: Symbol| unix_nanos_from_rfc3339(stamp.as_str());
+    // It says when the object goes, which is its grace after it was deleted.
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or(0).max(0).saturating_mul(SECOND_NANOS);
+    let deleted = metadata.deletion_timestamp.and_then(nanos).map(|due| due.saturating_sub(grace));
+    let mut stamps = vec![metadata.creation_timestamp];
     match object {
         Object::Node(node) => {
             let conditions = &node.status.conditions;
@@ -43,14 +49,33 @@ fn stamps(object: &Object) -> Vec<i64> {
         Object::Pod(pod) => {
             stamps.extend(pod.status.conditions.iter().map(|condition| condition.last_transition_time));
             stamps.push(pod.status.start_time);
+            let containers = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+            stamps.extend(containers.flat_map(|c| [&c.state, &c.last_state]).flat_map(stamps_of_state));
+        }
+        Object::Deployment(deployment) => {
+            let conditions = &deployment.status.conditions;
+            stamps.extend(conditions.iter().flat_map(|c| [c.last_update_time, c.last_transition_time]));
         }
         Object::Job(job) => {
             stamps.extend([job.status.start_time, job.status.completion_time]);
             stamps.extend(job.status.conditions.iter().map(|condition| condition.last_transition_time));
         }
+        Object::CronJob(cron_job) => {
+            stamps.extend([cron_job.status.last_schedule_time, cron_job.status.last_successful_time]);
+        }
+        Object::HorizontalPodAutoscaler(autoscaler) => stamps.push(autoscaler.status.last_scale_time),
+        Object::PodDisruptionBudget(budget) => {
+            stamps.extend(budget.status.conditions.iter().map(|condition| condition.last_transition_time));
+        }
         _ => {}
     }
-    stamps.into_iter().flatten().filter_map(|stamp| unix_nanos_from_rfc3339(stamp.as_str())).collect()
+    stamps.into_iter().flatten().filter_map(nanos).chain(deleted)
+}
+
+fn stamps_of_state(state: &ContainerState) -> [Option<Symbol>; 3] {
+    let running = state.running.as_ref().and_then(|running| running.started_at);
+    let [began, ended] = state.terminated.as_ref().map_or([None; 2], |over| [over.started_at, over.finished_at]);
+    [running, began, ended]
 }
 
 /// How many pods of a workload are available by its status, and for how many seconds they had to be ready.
@@ -105,6 +130,39 @@ metadata: {name: db-1, namespace: default, labels: {a: b}, ownerReferences: [{ap
 spec: {containers: [{name: c}]}
 status: {conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:25Z'}]}
 ";
+
+    #[test]
+    fn no_stamp_of_any_object_lies_in_its_future() {
+        let at = |text: &str| {
+            let loaded = load_text("dump.yaml", text);
+            epoch(&loaded.objects).map(|nanos| nanos.div_euclid(SECOND_NANOS) % 60)
+        };
+        let pod = |status: &str| {
+            format!(
+                "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, creationTimestamp: '2026-01-01T00:00:00Z'}}\nstatus: {status}\n"
+            )
+        };
+        let ended = "{startedAt: '2026-01-01T00:00:02Z', finishedAt: '2026-01-01T00:00:09Z'}";
+        let cases = [
+            (pod("{containerStatuses: [{name: c, state: {running: {startedAt: '2026-01-01T00:00:07Z'}}}]}"), 7),
+            (pod(&format!("{{containerStatuses: [{{name: c, state: {{terminated: {ended}}}}}]}}")), 9),
+            (pod(&format!("{{initContainerStatuses: [{{name: c, lastState: {{terminated: {ended}}}}}]}}")), 9),
+            (
+                "apiVersion: v1\nkind: Pod\nmetadata: {name: p, creationTimestamp: '2026-01-01T00:00:00Z', deletionTimestamp: \
+                 '2026-01-01T00:00:45Z', deletionGracePeriodSeconds: 30}\n"
+                    .to_owned(),
+                15,
+            ),
+            (
+                "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\nstatus: {lastScheduleTime: '2026-01-01T00:00:40Z'}\n"
+                    .to_owned(),
+                40,
+            ),
+        ];
+        for (text, second) in cases {
+            assert_eq!(at(&text), Some(second), "{text}");
+        }
+    }
 
     #[test]
     fn available_pods_have_been_ready_for_long_enough() {

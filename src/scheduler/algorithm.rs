@@ -200,12 +200,14 @@ impl ScheduleAlgorithm {
         }
         let nominated =
             self.nominator.node_of(cycle.incoming.id).filter(|node| self.cache.node(*node).object.is_some());
-        if let Some(node) = nominated
-            && self.check_node(cycle, &candidates, node).is_none()
-        {
-            decision.feasible.push(node);
-            decision.node = Some(node);
-            return;
+        let mut refusal = None;
+        if let Some(node) = nominated {
+            refusal = self.check_node(cycle, &candidates, node);
+            if refusal.is_none() {
+                decision.feasible.push(node);
+                decision.node = Some(node);
+                return;
+            }
         }
         // Where few nodes are named there is nothing to be learnt from the others.
         let is_restricted = candidates.only.is_some() || cycle.incoming.pod.pinned_node.is_some();
@@ -214,8 +216,12 @@ impl ScheduleAlgorithm {
         if decision.feasible.is_empty() {
             decision.rejectors = rejectors(decision, &candidates.restricting);
             let after = self.post_filter(cycle, &candidates, false, draw, decision);
-            let restricting = &candidates.restricting;
-            decision.message = Some(message::unschedulable(cycle.node_count, decision, restricting, &after));
+            // Of nodes that nobody looked at is said what has rejected the pod until then: the nominated node's plugin, too.
+            let mut known = candidates.restricting.clone();
+            known.extend(
+                refusal.map(|refusal| refusal.plugin).filter(|plugin| !candidates.restricting.contains(plugin)),
+            );
+            decision.message = Some(message::unschedulable(cycle.node_count, decision, &known, &after));
         } else if let [only] = decision.feasible.as_slice() {
             decision.node = Some(*only);
         } else if let Err(error) = cycle.score(&self.cache, verdicts, is_explained, draw, decision) {

@@ -11,6 +11,7 @@ use super::node_info::NodeInfo;
 use super::node_tree::NodeTree;
 use super::volumes::{AssumedVolumes, Bindings};
 use crate::arena::{Column, Symbol};
+use crate::engine::Stream;
 use crate::model::config::KubernetesVersion;
 use crate::model::{Labels, Resources};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
@@ -65,10 +66,14 @@ impl Cache {
     }
 
     /// Brings the pods of each node into the order that they have for a scheduler that saw them come: as they were bound, and
-    /// then as each was last written.
-    pub(super) fn replay(&mut self, store: &Store) {
+    /// then as each was last written. A dump does not tell in which order those of one second were bound: chance does, if there is any.
+    pub(super) fn replay(&mut self, store: &Store, chance: Option<Stream>) {
         let mut pods = bound_pods(store);
         pods.sort_by_key(|(id, pod)| (pod.scheduled_at.map(SimTime::floor_to_second), pod.resource_version, *id));
+        if let Some(mut chance) = chance {
+            chance.shuffle(&mut pods);
+            pods.sort_by_key(|(_, pod)| pod.scheduled_at);
+        }
         pods.iter().for_each(|(id, _)| self.unlist(*id));
         pods.iter().for_each(|(id, _)| self.relist(*id));
         pods.sort_by_key(|(id, pod)| (pod.resource_version, *id));

@@ -1,5 +1,6 @@
 //! Counts that follow every change must be those that a recount from scratch gives.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,6 +10,7 @@ use super::cache::Cache;
 use super::counts::{Counted, Inclusion, ViewId};
 use super::term::{Term, TermKind};
 use crate::arena::Symbol;
+use crate::engine::Streams;
 use crate::model::config::KubernetesVersion;
 use crate::model::{LabelSelector, Labels, PodSpec};
 use crate::state::{
@@ -348,6 +350,26 @@ fn a_pod_that_is_written_goes_to_the_end_and_the_last_takes_its_place() {
     // Bound in this order, and then written in this order: a goes, c takes its place, and so on.
     let mut seen = Cache::new(KubernetesVersion::NEWEST);
     seen.list(&store);
-    seen.replay(&store);
+    seen.replay(&store, None);
     assert_eq!(seen.node(node_id).pods, [b, a, c]);
+}
+
+#[test]
+fn in_which_order_pods_of_one_second_were_bound_is_up_to_chance() {
+    let [spec, _] = specs();
+    let mut store = Store::default();
+    let node_id = store.node_slot(Symbol::new("n"));
+    store.insert_node(node_id, node(0));
+    for (name, bound_s) in [("a", 1), ("b", 1), ("c", 2)] {
+        let (name, scheduled_at) = (Arc::from(name), Some(SimTime::from_secs(bound_s)));
+        store.insert_pod(Pod { name, node: Some(node_id), scheduled_at, ..pod(0, &spec, false) });
+    }
+    let orders = (0..20).map(|seed| {
+        let mut cache = Cache::new(KubernetesVersion::NEWEST);
+        cache.list(&store);
+        cache.replay(&store, Some(Streams::new(seed).stream("scheduler-bind-order", "")));
+        let names = cache.node(node_id).pods.iter().map(|&id| store.pod(id).expect("a pod").name.to_string());
+        names.collect::<String>()
+    });
+    assert_eq!(orders.collect::<BTreeSet<_>>(), BTreeSet::from(["abc".to_owned(), "bac".to_owned()]));
 }

@@ -163,7 +163,7 @@ impl Scheduler {
     pub fn decide<'a>(snapshot: Snapshot<'a>, pods: &'a [PodId]) -> impl Iterator<Item = Option<Decision>> + 'a {
         let Snapshot { store, config, .. } = snapshot;
         let mut algorithm = ScheduleAlgorithm::of(store, config);
-        algorithm.cache.replay(store);
+        algorithm.cache.replay(store, None);
         let profiles = Profiles::of_config(config);
         let decide = move |&id: &PodId| {
             let incoming = Incoming::of(id, snapshot)?;
@@ -485,7 +485,7 @@ impl Component for Scheduler {
         self.algorithm.list(ctx.store);
         self.volume_limits.have_risen(ctx.store);
         if start == Start::Initial {
-            self.algorithm.cache.replay(ctx.store);
+            self.algorithm.cache.replay(ctx.store, Some(ctx.streams.stream("scheduler-bind-order", "")));
         }
         if start == Start::Initial && ctx.store.pods().any(|(_, pod)| pod.node.is_some()) {
             // It has taken decisions before: where its next search begins is a phase like any other.

@@ -11,6 +11,7 @@ use super::calls::Calls;
 use super::components::{Components, Which};
 use super::kernel::Kernel;
 use super::refusals::RefusedObject;
+use super::settling::Settling;
 use super::{Inputs, Script, Simulation, Storm, past};
 use smallvec::SmallVec;
 
@@ -160,9 +161,10 @@ impl Prepared {
         let store = std::mem::take(&mut self.store);
         let api = std::mem::take(&mut self.api);
         let calls = Calls::new(&config.latency.api_call, config.round_trip);
+        let settling = Settling::new(&store);
         let kernel = Kernel::new(store, api, config, streams, begin, Observers::none(), calls);
         let mut bringing_up = Simulation::new(kernel, components, inputs, takes_part_in_settling);
-        bringing_up.kernel.settling = Some(Box::default());
+        bringing_up.kernel.settling = Some(Box::new(settling));
         watch(&mut bringing_up);
         bringing_up.begin(Start::Initial);
         bringing_up.run_until(SimTime::ZERO - SimDuration::from_nanos(1));

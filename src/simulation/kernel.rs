@@ -266,7 +266,7 @@ impl Kernel {
             Request::PatchNodeStatus { node, .. } => call.over.map(|_| node),
             _ => None,
         };
-        let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request)) {
+        let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request, &self.store)) {
             Served::Answered(Err(refusal))
         } else if self.api_is_up {
             self.api.serve(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)

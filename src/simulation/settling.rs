@@ -3,13 +3,15 @@
 //! A pod that its kubelet refuses is replaced at once, for ever, and clients without rate limits would replace it a hundred times
 //! a second through all the hours before t=0. Such a workload is held: it makes no more pods until t=0, where its controller goes
 //! on at the rates of the real one.
+//!
+//! Jobs give up by themselves. One of which the input says how far it is stays there: what it would do next, it does after t=0.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request};
-use crate::state::{Changed, DeletionCause, NodeId, Pod, PodDelta, PodPhase, Store, WorkloadId};
+use crate::state::{Changed, DeletionCause, JobId, NodeId, Pod, PodDelta, PodPhase, Store, WorkloadId};
 
 /// Pods of a workload that may come to nothing before it is held.
 const LOST_MAX: u32 = 30;
@@ -50,6 +52,8 @@ pub(super) struct Settling {
     workloads: FxHashMap<WorkloadId, Made>,
     held: FxHashSet<WorkloadId>,
     storms: Vec<Storm>,
+    /// Jobs that had begun, and how many pods they ran.
+    begun: FxHashMap<JobId, i32>,
 }
 
 #[derive(Copy, Clone, Debug, Default)]
@@ -71,6 +75,12 @@ fn replacer(pod: &Pod) -> Option<WorkloadId> {
 }
 
 impl Settling {
+    /// Knows what the input says of Jobs.
+    pub(super) fn new(store: &Store) -> Self {
+        let begun = store.jobs.iter().filter(|(_, job)| job.status.started_at.is_some());
+        Self { begun: begun.map(|(id, job)| (id, job.status.active)).collect(), ..Self::default() }
+    }
+
     /// Follows what the API server committed.
     pub(super) fn changed(&mut self, changed: &Changed, store: &Store) {
         match changed {
@@ -125,10 +135,14 @@ impl Settling {
     }
 
     /// Whether the API server has to refuse what a workload that is held asks for.
-    pub(super) fn refuses(&self, request: &Request) -> Option<ApiError> {
+    pub(super) fn refuses(&self, request: &Request, store: &Store) -> Option<ApiError> {
         let Request::CreatePod(draft) = request else { return None };
         let workload = draft.owner.and_then(WorkloadId::from_owner)?;
-        self.held.contains(&workload).then(|| ApiError::new(ErrorReason::Forbidden, "none of its pods stays"))
+        let is_refused = match workload {
+            WorkloadId::Job(id) => self.begun.get(&id).is_some_and(|active| store.tally(workload).active >= *active),
+            _ => self.held.contains(&workload),
+        };
+        is_refused.then(|| ApiError::new(ErrorReason::Forbidden, "it makes no more pods before t=0"))
     }
 
     /// The workloads that are held.

@@ -81,6 +81,27 @@ fn indexes_that_are_done_are_not_done_again() {
 }
 
 #[test]
+fn a_job_in_its_back_off_goes_on_from_there() {
+    let failed = |name: &str, at: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default, uid: u-{name}, labels: {{job-name: x}}, \
+             creationTimestamp: '2026-01-01T00:00:00Z', ownerReferences: [{{apiVersion: batch/v1, kind: Job, name: x, uid: j-x, \
+             controller: true}}]}}, spec: {{nodeName: n1, restartPolicy: Never, containers: [{{name: c, image: i}}]}}, \
+             status: {{phase: Failed, containerStatuses: [{{name: c, state: {{terminated: {{exitCode: 1, finishedAt: '{at}'}}}}}}]}}}}\n"
+        )
+    };
+    let pods = [failed("x-a", "2026-01-01T00:00:05Z"), failed("x-b", "2026-01-01T00:00:20Z")];
+    let status = "failed: 2, startTime: '2026-01-01T00:00:00Z'";
+    let scenario = loaded("", &[&node("n1", "{}"), &job("x", "backoffLimit: 6,", status), &pods[0], &pods[1]]);
+    let (observed, _) = plays::whole(&scenario);
+    let made: Vec<&str> =
+        observed.events.iter().filter(|event| event.reason == "SuccessfulCreate").map(|event| &*event.name).collect();
+    assert_eq!(made, ["x"]);
+    let made = observed.events.iter().find(|event| event.reason == "SuccessfulCreate").expect("a pod").at.as_secs_f64();
+    assert!((20.0..22.0).contains(&made), "twenty seconds after the second failure, not at {made} s");
+}
+
+#[test]
 fn a_zone_is_found_by_its_former_label() {
     let zone = |zone: &str| format!("{{failure-domain.beta.kubernetes.io/zone: {zone}, beta.kubernetes.io/os: linux}}");
     let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {topology.kubernetes.io/zone: b, \

@@ -132,6 +132,11 @@ impl DaemonSets {
         let View { set, rule: Rule { set: id, revision, .. }, .. } = *view;
         let mut plan = SyncPlan::nothing();
         let Work { mut create, mut delete, again_after } = work;
+        if create.len() > 1 {
+            // Nodes come out of a hash map, and the creations of a batch go their own ways.
+            let entity = format!("{}/{}", set.meta.namespace, set.meta.name);
+            ctx.streams.at("daemon-set-create-order", &entity, ctx.now.as_nanos().unsigned_abs()).shuffle(&mut create);
+        }
         create.truncate(BURST_REPLICAS);
         delete.truncate(BURST_REPLICAS);
         plan.requeue_after = again_after;

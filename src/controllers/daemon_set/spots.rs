@@ -108,9 +108,18 @@ impl<'a> Rule<'a> {
         self.store.daemon_pods(self.set).map_or(&NOTHING, DaemonPods::writes)
     }
 
+    /// What an update finds on a node.
+    pub(super) fn found(&self, node: NodeId) -> Found {
+        self.found_among(&self.pods_on(node))
+    }
+
+    fn found_among(&self, pods: &[(PodId, &Pod)]) -> Found {
+        let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
+        Found::of(staying.map(|&(id, pod)| (self.is_new(pod), Staying { id, is_available: self.is_available(pod) })))
+    }
+
     fn spot(&self, node: NodeId, placement: DaemonPlacement) -> Spot {
         let pods = self.pods_on(node);
-        let staying = pods.iter().filter(|(_, pod)| pod.deletion.is_none());
         let kept = pods.iter().map(|(_, pod)| *pod).min_by(|a, b| keep_order(a, b)).map(|pod| Kept {
             is_ready: pod.is_ready(),
             is_available: self.is_available(pod),
@@ -125,9 +134,8 @@ impl<'a> Rule<'a> {
             }
             _ => false,
         };
-        let found = staying.map(|&(id, pod)| (self.is_new(pod), Staying { id, is_available: self.is_available(pod) }));
         let waits = pods.iter().any(|(_, pod)| pod.is_ready() && !self.is_available(pod));
-        Spot { node, placement, found: Found::of(found), kept, is_quiet, waits }
+        Spot { node, placement, found: self.found_among(&pods), kept, is_quiet, waits }
     }
 }
 

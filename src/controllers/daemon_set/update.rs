@@ -34,7 +34,8 @@ pub(super) fn limits(set: &DaemonSet, desired: i32) -> (i32, i32) {
 ///
 /// # Source
 /// daemonset-controller, `rollingUpdate` (1.30+). Nodes come out of a hash map: which of the candidates are taken is up to
-/// chance, anew in every pass.
+/// chance, anew in every pass. It goes over the nodes that pods name, so that pods of nodes that are gone are candidates, and take up
+/// of the budget, until they are gone themselves.
 pub(super) fn roll(view: &View<'_>, streams: &Streams, work: &mut Work) {
     let desired = view.spots.counts().desired;
     let (surge, max_unavailable) = limits(view.set, desired);
@@ -64,11 +65,9 @@ fn some<T: Copy>(candidates: &[T], room: i32, view: &View<'_>, streams: &Streams
 fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut Work) {
     let mut unavailable = 0;
     let mut candidates = Vec::new();
-    for spot in view.spots.behind() {
-        if !spot.placement.should_run && spot.kept.is_none() {
-            continue;
-        }
-        match spot.found {
+    let spots = view.spots.behind().filter(|spot| spot.placement.should_run || spot.kept.is_some());
+    for found in spots.map(|spot| spot.found).chain(view.left_behind()) {
+        match found {
             Found::Nothing | Found::Unclear | Found::Both { .. } => unavailable += 1,
             Found::New(pod) => unavailable += i32::from(!pod.is_available),
             Found::Old(pod) if pod.is_available => candidates.push(pod.id),
@@ -85,12 +84,28 @@ fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut 
 /// Creates new pods beside old ones and deletes the old ones once the new are available.
 ///
 /// A node's availability is that of its old pod while it has one. A new pod that stands alone is no surge, whatever its
-/// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it.
+/// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it. The real
+/// controller looks up the node of an old pod that stands alone, and gives the pass up if it is gone.
 fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams, work: &mut Work) {
     let mut surging = 0;
     let mut available_nodes = view.spots.current_count() as i32;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
+    let mut updated = Vec::new();
+    for found in view.left_behind() {
+        match found {
+            Found::Old(_) => return,
+            Found::Nothing => {}
+            Found::Unclear => surging += 1,
+            Found::New(pod) => available_nodes += i32::from(pod.is_available),
+            Found::Both { new, old } => {
+                available_nodes += i32::from(old.is_available);
+                surging += i32::from(!new.is_available);
+                updated.extend(new.is_available.then_some(replaced(old.id)));
+            }
+        }
+    }
+    work.delete.append(&mut updated);
     for spot in view.spots.behind() {
         if let Found::Old(pod) | Found::New(pod) | Found::Both { old: pod, .. } = spot.found {
             available_nodes += i32::from(pod.is_available);

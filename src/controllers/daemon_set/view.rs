@@ -1,6 +1,6 @@
 //! A DaemonSet as one pass of the controller sees it.
 
-use super::spots::{Rule, Spots};
+use super::spots::{Found, Rule, Spots};
 use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
 use crate::units::SimDuration;
 
@@ -14,13 +14,24 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
+    /// Names of nodes on which there are pods, or at which some aim, and which do not exist.
+    fn absent_nodes(&self) -> impl Iterator<Item = NodeId> {
+        let Rule { store, set, .. } = self.rule;
+        let pods = store.daemon_pods(set).filter(|_| !store.has_all_nodes());
+        let absent = move |node: &NodeId| store.node(*node).is_none();
+        pods.into_iter().flat_map(move |pods| store.node_ids().filter(|node| !pods.on(*node).is_empty()).filter(absent))
+    }
+
     /// Unbound pods that aim at a node that does not exist.
     pub(super) fn stranded_pods(&self) -> Vec<PodId> {
-        let Rule { store, set, .. } = self.rule;
-        let Some(pods) = store.daemon_pods(set).filter(|_| !store.has_all_nodes()) else { return Vec::new() };
-        let absent = store.node_ids().filter(|node| !pods.on(*node).is_empty() && store.node(*node).is_none());
-        let live = absent.flat_map(|node| self.rule.pods_on(node));
+        let live = self.absent_nodes().flat_map(|node| self.rule.pods_on(node));
         live.filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id).collect()
+    }
+
+    /// What an update finds on nodes that do not exist: pods that wait for the pod garbage collector.
+    pub(super) fn left_behind(&self) -> impl Iterator<Item = Found> {
+        let with_pods = self.absent_nodes().filter(|node| !self.rule.pods_on(*node).is_empty());
+        with_pods.map(|node| self.rule.found(node))
     }
 }
 

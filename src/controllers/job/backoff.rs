@@ -1,6 +1,7 @@
 //! How long a Job waits before it replaces failed pods.
 
-use crate::state::{ContainerState, Pod, Status};
+use super::policy::is_failed;
+use crate::state::{ContainerState, Job, JobId, Pod, PodPhase, Status, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 const BASE: SimDuration = SimDuration::from_secs(10);
@@ -28,6 +29,16 @@ impl Failures {
         record.count = record.count.saturating_add(failed_at.len() as u32);
         record.last_at = failed_at.last().copied().or(record.last_at);
         record
+    }
+
+    /// What a process that has long been running remembers of a Job: the failures that it has counted. None if there were none.
+    pub(super) fn remembered(id: JobId, job: &Job, store: &Store) -> Option<Self> {
+        let pods = store.pods_of(WorkloadId::Job(id)).iter().filter_map(|pod| store.pod(*pod));
+        let counted: Vec<&Pod> = pods.filter(|pod| !pod.job_tracking).collect();
+        let failed_at = counted.iter().filter(|pod| is_failed(&job.spec, pod)).map(|pod| finished_at(pod)).collect();
+        let succeeded_at =
+            counted.iter().filter(|pod| pod.phase == PodPhase::Succeeded).map(|pod| finished_at(pod)).max();
+        Some(Self::default().with(failed_at, succeeded_at)).filter(|failures| failures.count > 0)
     }
 
     /// What is left of the delay.

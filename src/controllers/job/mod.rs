@@ -249,12 +249,32 @@ impl Jobs {
         if indexes.is_empty() {
             return;
         }
+        let indexes = Self::in_batches(job, indexes, ctx);
         self.expectations.set(id, indexes.len(), 0, now);
         status.active += indexes.len() as i32;
         let calls = indexes
             .into_iter()
             .map(|index| Planned { request: self.create_request(id, job, index), purpose: Purpose::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
+    }
+
+    /// The indexes in the order in which their pods are made: the creations of a batch go their own ways.
+    ///
+    /// # Source
+    /// job-controller, `manageJob`: batches of 1, 2, 4, …, each pod of which is made by a goroutine of its own.
+    fn in_batches(job: &Job, mut indexes: Vec<Option<i32>>, ctx: &Ctx<'_, Controller<Self>>) -> Vec<Option<i32>> {
+        if !manage::is_indexed(&job.spec) || indexes.len() < 3 {
+            return indexes;
+        }
+        let entity = format!("{}/{}", job.meta.namespace, job.meta.name);
+        let mut stream = ctx.streams.at("job-create-order", &entity, ctx.now.as_nanos().unsigned_abs());
+        let (mut left, mut batch) = (indexes.as_mut_slice(), 1);
+        while !left.is_empty() {
+            let (now, later) = left.split_at_mut(batch.min(left.len()));
+            stream.shuffle(now);
+            (left, batch) = (later, batch * 2);
+        }
+        indexes
     }
 
     /// # Source
@@ -490,8 +510,11 @@ impl Reconcile for Jobs {
         )
     }
 
-    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
-        for id in ctx.store.jobs.ids() {
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        for (id, job) in ctx.store.jobs.iter() {
+            if start == Start::Initial && finished_since(&job.status).is_none() {
+                self.failures.extend(Failures::remembered(id, job, ctx.store).map(|failures| (id, failures)));
+            }
             queue.now(Key::Job(id));
         }
         for (id, pod) in ctx.store.pods() {

@@ -164,6 +164,24 @@ fn a_spread_is_mended_on_the_node_itself() {
 }
 
 #[test]
+fn nodes_that_are_not_looked_at_are_told_of_with_what_rejected_the_pod_on_its_nominated_node() {
+    let terms = json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]);
+    let affinity =
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+    let shown = |status: Value| {
+        nodes(&["a", "b", "c"], "10")
+            .pod("full", there("a", 20, "9", 0))
+            .pod("p", json!({"priority": 10, "requests": {"cpu": "9"}, "affinity": affinity, "status": status}))
+            .decision()
+    };
+    let nominated = shown(json!({"phase": "Pending", "nominatedNodeName": "a"}));
+    let begin = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity";
+    assert!(nominated.message.starts_with(&format!("{begin} NodeResourcesFit].")), "{}", nominated.message);
+    let other = shown(json!({"phase": "Pending"}));
+    assert!(other.message.starts_with(&format!("{begin}].")), "{}", other.message);
+}
+
+#[test]
 fn who_waits_for_victims_preempts_nobody_else() {
     let waiting = |victim: Value| {
         let mut leaving = there("a", 0, "9", 0);

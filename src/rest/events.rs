@@ -98,8 +98,11 @@ pub(crate) fn changed(
     if after["metadata"]["name"].as_str().is_some_and(|name| name != target.name) {
         return Err(Box::new(Status::bad_request("the name of the object does not match the name on the URL")));
     }
+    let Some(metadata) = after.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return Err(Box::new(Status::bad_request("metadata is no object")));
+    };
     for field in ["name", "namespace", "uid", "creationTimestamp"] {
-        after["metadata"][field] = live["metadata"][field].clone();
+        metadata.insert(field.to_owned(), live["metadata"][field].clone());
     }
     Ok(Change::Other(of_core(after)))
 }

@@ -1,5 +1,8 @@
 //! `kind: Fault`: what breaks, applied and deleted as any object.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Response, Status};
@@ -113,15 +116,18 @@ fn read(target: &Target, body: &Value) -> Result<(String, FaultSpec, Value), Ref
     let spec: FaultSpec = serde_json::from_value(body["spec"].clone())
         .map_err(|error| invalid(&name, &format!("spec: Invalid value: {error}")))?;
     check_fields(&spec, &body["spec"]).map_err(|text| invalid(&name, &text))?;
-    let metadata: serde_json::Map<String, Value> = ["name", "labels", "annotations"]
-        .into_iter()
-        .filter_map(|field| Some((field.to_owned(), body["metadata"].get(field)?.clone())))
-        .collect();
-    let mut written = json!({
+    let mut metadata = serde_json::Map::from_iter([("name".to_owned(), name.clone().into())]);
+    for field in ["labels", "annotations"] {
+        let Some(texts) = body["metadata"].get(field).filter(|texts| !texts.is_null()) else { continue };
+        if let Err(error) = BTreeMap::<String, String>::deserialize(texts) {
+            return Err(invalid(&name, &format!("metadata.{field}: Invalid value: {error}")));
+        }
+        metadata.insert(field.to_owned(), texts.clone());
+    }
+    let written = json!({
         "apiVersion": format!("{FAULT_GROUP}/{FAULT_VERSION}"), "kind": "Fault", "metadata": metadata,
         "spec": body["spec"],
     });
-    written["metadata"]["name"] = name.clone().into();
     Ok((name, spec, written))
 }
 

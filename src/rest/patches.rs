@@ -86,7 +86,7 @@ pub(super) fn patch(
     }
     let is_built_in = target.resource.is_built_in();
     let mut after = form.patched(&before, &body, is_built_in)?;
-    if let Some(metadata) = after["metadata"].as_object_mut() {
+    if let Some(metadata) = after.get_mut("metadata").and_then(Value::as_object_mut) {
         // A patch may name what it has read.
         metadata.remove("uid");
     }

@@ -250,6 +250,9 @@ fn faults_are_objects() {
         let (code, refused) = server.post(faults, &json!({"metadata": {"name": "none"}, "spec": spec}));
         assert_eq!((code, &refused["details"]["causes"][0]["field"]), (422, &json!(field)), "{refused}");
     }
+    let labelled = json!({"metadata": {"name": "none", "labels": {"a": 5}}, "spec": fault["spec"]});
+    let (code, refused) = server.post(faults, &labelled);
+    assert_eq!((code, &refused["details"]["causes"][0]["field"]), (422, &json!("metadata.labels")), "{refused}");
     let state = |server: &Server| {
         let ready = server.get("/api/v1/nodes/n-2").1["status"]["conditions"].clone();
         let ready = ready.as_array().into_iter().flatten().find(|c| c["type"] == "Ready").cloned();

@@ -50,6 +50,30 @@ fn what_is_tried_is_not_done_however_it_is_asked_for() {
 }
 
 #[test]
+fn metadata_that_is_no_object_is_refused_and_the_session_goes_on() {
+    let server = Server::shop();
+    server.turn("jump", &json!({"to": "1m"}));
+    let events = "/api/v1/namespaces/shop/events";
+    let posted = server.get(&format!("{events}?limit=1")).1["items"][0]["metadata"]["name"].clone();
+    let event = format!("{events}/{}", posted.as_str().expect("an Event"));
+    let pod = format!("{PODS}/db-0");
+    let replace = "Content-Type: application/json-patch+json\r\n";
+    for path in [&pod, &event] {
+        for (method, headers, body) in [
+            ("PATCH", MERGE, r#"{"metadata":"x"}"#),
+            ("PUT", JSON, r#"{"metadata":"x"}"#),
+            ("PUT", JSON, r#"{"metadata":null}"#),
+            ("PATCH", replace, r#"[{"op":"replace","path":"","value":[null]}]"#),
+            ("PATCH", replace, r#"[{"op":"replace","path":"/metadata","value":"x"}]"#),
+        ] {
+            let (code, answer) = server.ask(method, path, headers, body);
+            assert!([400, 422].contains(&code), "{method} {path} {body}: {code} {answer}");
+        }
+    }
+    assert_eq!(server.get(&pod).0, 200);
+}
+
+#[test]
 fn defaults_and_zeros_that_are_written_out_change_nothing() {
     let server = Server::shop();
     let plain = json!({

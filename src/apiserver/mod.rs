@@ -31,9 +31,9 @@ pub use server::ApiServer;
 
 use crate::component::{Answer, ApiError, Config, Reply, Request};
 use crate::engine::Streams;
-use crate::model::Object;
 use crate::model::config::AdmissionPlugin;
-use crate::state::{Changed, Store};
+use crate::model::{AnyKind, Object};
+use crate::state::{Changed, Store, printed};
 use crate::units::SimTime;
 use resource_quota::Charge;
 use session::Session;
@@ -126,7 +126,7 @@ impl ApiServer {
         let first = changed.len();
         let served = rest.advance(&mut Session { store, config, streams, now, changed });
         if !store.references.is_empty() {
-            let removed = owner_references::removed(&changed[first..], None);
+            let removed = owner_references::removed(&changed[first..], []);
             owner_references::settle(store, &removed, changed);
         }
         served
@@ -152,13 +152,20 @@ impl ApiServer {
         }
         let first = changed.len();
         let deleted = match &request {
-            Request::DeleteOther { kind, namespace, name } => Some((*kind, *namespace, *name)),
+            Request::DeleteOther { kind, namespace, name } => {
+                let defined = registry::defined_kinds(store, (printed(*kind), *namespace, *name));
+                Some(((*kind, *namespace, *name), defined))
+            }
             _ => None,
         };
         let served = self.serve_admitted(store, config, streams, now, request, changed);
         if !store.references.is_empty() {
             // Somebody may hold it yet.
-            let deleted = deleted.filter(|of| store.uid_of(of.0, of.1, of.2).is_none()).map(|of| of.0);
+            let deleted =
+                deleted.filter(|((kind, namespace, name), _)| store.uid_of(*kind, *namespace, *name).is_none());
+            let deleted = deleted
+                .into_iter()
+                .flat_map(|((kind, ..), defined)| defined.into_iter().map(AnyKind::Stored).chain([kind]));
             let removed = owner_references::removed(&changed[first..], deleted);
             owner_references::settle(store, &removed, changed);
         }

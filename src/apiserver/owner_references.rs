@@ -184,7 +184,7 @@ pub(super) fn drop_owners(s: &mut Session<'_>, kind: AnyKind, namespace: Symbol,
 }
 
 /// The kinds of objects that a request has taken away.
-pub(super) fn removed(changed: &[Changed], deleted: Option<AnyKind>) -> Vec<AnyKind> {
+pub(super) fn removed(changed: &[Changed], deleted: impl IntoIterator<Item = AnyKind>) -> Vec<AnyKind> {
     let of_change = changed.iter().flat_map(|change| match change {
         Changed::PodRemoved { .. } => vec![ObjectKind::Pod],
         Changed::NodeRemoved { .. } => vec![ObjectKind::Node],

@@ -10,7 +10,7 @@ use super::slo::Slo;
 use super::table::{Column, Row, Table};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::state::{Change, Changed, MachineChange, NodeId, ObjectDelta, Power, Service, ServiceId, Store};
+use crate::state::{Change, Changed, MachineChange, NodeId, ObjectDelta, Power, Service, ServiceId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `services.csv`.
@@ -176,15 +176,15 @@ pub(super) struct Services {
     courses: BTreeMap<ServiceId, Course>,
     /// Services that have had an endpoint on the node.
     by_node: BTreeMap<NodeId, BTreeSet<ServiceId>>,
+    /// Those that have served and have no targets.
+    idle: BTreeSet<ServiceId>,
     gone: Vec<ServiceOutcome>,
 }
 
 impl Services {
     /// Workloads want more pods or fewer: this may be why a service has no targets.
     fn look_at_idle(&mut self, now: SimTime, store: &Store, slo: &Slo) {
-        let idle = self.courses.iter().filter(|(_, course)| course.has_served && course.traffic.targets == 0);
-        let idle: Vec<ServiceId> = idle.map(|(id, _)| *id).collect();
-        for id in idle {
+        for id in Vec::from_iter(self.idle.iter().copied()) {
             self.look(id, now, store, slo);
         }
     }
@@ -223,6 +223,11 @@ impl Services {
         }
         let is_unwanted =
             traffic.targets == 0 && !course.behind.is_empty() && course.behind.iter().all(|key| slo.is_unwanted(*key));
+        if traffic.targets > 0 {
+            self.idle.remove(&id);
+        } else if course.has_served {
+            self.idle.insert(id);
+        }
         if !is_new && (course.traffic, course.is_unwanted) == (traffic, is_unwanted) {
             return;
         }
@@ -273,7 +278,10 @@ impl Observer for Services {
             Changed::WorkloadUpdated(_, delta) if delta.touches(ObjectDelta::SPEC | ObjectDelta::DELETION) => {
                 self.look_at_idle(change.at, store, slo);
             }
+            // How many pods a DaemonSet wants is what its status says.
+            Changed::WorkloadUpdated(WorkloadId::DaemonSet(_), _) => self.look_at_idle(change.at, store, slo),
             Changed::ServiceRemoved(id) => {
+                self.idle.remove(id);
                 if let Some(course) = self.courses.remove(id) {
                     let gone_s = Some(change.at.as_nanos() as f64 / 1e9);
                     self.gone.push(ServiceOutcome { gone_s, ..outcome(course, change.at) });

@@ -356,7 +356,7 @@ impl Slo {
     /// A workload is no longer there, or no longer speaks for its pods.
     fn forget(&mut self, at: SimTime, id: WorkloadId) {
         let Some(index) = self.index.remove(&id) else { return };
-        self.tracked[index].daemons.has_lost_its_nodes = false;
+        self.tracked[index].daemons = DaemonCount::default();
         self.want(index, at, 0);
         self.end_life(index, at);
     }

@@ -76,7 +76,7 @@ pub struct PrinterColumn {
 }
 
 /// A resource of the API.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// What commands call it.
     pub kind: Kind,

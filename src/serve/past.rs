@@ -287,7 +287,7 @@ impl Session {
                 self.branches.pop_front();
             }
             let log = self.log.up_to(instant);
-            self.play_again(log, instant);
+            self.play_again(log, instant, instant);
         }
         self.pace.rebase(self.run.now());
     }
@@ -311,26 +311,29 @@ impl Session {
         self.branches.push_back(left);
         // Of which copies the two have in common is not known: one of them may have gone back further.
         self.snapshots.kept.truncate(1);
-        self.play_again(wanted.log, wanted.until);
+        let common = self.snapshots.kept[0].0;
+        self.play_again(wanted.log, wanted.until, common);
         self.pace = super::time::Pace::new(Speed::Paused, self.run.now());
         Ok(())
     }
 
-    /// Plays what is in a log up to an instant, from the last copy before. All that was shown is of another time.
-    fn play_again(&mut self, log: Log, instant: SimTime) {
-        let (made, mut run) = self.snapshots.back_to(instant);
-        let _ = run.heard();
-        for (at, request) in log.entries.iter().skip(made) {
-            run.run_until(*at);
-            let _ = run.request(request);
-        }
-        run.run_until(instant);
-        let _ = run.heard();
+    /// Plays what is in a log up to an instant, from the last copy before. All that was shown is of another time; the Events up to
+    /// `common` are of both.
+    fn play_again(&mut self, log: Log, instant: SimTime, common: SimTime) {
+        let (made, run) = self.snapshots.back_to(instant);
         self.run = run;
-        self.log = log;
+        self.events.forget_after(common, self.clock());
         self.fault_names.clear();
+        let _ = self.run.heard();
+        for (at, request) in log.entries.iter().skip(made) {
+            self.run.run_until(*at);
+            let _ = self.run.request(request);
+            self.post_after(common);
+        }
+        self.run.run_until(instant);
+        self.post_after(common);
+        self.log = log;
         self.learn_faults();
-        self.events.forget_after(instant, self.clock());
         self.versions.begin_anew();
         let text = "time went back: what was read before means nothing now; list anew";
         let status = Status { code: 410, ..Status::expired(text) }.to_value();
@@ -340,6 +343,11 @@ impl Session {
         self.pages.forget();
         self.learn_names();
         self.follow_api_server();
+    }
+
+    fn post_after(&mut self, common: SimTime) {
+        let events = self.run.heard().events;
+        self.post(events.into_iter().filter(|(at, ..)| *at > common).collect());
     }
 
     /// Branches, and how far each was played.

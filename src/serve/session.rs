@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::audience::{Audience, hash_of};
-use super::events::{self, Events};
+use super::events::{self, Events, Posted};
 use super::past::{Branch, Log, Snapshots};
 use super::table;
 use super::time::{Pace, Speed};
 use super::versions::Versions;
 use crate::arena::Symbol;
-use crate::component::{InvolvedKind, ObjectRef};
+use crate::component::{EventDraft, InvolvedKind, ObjectRef};
 use crate::kubectl::objects::{Clock, Found, all, cells_of, find_one, mark};
 use crate::observe::{Detail, Observers};
 use crate::rest::{Key, Names, Resource, in_group, of_core, rendered, rendered_fault};
@@ -164,17 +164,7 @@ impl Session {
     /// Tells who watches what has just happened.
     pub(super) fn tell(&mut self) {
         let heard = self.run.heard();
-        if heard.events.iter().any(|(_, _, event)| event.about.kind == InvolvedKind::Fault) {
-            self.learn_faults();
-        }
-        for (at, component, mut event) in heard.events {
-            let clock = self.clock();
-            if let Some((name, uid)) = self.fault_names.get(&event.about.name) {
-                // The run's own word for it is not what its client has called it.
-                event.about =
-                    ObjectRef { uid: *uid, ..ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), Arc::clone(name)) };
-            }
-            let posted = self.events.post(at, component, &event, self.run.store(), clock);
+        for posted in self.post(heard.events) {
             let key = Key::new("events", posted.namespace.as_str(), posted.name.as_str());
             self.show_event(key, Some(&posted.object));
         }
@@ -194,6 +184,23 @@ impl Session {
             }
         }
         self.follow_api_server();
+    }
+
+    /// Keeps Events that the run has posted.
+    pub(super) fn post(&mut self, events: Vec<(SimTime, &'static str, EventDraft)>) -> Vec<Posted> {
+        if events.iter().any(|(_, _, event)| event.about.kind == InvolvedKind::Fault) {
+            self.learn_faults();
+        }
+        let clock = self.clock();
+        let post = |(at, component, mut event): (SimTime, &'static str, EventDraft)| {
+            if let Some((name, uid)) = self.fault_names.get(&event.about.name) {
+                // The run's own word for it is not what its client has called it.
+                event.about =
+                    ObjectRef { uid: *uid, ..ObjectRef::named(InvolvedKind::Fault, Symbol::empty(), Arc::clone(name)) };
+            }
+            self.events.post(at, component, &event, self.run.store(), clock)
+        };
+        events.into_iter().map(post).collect()
     }
 
     /// Watches end with the API server's process, and its next one knows nothing of what happened before it.
@@ -423,10 +430,9 @@ impl Session {
         self.audiences.len() - 1
     }
 
-    /// What a definition says of columns, fields and subresources may be other than it was: rows are made anew.
+    /// What a definition says may be other than it was, even where its objects live: rows are made anew.
     fn follow_definition(&mut self, place: usize, resource: &Resource) {
-        let known = &self.audiences[place].resource;
-        if known.printer_columns == resource.printer_columns && known.selectable_fields == resource.selectable_fields {
+        if self.audiences[place].resource == *resource {
             return;
         }
         self.audiences[place].define(resource.clone(), self.versions.last());

@@ -109,9 +109,11 @@ fn tolerations_mut(object: &mut Object) -> Option<&mut Vec<Toleration>> {
     }
 }
 
-/// The first toleration of a taint decides, so that the new ones come first.
+/// The first toleration of a taint decides, so that the new ones come first. What is tolerated of the same key when pods are scheduled
+/// stays so.
 fn tolerate(tolerations: &mut Vec<Toleration>, taints: &[&str], seconds: u32) {
-    tolerations.retain(|toleration| !taints.contains(&toleration.key.as_str()));
+    let is_of_execution = |toleration: &Toleration| toleration.effect == Some(TaintEffect::NoExecute);
+    tolerations.retain(|toleration| !taints.contains(&toleration.key.as_str()) || !is_of_execution(toleration));
     let new = taints.iter().map(|taint| Toleration {
         key: Symbol::new(taint),
         operator: TolerationOperator::Exists,
@@ -251,6 +253,24 @@ spec: {containers: [{name: c, image: x}]}
         let taints = ["node.kubernetes.io/unreachable"];
         toleration_seconds(&mut objects, &["deployment/shop/*".to_owned()], &taints, 30).expect("there is one");
         assert_eq!(objects.iter().map(seconds).collect::<Vec<_>>(), [Some(30), Some(30), None, None, None]);
+    }
+
+    #[test]
+    fn what_is_tolerated_when_pods_are_scheduled_stays() {
+        let key = "node.kubernetes.io/unreachable";
+        let own = |effect: Option<TaintEffect>, seconds: Option<i64>| Toleration {
+            key: Symbol::new(key),
+            operator: TolerationOperator::Exists,
+            value: Symbol::empty(),
+            effect,
+            toleration_seconds: seconds,
+        };
+        let [of_all, of_scheduling, of_execution] =
+            [(None, None), (Some(TaintEffect::NoSchedule), None), (Some(TaintEffect::NoExecute), Some(300))]
+                .map(|(effect, seconds)| own(effect, seconds));
+        let mut tolerations = vec![of_execution, of_scheduling.clone(), of_all.clone()];
+        tolerate(&mut tolerations, &[key], 30);
+        assert_eq!(tolerations, [own(Some(TaintEffect::NoExecute), Some(30)), of_scheduling, of_all]);
     }
 
     #[test]

@@ -274,6 +274,17 @@ fn a_daemon_set_without_a_node_is_not_one_that_nobody_wants() {
     assert!(unwanted("{at: 4m, kubectl: delete daemonset web}") > 350.0);
     let nowhere = r#"{"spec":{"template":{"spec":{"nodeSelector":{"nobody":"here"}}}}}"#;
     assert!(unwanted(&format!("{{at: 4m, kubectl: 'patch daemonset web -p ''{nowhere}'''}}")) > 350.0);
+    // One that is made under its name has had no node yet.
+    let anew = set.replace("spec: {containers", "spec: {nodeSelector: {nobody: here}, containers");
+    let again = format!("{{at: 4m, kubectl: delete daemonset web}}, {{at: 5m, kubectl: 'apply -f - <<<\"{anew}\"'}}");
+    assert!(unwanted(&again) > 350.0);
+    // And one that a label gives a node is wanted from then on.
+    let moved = r#"{"spec":{"template":{"spec":{"nodeSelector":{"nobody":"here"},"containers":[{"name":"web","image":"next"}]}}}}"#;
+    let wanted = unwanted(&format!(
+        "{{at: 4m, kubectl: 'patch daemonset web -p ''{moved}'''}}, {{at: 5m, fault: {{kind: ImagePullFailure, images: ['*'], for: \
+         1h}}}}, {{at: 6m, kubectl: label node n-0 nobody=here}}"
+    ));
+    assert!((wanted - 120.0).abs() < 10.0, "{wanted}");
 }
 
 #[test]

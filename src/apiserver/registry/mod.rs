@@ -34,6 +34,7 @@ pub(super) use budget::update_status as update_budget_status;
 pub(super) use namespace::finalize as finalize_namespace;
 pub(super) use quota::update_status as update_quota_status;
 pub(super) use service::put_endpoint_slice;
+pub(super) use stored::defined_kinds;
 pub(super) use strategy::{Key, Strategy};
 
 use super::owner_references::{self, From};

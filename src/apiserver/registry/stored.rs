@@ -69,13 +69,24 @@ const DEFINITION: &str = "customresourcedefinition.apiextensions.k8s.io";
 /// # Differs
 /// At once, and before the definition is asked for again.
 fn remove_defined(s: &mut Session<'_>, definition: &Stored) {
+    if s.store.stored.values().any(|stored| defines(definition, stored)) {
+        Arc::make_mut(&mut s.store.stored).retain(|_, stored| !defines(definition, stored));
+    }
+}
+
+fn defines(definition: &Stored, stored: &Stored) -> bool {
     let spec = definition.fields.get("spec");
     let text = |pointer: &str| spec.and_then(|spec| spec.pointer(pointer)?.as_str()).unwrap_or_default();
-    let (group, plural) = (text("/group"), text("/names/plural"));
-    let is_its = |stored: &Stored| stored.kind.group == group && stored.kind.plural == plural;
-    if s.store.stored.values().any(is_its) {
-        Arc::make_mut(&mut s.store.stored).retain(|_, stored| !is_its(stored));
-    }
+    stored.kind.group == text("/group") && stored.kind.plural == text("/names/plural")
+}
+
+/// The kinds of which all objects go with an object: those that it defines, if there are any.
+pub(in crate::apiserver) fn defined_kinds(store: &Store, key: StoredKey) -> Vec<StoredKind> {
+    let Some(definition) = store.stored.get(&key).filter(|_| key.0 == DEFINITION) else { return Vec::new() };
+    let mut kinds: Vec<StoredKind> =
+        store.stored.values().filter(|stored| defines(definition, stored)).map(|stored| stored.kind).collect();
+    kinds.dedup();
+    kinds
 }
 
 /// Keeps a new object.

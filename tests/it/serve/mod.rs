@@ -305,6 +305,33 @@ fn time_goes_back_and_watches_of_another_time_end() {
 }
 
 #[test]
+fn a_branch_has_the_events_of_its_own_time() {
+    let server = Server::shop();
+    let events_of = |name: &str| {
+        let events = server.get("/api/v1/namespaces/shop/events").1["items"].clone();
+        let of =
+            events.as_array().into_iter().flatten().filter(|event| event["involvedObject"]["name"] == name).count();
+        of
+    };
+    let make = |name: &str| {
+        let pod =
+            json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "example.com/c:1"}]}});
+        assert_eq!(server.post("/api/v1/namespaces/shop/pods", &pod).0, 201);
+        server.turn("jump", &json!({"to": "100s"}));
+    };
+    server.turn("jump", &json!({"to": "60s"}));
+    make("one");
+    let posted = events_of("one");
+    assert!(posted > 0);
+    server.turn("jump", &json!({"to": "60s"}));
+    assert_eq!(events_of("one"), 0);
+    make("other");
+    assert!(events_of("other") > 0);
+    server.turn("branch", &json!({"name": "branch-1"}));
+    assert_eq!((events_of("one"), events_of("other")), (posted, 0));
+}
+
+#[test]
 fn writes_hold_versions_and_pages_hold_still() {
     let server = Server::shop();
     let path = "/apis/apps/v1/namespaces/shop/deployments/web";

@@ -52,7 +52,8 @@ fn what_is_tried_is_not_done_however_it_is_asked_for() {
 #[test]
 fn metadata_that_is_no_object_is_refused_and_the_session_goes_on() {
     let server = Server::shop();
-    server.turn("jump", &json!({"to": "1m"}));
+    assert_eq!(server.ask("DELETE", &format!("{PODS}/db-0"), "", "").0, 200);
+    server.turn("jump", &json!({"to": "2m"}));
     let events = "/api/v1/namespaces/shop/events";
     let posted = server.get(&format!("{events}?limit=1")).1["items"][0]["metadata"]["name"].clone();
     let event = format!("{events}/{}", posted.as_str().expect("an Event"));
@@ -366,8 +367,36 @@ fn rows_are_as_the_definition_says_now_and_objects_go_with_it() {
     );
     assert_eq!(server.ask("DELETE", &path, "", "").0, 200);
     assert_eq!(server.get(WIDGETS).0, 404);
-    assert_eq!(server.post(DEFINITIONS, &definition(true, &columns)).0, 201);
-    assert_eq!(server.get(WIDGETS).1["items"], json!([]));
+    // Made again, its objects may live elsewhere.
+    let mut anew = definition(true, &columns);
+    anew["spec"]["scope"] = "Cluster".into();
+    assert_eq!(server.post(DEFINITIONS, &anew).0, 201);
+    let everywhere = "/apis/ex.io/v1/widgets";
+    assert_eq!(server.get(everywhere).1["items"], json!([]));
+    assert_eq!(server.post(everywhere, &json!({"metadata": {"name": "v"}})).0, 201);
+    assert_eq!(server.get(everywhere).1["items"][0]["metadata"]["name"], "v");
+}
+
+#[test]
+fn dependents_of_custom_resources_go_with_the_definition() {
+    let server = Server::shop();
+    assert_eq!(server.post(DEFINITIONS, &definition(true, &json!([]))).0, 201);
+    let owner = server.post(WIDGETS, &json!({"metadata": {"name": "w"}})).1["metadata"]["uid"].clone();
+    let reference =
+        json!([{"apiVersion": "ex.io/v1", "kind": "Widget", "name": "w", "uid": owner, "controller": true}]);
+    let maps = "/api/v1/namespaces/shop/configmaps";
+    for (path, mut body) in [
+        (maps, json!({"metadata": {"name": "c"}})),
+        (DEPLOYMENTS, deployment("c", &json!({"name": "c", "image": "i"}))),
+    ] {
+        body["metadata"]["ownerReferences"] = reference.clone();
+        assert_eq!(server.post(path, &body).0, 201);
+    }
+    server.turn("jump", &json!({"to": "1m"}));
+    assert_eq!(server.get(&format!("{maps}/c")).0, 200);
+    assert_eq!(server.ask("DELETE", &format!("{DEFINITIONS}/widgets.ex.io"), "", "").0, 200);
+    server.turn("jump", &json!({"to": "2m"}));
+    assert_eq!([maps, DEPLOYMENTS].map(|path| server.get(&format!("{path}/c")).0), [404, 404]);
 }
 
 #[test]

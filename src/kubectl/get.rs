@@ -171,9 +171,12 @@ impl Verb for GetArgs {
     }
 }
 
-/// How old something is.
+/// How old something is: time stamps hold whole seconds.
+///
+/// # Source
+/// kubectl's printers, `translateTimestampSince`.
 fn age(since: SimTime, now: SimTime) -> String {
-    human(now.saturating_since(since))
+    human(now.saturating_since(since.floor_to_second()))
 }
 
 /// A length of time, as kubectl prints it.
@@ -571,7 +574,7 @@ fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<
         (None, _) => format!("{}/1", job.status.succeeded),
     };
     let ended = job.status.completed_at.filter(|_| has(&Complete));
-    let duration = job.status.started_at.map(|start| self::age(start, ended.unwrap_or(now)));
+    let duration = job.status.started_at.map(|start| self::age(start, ended.map_or(now, SimTime::floor_to_second)));
     Some(vec![state.to_owned(), completions, duration.unwrap_or_default(), age])
 }
 

@@ -397,15 +397,17 @@ impl Slo {
         self.take(at, id, old, new);
     }
 
-    /// The place of a pod that nothing modelled controls. What takes a lost pod's name makes up for it.
+    /// The place of a pod that nothing modelled controls. What takes a lost pod's name makes up for it, and so does each further pod that
+    /// an owner makes.
     fn loose_place(&mut self, at: SimTime, pod: &Pod, old: Part) -> usize {
         if let Some(index) = old.place.checked_sub(1) {
             return index;
         }
         let index = self.place(at, WorkloadKey::of_loose_pod(pod));
-        if self.tracked[index].key.kind == sym!("Pod") {
+        if self.tracked[index].lost > 0 {
             self.advance(index, at);
-            self.tracked[index].lost = 0;
+            let tracked = &mut self.tracked[index];
+            tracked.lost = if tracked.key.kind == sym!("Pod") { 0 } else { tracked.lost - 1 };
         }
         index
     }

@@ -87,6 +87,43 @@ fn a_second_deletion_may_want_the_dependents_to_go_first() {
 }
 
 #[test]
+fn a_deployment_that_is_made_anew_in_other_words_adopts_what_was_left() {
+    let web = |words: &str, hash: &str| {
+        format!(
+            "{{replicas: 2, selector: {{matchLabels: {{app: web{hash}}}}}, template: {{metadata: {{labels: {{app: web{hash}}}}}, spec: \
+             {{{words}containers: [{{name: c, image: i}}]}}}}}}"
+        )
+    };
+    let hash = ", pod-template-hash: 5785bcb8b5";
+    let words = "dnsPolicy: ClusterFirst, restartPolicy: Always, schedulerName: default-scheduler, securityContext: {}, \
+                 terminationGracePeriodSeconds: 30, ";
+    let dump = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default, uid: u-web, annotations: \
+         {{deployment.kubernetes.io/revision: '1'}}}}, spec: {}}}\n---\n\
+         {{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: web-5785bcb8b5, namespace: default, uid: u-rs, labels: {{app: web{hash}}}, \
+         annotations: {{deployment.kubernetes.io/revision: '1'}}, ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: \
+         u-web, controller: true}}]}}, spec: {}}}",
+        web(words, ""),
+        web(words, hash),
+    );
+    let anew = format!(
+        "apply -f - <<'E'\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: {}}}\nE",
+        web("", "")
+    );
+    let observed = play(
+        &lines(&[
+            (60, "delete deploy web --cascade=orphan"),
+            (70, "delete rs -l app=web --cascade=orphan"),
+            (80, &anew),
+            (90, "get rs -o name"),
+        ]),
+        &dump,
+    );
+    assert_eq!(printed(&observed).last().map(String::as_str), Some("replicaset.apps/web-5785bcb8b5"));
+    assert_eq!(made_after(&observed, 0.0), 0);
+}
+
+#[test]
 fn replication_controllers_speak_under_a_name_of_their_own() {
     let controller = "{apiVersion: v1, kind: ReplicationController, metadata: {name: old, namespace: default}, spec: {replicas: 1, template: \
                       {metadata: {labels: {app: old}}, spec: {containers: [{name: c, image: i}]}}}}";

@@ -9,7 +9,7 @@ use super::call::{Purpose, size_annotations, status_request};
 use super::progress;
 use super::view::View;
 use crate::arena::{Symbol, sym};
-use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, template_hash};
+use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, same_template, template_hash};
 use crate::model::{LabelSelector, ObjectKind, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
@@ -37,29 +37,37 @@ fn revision_of(set: &ReplicaSet) -> i64 {
     set.meta.annotations.get(&revision_key()).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
 }
 
-/// What templates of the input hash to: the real hash is known of those that had a ReplicaSet there, by our own.
+/// Namespace and name.
+type Key = (Symbol, Symbol);
+
+/// What templates of the input hash to: the real hash is known of those that had a ReplicaSet there.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hashes(FxHashMap<Symbol, Symbol>);
+pub(super) struct Hashes(FxHashMap<Key, Vec<(Arc<PodTemplateSpec>, Symbol)>>);
 
 impl Hashes {
     /// Takes in the ReplicaSets that there are. Where names have met, the hash covers more than the template.
     pub(super) fn learn(&mut self, store: &Store) {
         let by_deployment = store.deployments.iter().filter(|(_, deployment)| deployment.status.collision_count == 0);
-        for set in by_deployment.flat_map(|(id, _)| store.replica_sets_of(id)) {
-            let Some(set) = store.replica_sets.get(*set) else { continue };
-            let Some(real) = set.meta.labels.get(hash_label()) else { continue };
-            let mut template = PodTemplateSpec::clone(&set.spec.template);
-            template.metadata.labels = template.metadata.labels.without(hash_label());
-            let ours = template_hash(&template, 0);
-            if ours != real {
-                self.0.insert(ours, real);
+        for (id, deployment) in by_deployment {
+            let sets = store.replica_sets_of(id).iter().filter_map(|set| store.replica_sets.get(*set));
+            let known = sets.filter_map(|set| {
+                let real = set.meta.labels.get(hash_label())?;
+                Some((Arc::clone(&set.spec.template), real))
+            });
+            let known: Vec<_> = known.collect();
+            if !known.is_empty() {
+                self.0.insert((deployment.meta.namespace, deployment.meta.name), known);
             }
         }
     }
 
+    /// The hash of a template that means the same, in whatever words: the real one covers the defaults.
     fn of(&self, deployment: &Deployment) -> Symbol {
-        let ours = template_hash(&deployment.spec.template, deployment.status.collision_count);
-        self.0.get(&ours).copied().unwrap_or(ours)
+        let template = &deployment.spec.template;
+        let collisions = deployment.status.collision_count;
+        let known = self.0.get(&(deployment.meta.namespace, deployment.meta.name)).filter(|_| collisions == 0);
+        let same = known.into_iter().flatten().find(|(known, _)| same_template(known, template));
+        same.map_or_else(|| template_hash(template, collisions), |(_, real)| *real)
     }
 
     /// The hash of the present template, and the name of its ReplicaSet.

@@ -31,6 +31,9 @@ const WORKERS: u32 = 8;
 /// From the start of the process until its caches are filled.
 const CACHE_SYNC: SimDuration = SimDuration::from_millis(300);
 
+/// From then until the pods have been looked at: each is an update of its own, and those of nodes go before.
+const PODS_LATER: SimDuration = SimDuration::from_millis(30);
+
 /// Namespace and name: what timers are keyed by, whatever the UID.
 type PodKey = (Symbol, Arc<str>);
 
@@ -39,6 +42,8 @@ type PodKey = (Symbol, Arc<str>);
 pub enum Timer {
     /// The caches of a fresh process are filled.
     Synced,
+    /// The pods that a fresh process has found are looked at, one by one.
+    Pods,
     /// The time of some pods of a node is over.
     Due(Deadline),
     /// Another try of an eviction.
@@ -196,6 +201,20 @@ impl TaintEviction {
         let mut groups = NewGroups::new();
         self.evaluate(pod, node, ctx.now, &mut groups, ctx);
         self.arm(groups, ctx);
+    }
+
+    /// What a fresh process finds is news to it, pods as much as nodes: a pod that tolerates no taint for a while is deleted, and marked
+    /// so, a second time.
+    ///
+    /// # Source
+    /// Taint eviction controller, `worker`: updates of nodes go before those of pods, and an eviction that began without a timer is no
+    /// hindrance to another.
+    fn handle_found_pods(&mut self, ctx: &mut Ctx<'_, Self>) {
+        let store = ctx.store;
+        let pods: Vec<PodId> = self.tainted.keys().flat_map(|node| store.pods_on(*node)).copied().collect();
+        for pod in pods {
+            self.handle_pod(pod, ctx);
+        }
     }
 
     /// Decides about one pod; `began` is the time from which its tolerance counts.
@@ -371,6 +390,7 @@ impl Component for TaintEviction {
     fn words(timer: &Timer, _store: &Store) -> String {
         let words = match timer {
             Timer::Synced => "its caches are filled",
+            Timer::Pods => "it looks at the pods that it has found",
             Timer::Due(_) => "how long pods tolerate a taint is over",
             Timer::Retry(_) => "a deletion is tried again",
         };
@@ -432,7 +452,11 @@ impl Component for TaintEviction {
 
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
-            Timer::Synced => self.start_work(Start::Fresh, ctx),
+            Timer::Synced => {
+                self.start_work(Start::Fresh, ctx);
+                ctx.arm_in(PODS_LATER, Timer::Pods);
+            }
+            Timer::Pods => self.handle_found_pods(ctx),
             Timer::Due(Deadline(id)) => self.due(id, ctx),
             Timer::Retry(Attempt(id)) => ctx.call(Request::Get, Tag(id)),
         }

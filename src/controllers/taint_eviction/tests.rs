@@ -263,6 +263,22 @@ fn a_fresh_process_counts_from_its_own_start() {
 }
 
 #[test]
+fn a_fresh_process_marks_a_pod_that_tolerates_nothing_twice() {
+    let check = |start: Start, toleration: Option<i64>, expected: usize| {
+        let mut bench = bench_with(start, |world| {
+            let tolerations = toleration.map_or("[]".to_owned(), |s| format!("[{}]", tolerates(MAINT, Some(s))));
+            world.add_pod("p", Some("n"), &tolerations);
+            world.taint("n", MAINT, TaintEffect::NoExecute);
+        });
+        bench.run_until(20.0);
+        assert_eq!(bench.messages("TaintManagerEviction"), vec!["Marking for deletion Pod default/p"; expected]);
+    };
+    check(Start::Fresh, None, 2);
+    check(Start::Fresh, Some(10), 1);
+    check(Start::Initial, None, 1);
+}
+
+#[test]
 fn a_process_that_has_been_running_counts_from_the_taint() {
     let mut bench = bench(|world| {
         world.add_pod("p", Some("n"), &format!("[{}]", tolerates(MAINT, Some(300))));

@@ -508,11 +508,21 @@ fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'st
                 }),
             );
         }
-        WorkloadId::StatefulSet(_) => posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
-            let pod = store.pod(pod)?;
-            let message = format!("Create Pod {} in StatefulSet {} successful", pod.name, about.name);
-            Some((pod.created_at, reason::SUCCESSFUL_CREATE, message))
-        })),
+        WorkloadId::StatefulSet(id) => {
+            let templates = store.stateful_sets.get(id).map_or(&[][..], |set| &set.spec.volume_claim_templates);
+            for pod in store.pods_of(workload).iter().filter_map(|&pod| store.pod(pod)) {
+                let claims = templates.iter().map(|template| format!("{}-{}", template.metadata.name, pod.name));
+                posted.extend(claims.filter_map(|claim| {
+                    let made = store.volumes.find_claim(about.namespace, Symbol::new(&claim))?;
+                    let at = store.volumes.claim(made)?.meta.created_at;
+                    let message =
+                        format!("Create Claim {claim} Pod {} in StatefulSet {} success", pod.name, about.name);
+                    Some((at, reason::SUCCESSFUL_CREATE, message))
+                }));
+                let message = format!("Create Pod {} in StatefulSet {} successful", pod.name, about.name);
+                posted.push((pod.created_at, reason::SUCCESSFUL_CREATE, message));
+            }
+        }
         WorkloadId::ReplicaSet(_) | WorkloadId::DaemonSet(_) | WorkloadId::Job(_) => {
             posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
                 let pod = store.pod(pod)?;

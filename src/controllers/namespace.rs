@@ -1,5 +1,7 @@
 //! The namespace controller: empties a namespace that is being deleted, pods first.
 
+use rustc_hash::FxHashMap;
+
 use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
@@ -9,7 +11,7 @@ use crate::model::ObjectKind;
 use crate::state::{Change, Changed, DeletionCause, Meta, Propagation, Store, WorkloadId};
 use crate::units::SimDuration;
 
-/// Time after the deletion's request before the first pass.
+/// Time after a change of the namespace, the deletion's request or a condition, before the next pass.
 const GRACE: SimDuration = SimDuration::from_secs(5);
 
 /// Time between two passes while finalizers keep something: half of what such an object is estimated to take, and a second.
@@ -21,9 +23,13 @@ const HELD: SimDuration = SimDuration::from_secs(15 / 2 + 1);
 /// kube-controller-manager, namespace-controller with the gate OrderedNamespaceDeletion (1.33+).
 ///
 /// # Differs
-/// A collection is deleted object by object. ConfigMaps and other kinds that are not modelled take no time.
+/// A collection is deleted object by object. ConfigMaps and other kinds that are not modelled take no time. Conditions of the namespace are
+/// known here alone.
 #[derive(Clone, Debug, Default)]
-pub struct Namespaces;
+pub struct Namespaces {
+    /// Whether the condition of each namespace that goes says that its contents could not be deleted.
+    failing: FxHashMap<Symbol, bool>,
+}
 
 /// Requests that delete everything of a namespace but its pods.
 fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
@@ -53,23 +59,39 @@ fn is_held(store: &Store, namespace: Symbol) -> bool {
         || store.volumes.claims().any(|(_, o)| is_held(&o.meta))
 }
 
-/// Deletes the pods that are not being deleted yet, and says how long the slowest may take; none if no pod is left.
-fn delete_pods(store: &Store, namespace: Symbol) -> Option<(Vec<Request>, SimDuration)> {
-    let mut requests = Vec::new();
-    let mut estimate_s = 0;
-    let mut pods: Vec<_> = store.pods_in(namespace).iter().copied().collect();
-    if pods.is_empty() {
-        return None;
-    }
-    pods.sort_unstable();
-    for (id, pod) in pods.into_iter().filter_map(|id| store.pod(id).map(|pod| (id, pod))) {
-        estimate_s = estimate_s.max(pod.spec.termination_grace_period_seconds.unwrap_or(30).max(0).unsigned_abs());
-        if pod.deletion.is_none() {
-            let options = DeleteOptions::default();
-            requests.push(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted });
+/// What a pass finds of the pods of a namespace.
+#[derive(Debug, Default)]
+struct Pods {
+    /// Deletions of those that are not being deleted yet.
+    requests: Vec<Request>,
+    /// The longest grace of those that have not ended.
+    grace: SimDuration,
+    /// Some are still there when these deletions have been answered.
+    remain: bool,
+    /// And have finalizers.
+    are_held: bool,
+}
+
+impl Pods {
+    fn of(store: &Store, namespace: Symbol) -> Self {
+        let mut found = Self::default();
+        let mut pods: Vec<_> = store.pods_in(namespace).iter().copied().collect();
+        pods.sort_unstable();
+        for (id, pod) in pods.into_iter().filter_map(|id| store.pod(id).map(|pod| (id, pod))) {
+            let grace_s = pod.spec.termination_grace_period_seconds.unwrap_or(30).max(0).unsigned_abs();
+            if !pod.phase.is_terminal() {
+                found.grace = found.grace.max(SimDuration::from_secs(grace_s));
+            }
+            if pod.deletion.is_none() {
+                let options = DeleteOptions::default();
+                found.requests.push(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted });
+            }
+            let goes_at_once = pod.node.is_none() || pod.phase.is_terminal() || grace_s == 0;
+            found.remain |= pod.job_tracking || pod.deletion.is_some() || !goes_at_once;
+            found.are_held |= pod.job_tracking;
         }
+        found
     }
-    Some((requests, SimDuration::from_secs(estimate_s / 2 + 1)))
 }
 
 fn concurrent(requests: Vec<Request>) -> Step<()> {
@@ -118,24 +140,37 @@ impl Reconcile for Namespaces {
         if !store.is_terminating(name) {
             return plan;
         }
-        match delete_pods(store, name) {
-            Some((requests, estimate)) => {
-                plan.requeue_after = Some(estimate);
-                if !requests.is_empty() {
-                    plan.steps.push(concurrent(requests));
-                }
+        let Pods { requests, grace, remain, are_held } = Pods::of(store, name);
+        if !requests.is_empty() {
+            plan.steps.push(concurrent(requests));
+        }
+        if remain {
+            let since = store.namespace(name).and_then(|(_, namespace)| namespace.deleting_since);
+            let passed = ctx.now.saturating_since(since.unwrap_or(ctx.now).floor_to_second());
+            let estimate = if passed < grace { grace } else { SimDuration::ZERO };
+            if !estimate.is_zero() {
+                plan.requeue_after = Some(SimDuration::from_secs(estimate.as_secs() / 2 + 1));
+            } else if are_held {
+                plan.requeue_after = Some(HELD);
+            } else {
+                // They should have gone by now: that is an error, and tried again as any.
+                plan.failed = true;
             }
-            None => {
-                let requests = rest(store, name);
-                if !requests.is_empty() {
-                    plan.steps.push(concurrent(requests));
-                }
-                if is_held(store, name) {
-                    plan.requeue_after = Some(HELD);
-                } else {
-                    plan.then(Request::FinalizeNamespace { name }, ());
-                }
+            if self.failing.insert(name, plan.failed) != Some(plan.failed) {
+                // The condition is written, and that is a change.
+                plan.wake_after = Some(GRACE);
             }
+            return plan;
+        }
+        let requests = rest(store, name);
+        if !requests.is_empty() {
+            plan.steps.push(concurrent(requests));
+        }
+        if is_held(store, name) {
+            plan.requeue_after = Some(HELD);
+        } else {
+            self.failing.remove(&name);
+            plan.then(Request::FinalizeNamespace { name }, ());
         }
         plan
     }

@@ -205,7 +205,23 @@ fn a_deleted_namespace_is_waited_for() {
                    namespace: batch}, spec: {containers: [{name: c, image: i}]}}";
     let observed = play("{at: 1m, kubectl: delete namespace batch}", objects);
     let gone = observed.pods[0].gone_at.expect("the pod is gone");
-    assert!(observed.transcript[0].done_at > Some(gone), "{:?}", observed.transcript);
+    let done = observed.transcript[0].done_at.expect("it ends");
+    assert!(done > gone, "{:?}", observed.transcript);
+    // The first look is five seconds after the deletion, and another five after what it has written of the namespace.
+    assert!((70.0..71.0).contains(&done.as_secs_f64()), "{done:?}");
+}
+
+#[test]
+fn a_namespace_whose_pods_outlive_their_grace_is_looked_at_ever_more_seldom() {
+    let objects = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, \
+                   namespace: batch}, spec: {nodeName: n-0, terminationGracePeriodSeconds: 5, containers: [{name: c, image: i}]}}";
+    let timeline = "{at: 60s, fault: {kind: Crash, nodes: {names: [n-0]}}}, {at: 61s, kubectl: delete namespace batch --wait=false}, {at: \
+                    85s, kubectl: delete pod p -n batch --force}, {at: 95s, kubectl: get ns batch -o name}, {at: 110s, kubectl: get ns \
+                    batch -o name}";
+    let observed = play(timeline, objects);
+    // Looks at 66 s, doubled pauses from 5 ms on, and the next after 81 s at 102 s.
+    let exits: Vec<_> = observed.transcript.iter().map(|line| line.exit).collect();
+    assert_eq!(exits[2..], [Some(0), Some(1)], "{:?}", observed.transcript);
 }
 
 #[test]

@@ -119,6 +119,12 @@ impl DaemonSets {
                 affected.push(id);
             }
         }
+        if affected.len() > 1 {
+            // Sets come out of a hash map.
+            let node = ctx.store.node_name(node);
+            let index = ctx.now.as_nanos().unsigned_abs();
+            ctx.streams.at("daemon-set-list-order", node.as_str(), index).shuffle(&mut affected);
+        }
         affected
     }
 

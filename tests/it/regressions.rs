@@ -216,10 +216,10 @@ fn a_namespace_whose_pods_outlive_their_grace_is_looked_at_ever_more_seldom() {
     let objects = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, \
                    namespace: batch}, spec: {nodeName: n-0, terminationGracePeriodSeconds: 5, containers: [{name: c, image: i}]}}";
     let timeline = "{at: 60s, fault: {kind: Crash, nodes: {names: [n-0]}}}, {at: 61s, kubectl: delete namespace batch --wait=false}, {at: \
-                    85s, kubectl: delete pod p -n batch --force}, {at: 95s, kubectl: get ns batch -o name}, {at: 110s, kubectl: get ns \
+                    90s, kubectl: delete pod p -n batch --force}, {at: 100s, kubectl: get ns batch -o name}, {at: 110s, kubectl: get ns \
                     batch -o name}";
     let observed = play(timeline, objects);
-    // Looks at 66 s, doubled pauses from 5 ms on, and the next after 81 s at 102 s.
+    // Looks at 66 s and with doubled pauses, so that the next after 86.6 s is at 107 s.
     let exits: Vec<_> = observed.transcript.iter().map(|line| line.exit).collect();
     assert_eq!(exits[2..], [Some(0), Some(1)], "{:?}", observed.transcript);
 }

@@ -4,6 +4,7 @@
 //! find out. Its calls go through one client; while it waits for tokens, neither failures nor recoveries are noticed.
 
 mod audit;
+mod fresh;
 mod health;
 mod monitor;
 mod queue;
@@ -92,6 +93,8 @@ enum Waiting {
 pub struct NodeLifecycle {
     /// Passes, ticks and workers begin once the caches are filled.
     is_synced: bool,
+    /// The process has begun anew, and has not looked at all nodes yet.
+    is_first_pass: bool,
     keys: Keys,
     clock: PassClock,
     armed_pass: Option<(Ticket, SimTime)>,
@@ -137,6 +140,7 @@ impl NodeLifecycle {
         let seen_within = renewal + flags.node_monitor_period + SimDuration::from_secs(1);
         Self {
             is_synced: true,
+            is_first_pass: false,
             keys: Keys::new(),
             clock: PassClock::new(SimTime::ZERO, flags.node_monitor_period),
             armed_pass: None,
@@ -420,7 +424,6 @@ impl Component for NodeLifecycle {
         let part = |whole: SimDuration, concern| {
             SimDuration::from_nanos((whole.as_nanos() as f64 * ctx.streams.stream(concern, "").unit()) as u64)
         };
-        self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
         for (node, object) in ctx.store.nodes() {
             if self.keys.has_no_execute(object) {
                 self.tainted.insert(node);
@@ -429,12 +432,15 @@ impl Component for NodeLifecycle {
         }
         match start {
             Start::Initial => {
+                self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
                 self.clock = PassClock::going(ctx.now + part(period, "node-monitor"), period);
                 self.know_all(ctx);
             }
             Start::Fresh => {
                 let first = ctx.now + CACHE_SYNC;
+                self.tainter = Tainter::new(first);
                 self.clock = PassClock::new(first, period);
+                self.is_first_pass = true;
                 self.dirty = ctx.store.nodes().map(|(node, _)| node).collect();
             }
         }

@@ -155,6 +155,7 @@ impl NodeLifecycle {
                     if !self.pass_mut().visits.is_empty() {
                         return;
                     }
+                    self.race_to_taint(ctx);
                     if !self.settle_disruption(ctx) {
                         self.end_pass(ctx);
                         return;
@@ -186,6 +187,7 @@ impl NodeLifecycle {
         } else {
             self.date_undated(ctx);
         }
+        self.see_all_pods(ctx);
         self.arm_pass(ctx);
         self.arm_tick(ctx);
     }

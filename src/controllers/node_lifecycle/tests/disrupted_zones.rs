@@ -36,6 +36,23 @@ fn nodes_that_fall_silent_as_they_say_that_they_are_not_ready_are_found_in_time_
 }
 
 #[test]
+fn a_process_that_begins_anew_in_a_cluster_that_is_down_taints_a_node_or_none() {
+    let tainted = (0..20).map(|seed| {
+        let mut bench = Lab::<NodeLifecycle>::new(config(), seed);
+        add_nodes(&mut bench, "a", 3);
+        (0..3).for_each(|n| bench.set_condition(&format!("a{n}"), NodeConditionKind::Ready, Some(Status::False)));
+        bench.start_as(Start::Fresh);
+        bench.run_until(100.0);
+        bench.no_execute_writes(NOT_READY).len()
+    });
+    let counts = tainted.fold([0; 3], |mut counts, count: usize| {
+        counts[count.min(2)] += 1;
+        counts
+    });
+    assert!(counts[0] > 0 && counts[1] > 0 && counts[2] == 0, "{counts:?}");
+}
+
+#[test]
 fn a_returning_node_of_a_dead_zone_of_three_resumes_tainting_after_a_full_interval() {
     let mut bench = bench(|world| add_nodes(world, "a", 3));
     silence(&mut bench, 1.0, "a", 0..3);

@@ -87,7 +87,9 @@ impl ApiServer {
     ) -> Answer {
         crate::model::validation::drop_unknown(&mut object, config.version);
         self.is_restoring = true;
-        let answer = self.create(&mut Session { store, config, streams, now, changed }, object);
+        let mut session = Session { store, config, streams, now, changed };
+        self.names.name(&session, &mut object);
+        let answer = self.create(&mut session, object);
         self.is_restoring = false;
         answer
     }
@@ -186,7 +188,8 @@ impl ApiServer {
         let (mut server, mut store, mut changed) = (self.clone(), store.clone(), Vec::new());
         let answer = server.handle(&mut store, config, streams, now, request, &mut changed);
         // What it would have made is not there.
-        answer.map(|reply| if matches!(reply, Reply::Unchanged) { reply } else { Reply::Done })
+        let says_all = |reply: &Reply| matches!(reply, Reply::Unchanged | Reply::Named(_));
+        answer.map(|reply| if says_all(&reply) { reply } else { Reply::Done })
     }
 
     fn serve_admitted(
@@ -253,7 +256,10 @@ impl ApiServer {
             Request::Create(mut object) => {
                 object.forget_status();
                 crate::model::validation::drop_unknown(&mut object, s.config.version);
-                validation::create(s.config.version, &object).and_then(|()| self.charged(s, Request::Create(object)))
+                let given = self.names.name(s, &mut object);
+                let answer = validation::create(s.config.version, &object)
+                    .and_then(|()| self.charged(s, Request::Create(object)));
+                answer.map(|reply| given.map_or(reply, Reply::Named))
             }
             Request::DeleteOther { kind, namespace, name } => self.delete(s, kind, namespace, name),
             Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),

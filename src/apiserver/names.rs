@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::registry;
 use super::session::Session;
 use crate::arena::Symbol;
-use crate::model::SAFE_LETTERS as LETTERS;
+use crate::model::{Object, SAFE_LETTERS as LETTERS};
 use crate::state::Uid;
 
 /// A generated name is at most this long without its suffix.
@@ -47,7 +48,27 @@ impl Names {
         Uid((u128::from(stream.next_u64()) << 64) | u128::from(stream.next_u64()))
     }
 
-    /// A name that nobody in the namespace has, and a UID to go with it.
+    /// A name for an object that has none, if it says what stands before it; the one that it got.
+    ///
+    /// # Source
+    /// apiserver, `BeforeCreate`.
+    pub(super) fn name(&mut self, s: &Session<'_>, object: &mut Object) -> Option<Symbol> {
+        let metadata = object.metadata();
+        let (namespace, prefix) = (metadata.namespace, metadata.generate_name);
+        if !metadata.name.is_empty() || prefix.is_empty() {
+            return None;
+        }
+        loop {
+            let (name, _) = self.generated_name(s, namespace, prefix);
+            let name = Symbol::new(&name);
+            object.metadata_mut().name = name;
+            if !registry::exists(object, s.store) {
+                return Some(name);
+            }
+        }
+    }
+
+    /// A name that no pod in the namespace has, and a UID to go with it.
     ///
     /// # Source
     /// apiserver, name generation: base of 58 characters at most, five letters and digits that spell no words.

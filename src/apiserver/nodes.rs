@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::admission::not_ready_taint;
 use super::server::ApiServer;
-use super::session::{Session, already_exists, not_found};
+use super::session::{Session, Standing, already_exists, not_found};
 use super::validation;
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
@@ -16,7 +16,7 @@ use crate::state::{Changed, Node, NodeCondition, NodeDelta, NodeId, TaintOnNode}
 impl ApiServer {
     pub(super) fn create_node(&mut self, s: &mut Session<'_>, id: NodeId, new: NodeRegistration) -> Answer {
         if s.store.node(id).is_some() {
-            return Err(already_exists("nodes", s.store.node_name(id).as_str()));
+            return Err(already_exists("nodes", s.store.node_name(id).as_str(), Standing::Stays));
         }
         let mut taints = new.taints;
         let not_ready = not_ready_taint(s);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::resource_quota::Charge;
 use super::server::ApiServer;
-use super::session::{Session, already_exists};
+use super::session::{Session, Standing, already_exists};
 use super::subject::Subject;
 use super::{limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
@@ -32,10 +32,11 @@ impl ApiServer {
             Arc::make_mut(&mut spec).annotations = Arc::new(annotations);
         }
         let (name, uid) = match draft.name {
-            PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {
-                return Err(already_exists("pods", &name));
-            }
             PodName::Exact(name) => {
+                if let Some(there) = s.store.find_pod(draft.namespace, &name) {
+                    let deletion = s.store.pod(there).and_then(|pod| pod.deletion.as_ref());
+                    return Err(already_exists("pods", &name, Standing::of(deletion)));
+                }
                 let uid = self.names.new_uid(s, "Pod", draft.namespace, &name);
                 (name, uid)
             }

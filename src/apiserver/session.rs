@@ -19,7 +19,25 @@ pub(super) fn not_found(resource: &str, name: &str) -> ApiError {
     ApiError::new(ErrorReason::NotFound, format!("{resource} \"{name}\" not found"))
 }
 
+/// Whether an object that is there is to go.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Stays,
+    Goes,
+}
+
+impl Standing {
+    /// Of an object whose deletion was asked for, or not.
+    pub(super) fn of<T>(deletion: Option<T>) -> Self {
+        if deletion.is_some() { Self::Goes } else { Self::Stays }
+    }
+}
+
 /// 409 in the API's words.
-pub(super) fn already_exists(resource: &str, name: &str) -> ApiError {
-    ApiError::new(ErrorReason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
+///
+/// # Source
+/// apiserver, `Store.Create`: of an object that is to go, that is told first.
+pub(super) fn already_exists(resource: &str, name: &str, standing: Standing) -> ApiError {
+    let goes = if standing == Standing::Goes { "object is being deleted: " } else { "" };
+    ApiError::new(ErrorReason::AlreadyExists, format!("{goes}{resource} \"{name}\" already exists"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::registry::job::generate_selector;
 use super::server::ApiServer;
-use super::session::{Session, already_exists, not_found};
+use super::session::{Session, Standing, already_exists, not_found};
 use crate::arena::{Id, Symbol};
 use crate::component::{
     Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, export_workload,
@@ -22,8 +22,9 @@ impl ApiServer {
         let Some(namespace) = s.store.deployments.get(new.deployment).map(|d| d.meta.namespace) else {
             return Err(not_found("deployments.apps", ""));
         };
-        if s.store.find_workload(ObjectKind::ReplicaSet, namespace, new.name).is_some() {
-            return Err(already_exists("replicasets.apps", new.name.as_str()));
+        if let Some(there) = s.store.find_workload(ObjectKind::ReplicaSet, namespace, new.name) {
+            let deletion = s.store.workload_meta(there).and_then(|meta| meta.deleting);
+            return Err(already_exists("replicasets.apps", new.name.as_str(), Standing::of(deletion)));
         }
         let set = ReplicaSet {
             meta: Meta {
@@ -79,8 +80,9 @@ impl ApiServer {
     ) -> Answer {
         let Some(cron_job) = s.store.cron_jobs.get(id) else { return Err(not_found("cronjobs.batch", "")) };
         let (namespace, mut template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
-        if s.store.find_workload(ObjectKind::Job, namespace, name).is_some() {
-            return Err(already_exists("jobs.batch", name.as_str()));
+        if let Some(there) = s.store.find_workload(ObjectKind::Job, namespace, name) {
+            let deletion = s.store.workload_meta(there).and_then(|meta| meta.deleting);
+            return Err(already_exists("jobs.batch", name.as_str(), Standing::of(deletion)));
         }
         let own_labels = &template.metadata.labels;
         let labels = if own_labels.is_empty() { &template.spec.template.metadata.labels } else { own_labels }.clone();

@@ -527,6 +527,8 @@ pub enum Reply {
     Workload(WorkloadId),
     /// This revision.
     Revision(crate::state::ControllerRevisionId),
+    /// An object, under a name that the server gave it.
+    Named(Symbol),
 }
 
 /// The machine-readable reason of a refusal.

@@ -11,11 +11,11 @@ use super::label::is_outdated;
 use super::printing::DryRun;
 use super::resource::{Found, Kind, find_one};
 use super::verb::{Scene, Verb};
-use super::{CommandPlan, Item, Step, Written, three_way};
+use super::{CommandPlan, Item, Step, UNNAMED, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{LabelSelector, Object};
-use crate::state::Store;
+use crate::state::{Propagation, Store};
 
 /// Whether `apply` or `create`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,12 @@ pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan:
     let verb = args.verb;
     let metadata = object.metadata();
     let kind = Kind::of(object);
-    let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
+    if verb == ApplyVerb::Apply && metadata.name.is_empty() {
+        let prefix = metadata.generate_name;
+        return plan.fail(Failure::own(format!("from {prefix}: cannot use generate name with apply")));
+    }
+    let own_name = if metadata.name.is_empty() { UNNAMED } else { metadata.name.as_str() };
+    let name = format!("{}/{own_name}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()));
     let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
     let is_new = verb == ApplyVerb::Create || exists.is_none();
     if !written.is_taken(if is_new { "creating" } else { "patching" }, args.validation, plan) {
@@ -184,7 +189,7 @@ pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan:
 /// An object that cannot be made anew is not restored.
 fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut CommandPlan) {
     let Some(Item::Call(step)) = plan.items.last_mut() else { return };
-    let Some(deletion) = super::delete::forced(found, store) else { return };
+    let Some(deletion) = super::delete::forced(found, Propagation::Background, store) else { return };
     let create = Request::Create(Box::new(three_way::remembered(object)));
     step.otherwise = vec![
         Item::Call(Box::new(Step { line: String::new(), ..deletion })),

@@ -5,12 +5,15 @@ use serde_json::{Map, Value, json};
 use super::command_line::{
     Arguments, CREATE, DRY, FILES, PRINT, Selection, Stop, WRITE, WithoutNames, Words, error, plain,
 };
+use super::failure::Failure;
 use super::resource::{Found, Kind, find_or_fail};
+use super::three_way::export;
 use super::verb::{Scene, Verb};
 use super::{CommandPlan, Step};
+use crate::arena::Symbol;
 use crate::component::{Request, export_workload};
 use crate::model::manifest::load_text;
-use crate::model::{LabelSelector, Object};
+use crate::model::{AnyKind, LabelSelector, Object};
 use crate::state::Store;
 use crate::units::Quantity;
 
@@ -329,10 +332,13 @@ fn read_job_from(arguments: &Arguments) -> Result<CreateArgs, Stop> {
         return Err(Stop::error("cannot specify --from and command"));
     }
     let from = arguments.text("from").unwrap_or_default();
+    if from.is_empty() {
+        return Err(Stop::error("either --image or --from must be specified"));
+    }
     let mut source = arguments.clone();
     source.words = vec![from.to_owned()];
     let selection = source.selection(WithoutNames::Refused)?;
-    if selection.targets.len() != 1 || selection.targets[0].kind.printed() != "cronjob.batch" {
+    if selection.targets.len() != 1 {
         return Err(Stop::error("from must be an existing cronjob"));
     }
     Ok(CreateArgs::JobFrom { name, selection })
@@ -550,13 +556,20 @@ pub(super) fn object(value: &Value) -> Option<Object> {
 /// kubectl, `CreateJobOptions.createJobFromCronJob`.
 fn job_from(name: &str, selection: &Selection, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(selection, store, plan) {
-        let Found::Workload(_, id) = found else { continue };
-        let Some(Object::CronJob(cron_job)) = export_workload(store, id) else { continue };
+        let cron_job = match &found {
+            Found::Workload(_, id) => export_workload(store, *id),
+            _ => None,
+        };
+        let (Some(Object::CronJob(cron_job)), Found::Workload(_, id)) = (cron_job, &found) else {
+            let text = format!("unknown object type {}", go_type(&found, store));
+            return plan.fail(Failure::own(text));
+        };
+        let uid = store.workload_meta(*id).map(|meta| meta.uid.to_string()).unwrap_or_default();
         let template = Object::CronJob(cron_job).to_value()["spec"]["jobTemplate"].clone();
         let mut annotations = template["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
         annotations.insert("cronjob.kubernetes.io/instantiate".to_owned(), json!("manual"));
         let owner = json!({
-            "apiVersion": "batch/v1", "kind": "CronJob", "name": found.name(store), "uid": "", "controller": true,
+            "apiVersion": "batch/v1", "kind": "CronJob", "name": found.name(store), "uid": uid, "controller": true,
         });
         let metadata = json!({
             "name": name,
@@ -570,4 +583,19 @@ fn job_from(name: &str, selection: &Selection, store: &Store, plan: &mut Command
             create(job, "created", "failed to create job: ", plan);
         }
     }
+}
+
+/// The name of an object's type in kubectl's own words.
+fn go_type(found: &Found, store: &Store) -> String {
+    let (version, kind) = match found.kind().any() {
+        AnyKind::Modelled(kind) => (Symbol::new(kind.api_version()), Symbol::new(kind.as_str())),
+        AnyKind::Stored(kind) if !kind.is_built_in() => return "*unstructured.Unstructured".to_owned(),
+        AnyKind::Stored(kind) => match export(found, store) {
+            Some(Object::Stored(object)) => (object.api_version, kind.kind),
+            Some(modelled) => (Symbol::new(modelled.kind().api_version()), kind.kind),
+            None => (Symbol::new("v1"), kind.kind),
+        },
+    };
+    let version = version.as_str().rsplit('/').next().unwrap_or_default();
+    format!("*{version}.{kind}")
 }

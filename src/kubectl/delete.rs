@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::command_line::{Arguments, DRY, FILES, Selection, Stop, WithoutNames, Words, check_kustomize, timeout};
 use super::failure::Failure;
-use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
+use super::resource::{Found, Kind, Target, find, find_one, nameless, not_found, of_another_namespace, unknown_kind};
 use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, Gone, Step, Written};
 use crate::arena::Symbol;
@@ -21,7 +21,7 @@ pub struct DeleteArgs {
     /// `-f`.
     pub files: Vec<String>,
     /// `--cascade`.
-    pub cascade: Propagation,
+    pub cascade: Cascade,
     /// `--grace-period`.
     pub grace_s: Option<i64>,
     /// `--force`.
@@ -32,6 +32,47 @@ pub struct DeleteArgs {
     pub timeout: Option<SimDuration>,
     /// `--ignore-not-found`.
     pub ignore_not_found: bool,
+}
+
+/// `--cascade`: what becomes of dependents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cascade {
+    /// What.
+    pub propagation: Propagation,
+    /// The flag's value, if it is one of old: true or false.
+    pub flag: Option<String>,
+}
+
+impl Cascade {
+    /// What kubectl says of a value of old.
+    pub(super) fn warning(&self) -> Option<String> {
+        let flag = self.flag.as_ref()?;
+        let now = if self.propagation == Propagation::Orphan { "orphan" } else { "background" };
+        Some(format!(
+            "warning: --cascade={flag} is deprecated (boolean value) and can be replaced with --cascade={now}."
+        ))
+    }
+}
+
+/// Reads `--cascade`.
+///
+/// # Source
+/// kubectl, `GetCascadingStrategy`.
+pub(super) fn cascade(arguments: &Arguments) -> Result<Cascade, Stop> {
+    let text = if arguments.has("cascade") { arguments.text("cascade") } else { None };
+    let (propagation, is_of_old) = match text {
+        None | Some("background") => (Propagation::Background, false),
+        Some("foreground") => (Propagation::Foreground, false),
+        Some("orphan") => (Propagation::Orphan, false),
+        Some("1" | "t" | "T" | "true" | "TRUE" | "True") => (Propagation::Background, true),
+        Some("0" | "f" | "F" | "false" | "FALSE" | "False") => (Propagation::Orphan, true),
+        Some(other) => {
+            let text =
+                format!("invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\"");
+            return Err(Stop::error(text));
+        }
+    };
+    Ok(Cascade { propagation, flag: text.filter(|_| is_of_old).map(str::to_owned) })
 }
 
 impl Verb for DeleteArgs {
@@ -47,16 +88,7 @@ impl Verb for DeleteArgs {
 
     fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
         check_kustomize(arguments)?;
-        let cascade = match (arguments.has("cascade"), arguments.text("cascade")) {
-            (false, _) | (true, None | Some("background" | "true")) => Propagation::Background,
-            (true, Some("foreground")) => Propagation::Foreground,
-            (true, Some("orphan" | "false")) => Propagation::Orphan,
-            (true, Some(other)) => {
-                let text =
-                    format!("invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\"");
-                return Err(Stop::error(text));
-            }
-        };
+        let cascade = cascade(arguments)?;
         let force = arguments.switch("force", false)?;
         let now = arguments.switch("now", false)?;
         let asked = arguments.number::<i64>("grace-period")?.filter(|seconds| *seconds != -1);
@@ -96,6 +128,7 @@ impl Verb for DeleteArgs {
     fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
         let Scene { version, store, .. } = *scene;
         let objects = &scene.line.objects;
+        plan.warnings.extend(self.cascade.warning());
         if self.force {
             plan.warnings.push(
                 "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
@@ -145,6 +178,9 @@ fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mu
     let metadata = written.object.metadata();
     let source = Some(("deleting", Arc::clone(&written.file)));
     let (Some(kind), name) = (Kind::of(&written.object), metadata.name) else { return };
+    if name.is_empty() {
+        return plan.fail(nameless().with_source("deleting", &written.file));
+    }
     match find_one(kind, metadata.namespace, name.as_str(), store) {
         Some(object) => {
             if let Some(step) = step(args, &object, store) {
@@ -157,11 +193,11 @@ fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mu
 }
 
 /// The deletion of an object that is to be made anew: it has to be gone first.
-pub(super) fn forced(object: &Found, store: &Store) -> Option<Step> {
+pub(super) fn forced(object: &Found, cascade: Propagation, store: &Store) -> Option<Step> {
     let args = DeleteArgs {
         selection: Selection::default(),
         files: Vec::new(),
-        cascade: Propagation::Background,
+        cascade: Cascade { propagation: cascade, flag: None },
         grace_s: None,
         force: false,
         wait: true,
@@ -180,7 +216,7 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
         }
         Found::Node(node) => (Request::DeleteNode { node: *node }, Some(Gone::Node(*node))),
         Found::Workload(_, id) => {
-            let request = Request::DeleteWorkload { workload: *id, propagation: args.cascade };
+            let request = Request::DeleteWorkload { workload: *id, propagation: args.cascade.propagation };
             (request, Some(Gone::Workload(*id)))
         }
         Found::Other(kind, namespace, name) => (
@@ -192,7 +228,7 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
     let force = if args.grace_s == Some(0) { "force " } else { "" };
     let place = if kind.is_namespaced() { format!(" from {namespace} namespace") } else { String::new() };
     let line = format!("{} \"{}\" {force}deleted{place}", kind.printed(), object.name(store));
-    let wait = gone.filter(|_| args.wait);
+    let wait = gone.or(Some(Gone::AtOnce)).filter(|_| args.wait);
     Some(Step { wait, may_be_gone: args.ignore_not_found, ..Step::new(request, line) })
 }
 

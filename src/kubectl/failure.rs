@@ -45,6 +45,19 @@ impl Failure {
         Self::Server { alone: invalid.unwrap_or_else(|| among.clone()), among }
     }
 
+    /// The same of an object of a file, with which something was being done.
+    pub(super) fn with_source(self, doing: &str, file: &str) -> Self {
+        match self {
+            Self::Own(texts) => Self::own(format!("error when {doing} \"{file}\": {}", aggregated(&texts))),
+            server @ Self::Server { .. } => server,
+        }
+    }
+
+    /// Whether the server says that an object is not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Server { among, .. } if among.starts_with("Error from server (NotFound)"))
+    }
+
     /// The error within a list of errors.
     fn among(&self) -> String {
         match self {

@@ -476,7 +476,7 @@ fn node_cells(node: &Node, now: SimTime) -> Vec<String> {
     };
     let roles: BTreeSet<&str> = node.labels.iter().filter_map(role).filter(|role| !role.is_empty()).collect();
     let roles = if roles.is_empty() { "<none>".to_owned() } else { roles.into_iter().collect::<Vec<_>>().join(",") };
-    let version = if node.kubelet_version.is_empty() { "<unknown>" } else { node.kubelet_version.as_str() };
+    let version = node.kubelet_version.as_str();
     let own = [format!("{ready}{cordoned}"), roles, age(node.created_at, now)];
     let described = node.description.as_deref();
     let said = |of: fn(&NodeSystemInfo) -> Symbol| match described.map(|description| of(&description.info)) {

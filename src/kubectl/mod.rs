@@ -11,9 +11,12 @@ mod custom;
 mod drain_filters;
 mod failure;
 mod filter;
+mod go_json;
 mod goroutines;
 mod json_patch;
 mod json_path;
+mod messages;
+mod met;
 pub(crate) mod objects;
 mod output;
 mod pattern;
@@ -93,6 +96,12 @@ verbs! {
 /// How often `replace --force` and `apply --force` look whether what they deleted is gone, and for how long.
 const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
 const GONE_TIMEOUT: SimDuration = SimDuration::from_secs(300);
+
+/// The name of what the server is to name.
+///
+/// # Source
+/// cli-runtime, `NamePrinter.PrintObj`.
+const UNNAMED: &str = "<unknown>";
 
 /// What kubectl waits for.
 #[derive(Copy, Clone, Debug)]
@@ -270,6 +279,7 @@ impl Kubectl {
             Ok(reply) => {
                 let line = match (reply, step.unchanged) {
                     (Reply::Unchanged, Some(unchanged)) => unchanged,
+                    (Reply::Named(name), _) => step.line.replacen(UNNAMED, name.as_str(), 1),
                     _ => step.line,
                 };
                 if !line.is_empty() {
@@ -299,7 +309,11 @@ impl Kubectl {
         self.go_on(id, ctx);
     }
 
-    /// Ends the process once all it deleted is gone; one that failed waits for nothing.
+    /// Ends the process once all it deleted is gone; one that failed waits for nothing. One client asks for one object after the
+    /// other, and watches those that are still there.
+    ///
+    /// # Source
+    /// kubectl delete, `DeleteResult`; kubectl wait, `IsDeleted`.
     fn finish_when_gone(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
         if !process.items.is_empty() || process.current.is_some() {
@@ -308,14 +322,38 @@ impl Kubectl {
         if !process.failures.is_empty() {
             process.waits.clear();
         }
-        process.waits.retain(|gone| gone.is_there(ctx.store));
-        if process.waits.is_empty() {
-            self.finish(id, ctx);
-        } else if let (Command::Delete(DeleteArgs { timeout: Some(timeout), .. }), false) =
-            (&process.line.command, std::mem::replace(&mut process.is_waiting, true))
+        if let (Command::Delete(DeleteArgs { timeout: Some(timeout), .. }), None, false) =
+            (&process.line.command, process.gives_up_at, process.waits.is_empty())
         {
+            process.gives_up_at = Some(ctx.now + *timeout);
             ctx.arm_in(*timeout, Timer::WaitTimeout(id));
         }
+        while let Some(first) = process.waits.first() {
+            let asks_at = match process.asks_at {
+                Some(asks_at) => asks_at,
+                None => {
+                    let asks_at = process.client.reserve(ctx.now);
+                    if process.gives_up_at.is_some_and(|at| asks_at > at) {
+                        let text =
+                            "client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline";
+                        process.failures.push(Failure::own(text));
+                        break;
+                    }
+                    if asks_at > ctx.now {
+                        ctx.arm(asks_at, Timer::GoOn(id));
+                    } else if first.is_there(ctx.store) {
+                        process.client.reserve(ctx.now);
+                    }
+                    *process.asks_at.insert(asks_at)
+                }
+            };
+            if asks_at > ctx.now || first.is_there(ctx.store) {
+                return;
+            }
+            process.waits.remove(0);
+            process.asks_at = None;
+        }
+        self.finish(id, ctx);
     }
 
     /// What was deleted is still there: the wait is given up, and the first of it named.

@@ -8,9 +8,10 @@ use super::command_line::{
     Arguments, CommandLineError, DRY, FILES, PRINT, Selection, Stop, WithoutNames, Words, check_subresource, error,
 };
 use super::failure::Failure;
+use super::printed::SCALE;
 use super::resource::{Found, find_or_fail};
 use super::verb::{Scene, Verb, works_on_selection};
-use super::{CommandPlan, Step, json_patch, strategic, three_way};
+use super::{CommandPlan, Step, go_json, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::{Object, api_fields, validation};
 use crate::state::Store;
@@ -35,6 +36,8 @@ pub struct PatchArgs {
     pub patch_type: PatchType,
     /// `-p`.
     pub patch: serde_json::Value,
+    /// What the server says of a patch that begins as JSON does and is none.
+    pub broken: Option<String>,
     /// `--patch-file`, whose content takes the place of `patch`.
     pub patch_file: Option<String>,
     /// `--subresource=scale`: of the size alone.
@@ -85,10 +88,12 @@ impl Verb for PatchArgs {
         };
         check_subresource(arguments)?;
         let invalid = |error: CommandLineError| Stop::error(format!("unable to parse {text:?}: {}", error.message));
-        let patch = patch_value(&text).map_err(invalid)?;
+        // What begins as JSON is sent as it is; anything else is read as YAML first.
+        let broken = if text.trim_start().starts_with('{') { go_json::problem(&text) } else { None };
+        let patch = if broken.is_some() { Value::Null } else { patch_value(&text).map_err(invalid)? };
         let selection = arguments.selection(WithoutNames::Refused)?;
         let of_scale = arguments.text("subresource") == Some("scale");
-        Ok(Self { selection, patch_type, patch, patch_file: file, of_scale })
+        Ok(Self { selection, patch_type, patch, broken, patch_file: file, of_scale })
     }
 
     works_on_selection!(of_words_or_files);
@@ -128,7 +133,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut CommandPlan
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
     };
     if args.of_scale {
-        return patch_scale(args, object, &current, &name, plan);
+        return patch_scale(args, object, &current, plan);
     }
     if args.patch_type == PatchType::Strategic && current.stored_kind().is_some_and(|kind| !kind.is_built_in()) {
         // Merge keys are known of built-in types alone.
@@ -142,9 +147,8 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut CommandPlan
         Err(failure) => return plan.fail(failure),
     };
     let identity = |value: &Value, field: &str| value["metadata"].get(field).cloned();
-    if identity(&after, "name") != identity(&before, "name") {
-        let text = "the name of the object does not match the name on the URL";
-        return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
+    if let Some(failure) = of_another_name(&before, &after) {
+        return plan.fail(failure);
     }
     if identity(&after, "namespace") != identity(&before, "namespace") {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
@@ -177,7 +181,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut CommandPlan
 ///
 /// # Source
 /// kube-apiserver, `ScaleREST.Update`, `ValidateScale`.
-fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, plan: &mut CommandPlan) {
+fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, plan: &mut CommandPlan) {
     let Found::Workload(_, id) = object else { return no_scale(plan) };
     if !super::scale::has_scale(*id) {
         return no_scale(plan);
@@ -195,6 +199,9 @@ fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, p
         Ok(after) => after,
         Err(failure) => return plan.fail(failure),
     };
+    if let Some(failure) = of_another_name(&before, &after) {
+        return plan.fail(failure);
+    }
     let wanted = match &after["spec"]["replicas"] {
         Value::Null => 0,
         wanted => match wanted.as_i64().and_then(|wanted| i32::try_from(wanted).ok()) {
@@ -209,9 +216,25 @@ fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, p
         );
         return plan.fail(Failure::line(text));
     }
+    // What is patched is the Scale of the object.
+    let name = format!("{SCALE}/{}", current.metadata().name);
     let unchanged = Some(format!("{name} patched (no change)"));
     let request = Request::Scale { workload: *id, replicas: wanted };
     plan.call(Step { unchanged, ..Step::new(request, format!("{name} patched")) });
+}
+
+/// The refusal of a patch that makes another name of an object's own.
+///
+/// # Source
+/// apiserver, `checkName`.
+fn of_another_name(before: &Value, after: &Value) -> Option<Failure> {
+    let name = |value: &Value| value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let (before, after) = (name(before), name(after));
+    if before == after {
+        return None;
+    }
+    let text = format!("the name of the object ({after}) does not match the name on the URL ({before})");
+    Some(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None))
 }
 
 fn no_scale(plan: &mut CommandPlan) {
@@ -223,7 +246,7 @@ fn no_scale(plan: &mut CommandPlan) {
 /// An object as the patch leaves it.
 ///
 /// # Source
-/// kube-apiserver, `jsonPatcher` and `smpPatcher`: of a JSON patch that cannot be applied nothing more is said.
+/// kubectl, `yaml.ToJSON`; kube-apiserver, `jsonPatcher` and `smpPatcher`: of a JSON patch that cannot be applied nothing more is said.
 fn patched(before: &Value, args: &PatchArgs) -> Result<Value, Failure> {
     let bad = |text: &str| Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None);
     let shape = |of: &Value, wanted: &str| {
@@ -238,6 +261,10 @@ fn patched(before: &Value, args: &PatchArgs) -> Result<Value, Failure> {
         Some(format!("json: cannot unmarshal {kind} into Go value of type {wanted}"))
     };
     const FIELDS: &str = "map[string]interface {}";
+    if let Some(problem) = &args.broken {
+        let decoding = if args.patch_type == PatchType::Strategic { "" } else { "error decoding patch: " };
+        return Err(bad(&format!("{decoding}{problem}")));
+    }
     match (args.patch_type, &args.patch) {
         (PatchType::Json, Value::Array(operations)) => {
             let mut whole = before.clone();

@@ -13,6 +13,9 @@ use crate::component::Request;
 use crate::model::Object;
 use crate::state::Store;
 
+/// What `patch --subresource=scale` prints the size of an object as.
+pub(super) const SCALE: &str = "scale.autoscaling";
+
 /// The object of a request, as it is written.
 fn written(request: Option<&Request>) -> Option<&Object> {
     match request? {
@@ -48,6 +51,9 @@ impl Process {
         if let Format::Unknown(name) = &**format {
             let text = format!("kubesquall: the output `{name}` is not simulated");
             return self.warn_once(text);
+        }
+        if kind == SCALE {
+            return self.warn_once("kubesquall: the Scale of an object is not shown".to_owned());
         }
         let place = self.place(kind, name, request);
         let found = || find_one(Kind::parse(kind), place, name, store);

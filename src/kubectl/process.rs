@@ -35,6 +35,24 @@ pub(super) enum Item {
     AwaitGone(Option<SimTime>),
 }
 
+impl Item {
+    /// The server's refusal of a request is told as kubectl's own error, behind these words.
+    pub(super) fn failing_as(self, words: &str) -> Self {
+        match self {
+            Self::Call(step) => Self::Call(Box::new(Step { failed: Some(words.to_owned()), ..*step })),
+            other => other,
+        }
+    }
+
+    /// A request goes by the client that one command has for all its objects.
+    pub(super) fn paced(self) -> Self {
+        match self {
+            Self::Call(step) => Self::Call(Box::new(step.paced())),
+            other => other,
+        }
+    }
+}
+
 /// One request with the line it prints.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -85,6 +103,8 @@ impl Step {
 /// An object that has to be gone.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
+    /// It goes with the answer; only whether it has gone is asked.
+    AtOnce,
     Pod(PodId),
     Node(NodeId),
     Workload(WorkloadId),
@@ -95,6 +115,7 @@ pub(super) enum Gone {
 impl Gone {
     pub(super) fn is_there(self, store: &Store) -> bool {
         match self {
+            Self::AtOnce => false,
             Self::Pod(pod) => store.pod(pod).is_some(),
             Self::Node(node) => store.node(node).is_some(),
             Self::Workload(workload) => store.workload_meta(workload).is_some(),
@@ -106,6 +127,7 @@ impl Gone {
     /// Resource and name.
     pub(super) fn subject(self, store: &Store) -> String {
         let (resource, name) = match self {
+            Self::AtOnce => return String::new(),
             Self::Pod(id) => ("pods", store.pod(id).map(|pod| Symbol::new(&pod.name))),
             Self::Node(id) => ("nodes", Some(store.node_name(id))),
             Self::Namespace(id) => ("namespaces", store.namespaces.get(id).map(|namespace| namespace.name)),
@@ -150,11 +172,13 @@ pub struct Process {
     pub(super) client: TokenBucket,
     pub(super) current: Option<Step>,
     pub(super) waits: Vec<Gone>,
-    /// The wait has begun.
-    pub(super) is_waiting: bool,
+    /// When the question for the first of them leaves.
+    pub(super) asks_at: Option<SimTime>,
+    /// When the wait is given up, once it has begun.
+    pub(super) gives_up_at: Option<SimTime>,
     pub(super) drain: Option<Box<Drain>>,
-    /// What `wait` waits for, and how it is printed.
-    pub(super) wait: Option<Box<(wait::Wait, Vec<String>)>>,
+    /// What `wait` waits for.
+    pub(super) wait: Option<Box<wait::Wait>>,
     /// Whose roll-out is being watched.
     pub(super) rollout: Option<WorkloadId>,
     /// Raised at each roll-out: timers of an earlier one are void.
@@ -179,7 +203,8 @@ impl Process {
             client: TokenBucket::new(CLIENT_LIMIT),
             current: None,
             waits: Vec::new(),
-            is_waiting: false,
+            asks_at: None,
+            gives_up_at: None,
             drain: None,
             wait: None,
             rollout: None,

@@ -8,12 +8,12 @@ use super::command_line::{
 };
 use super::failure::Failure;
 use super::label::is_outdated;
-use super::resource::{Kind, find_one, not_found, of_another_namespace};
+use super::resource::{Kind, find_one, nameless, not_found, of_another_namespace};
 use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, delete};
 use crate::arena::Symbol;
 use crate::component::Request;
-use crate::state::Store;
+use crate::state::{Propagation, Store};
 
 /// Arguments of `replace`.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct ReplaceArgs {
     pub namespace: Option<String>,
     /// `--force`: the objects are deleted and made anew.
     pub force: bool,
+    /// `--cascade`, of what is deleted.
+    pub cascade: delete::Cascade,
     /// `--validate`.
     pub validation: FieldValidation,
 }
@@ -52,7 +54,8 @@ impl Verb for ReplaceArgs {
         check_subresource(arguments)?;
         let namespace = arguments.has("namespace").then(|| arguments.namespace());
         let validation = field_validation(arguments)?;
-        Ok(Self { namespace, force, validation })
+        let cascade = delete::cascade(arguments)?;
+        Ok(Self { namespace, force, cascade, validation })
     }
 
     fn selection(&self) -> Option<&Selection> {
@@ -73,18 +76,28 @@ impl Verb for ReplaceArgs {
         }
         let served = |written: &&Written| written.is_served(version);
         let objects: Vec<&Written> = objects.iter().filter(served).collect();
+        plan.warnings.extend(self.cascade.warning());
         if self.force {
             let elsewhere =
                 |w: &&Written| of_another_namespace(w.object.metadata().namespace, self.namespace.as_deref());
             if let Some(failure) = objects.iter().find_map(elsewhere) {
                 return plan.fail(failure);
             }
-            return make_anew(&objects, store, plan);
+            let unnamed = objects.iter().filter(|written| written.object.metadata().name.is_empty());
+            let failures: Vec<_> = unnamed.map(|w| nameless().with_source("deleting", &w.file)).collect();
+            if !failures.is_empty() {
+                return failures.into_iter().for_each(|failure| plan.fail(failure));
+            }
+            return make_anew(&objects, self.cascade.propagation, store, plan);
         }
         for written in objects {
             let Written { file, object, .. } = written;
             let Some(kind) = Kind::of(object) else { continue };
             let metadata = object.metadata();
+            if metadata.name.is_empty() {
+                plan.fail(nameless().with_source("replacing", file));
+                continue;
+            }
             if let Some(failure) = of_another_namespace(metadata.namespace, self.namespace.as_deref()) {
                 plan.fail(failure);
                 continue;
@@ -113,12 +126,12 @@ impl Verb for ReplaceArgs {
 ///
 /// # Source
 /// kubectl, `ReplaceOptions.forceReplace`.
-fn make_anew(objects: &[&Written], store: &Store, plan: &mut CommandPlan) {
+fn make_anew(objects: &[&Written], cascade: Propagation, store: &Store, plan: &mut CommandPlan) {
     for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();
         let found = find_one(kind, metadata.namespace, metadata.name.as_str(), store);
-        if let Some(step) = found.and_then(|found| delete::forced(&found, store)) {
+        if let Some(step) = found.and_then(|found| delete::forced(&found, cascade, store)) {
             plan.call(Step { source: Some(("deleting", Arc::clone(file))), ..step });
         }
     }

@@ -240,7 +240,7 @@ pub struct Target {
 }
 
 /// An object that was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A pod.
     Pod(PodId),
@@ -370,6 +370,14 @@ impl Found {
     }
 }
 
+/// What kubectl says of an object of a file that the server would have to name.
+///
+/// # Source
+/// client-go, `Request.Name`.
+pub(super) fn nameless() -> Failure {
+    Failure::own("resource name may not be empty")
+}
+
 /// 404 in the API's words.
 pub(super) fn not_found(kind: Kind, name: &str) -> ApiError {
     ApiError::new(ErrorReason::NotFound, format!("{} \"{name}\" not found", kind.resource()))
@@ -377,16 +385,11 @@ pub(super) fn not_found(kind: Kind, name: &str) -> ApiError {
 
 /// The objects a command works on, in the order in which kubectl would visit them; what is not there is a failure.
 pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Failure>> {
-    let namespace = Symbol::new(&selection.namespace);
     if let Some(unknown) = unknown_kind(selection, store) {
         return vec![Err(unknown)];
     }
     if !selection.targets.is_empty() {
-        let find = |target: &Target| match target.namespace {
-            Some(own) => find_written(target, own, selection, store),
-            None => Some(find_named(target, namespace, store)),
-        };
-        return selection.targets.iter().filter_map(find).collect();
+        return selection.targets.iter().filter_map(|target| find_target(target, selection, store)).collect();
     }
     let mut found = Vec::new();
     for kind in &selection.kinds {
@@ -432,6 +435,14 @@ pub(super) fn find_all(selection: &Selection, store: &Store, plan: &mut CommandP
     if is_whole { found.into_iter().flatten().collect() } else { Vec::new() }
 }
 
+/// One of the objects that a selection names; none if it is of a file and the command's labels leave it out.
+pub(super) fn find_target(target: &Target, selection: &Selection, store: &Store) -> Option<Result<Found, Failure>> {
+    match target.namespace {
+        Some(own) => find_written(target, own, selection, store),
+        None => Some(find_named(target, Symbol::new(&selection.namespace), store)),
+    }
+}
+
 fn find_named(target: &Target, namespace: Symbol, store: &Store) -> Result<Found, Failure> {
     find_one(target.kind, namespace, &target.name, store)
         .ok_or_else(|| Failure::refusal(&missing(target.kind, namespace, &target.name, store), None))
@@ -443,6 +454,9 @@ fn find_named(target: &Target, namespace: Symbol, store: &Store) -> Result<Found
 /// cli-runtime, `Builder.visitByPaths`: read first, then filtered by label, then held against the namespace.
 fn find_written(target: &Target, own: Symbol, selection: &Selection, store: &Store) -> Option<Result<Found, Failure>> {
     let elsewhere = of_another_namespace(own, selection.given_namespace());
+    if target.name.is_empty() {
+        return Some(Err(nameless()));
+    }
     if !selection.reads_before {
         return Some(elsewhere.map_or_else(|| find_named(target, own, store), Err));
     }

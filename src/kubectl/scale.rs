@@ -1,12 +1,12 @@
 //! `kubectl scale`.
 
-use super::CommandPlan;
 use super::command_line::{Arguments, DRY, FILES, PRINT, Selection, Stop, Words, all_or_refused, error};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
 use super::verb::{Scene, Verb, works_on_selection};
-use crate::component::{ApiError, ErrorReason, export_workload};
+use super::{CommandPlan, Item, Step};
+use crate::component::{ApiError, ErrorReason, Request, export_workload};
 use crate::state::WorkloadId;
 
 /// Arguments of `scale`.
@@ -58,7 +58,8 @@ impl Verb for ScaleArgs {
     works_on_selection!(of_words_or_files);
 
     /// # Source
-    /// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is printed at the end.
+    /// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is printed at the end. One
+    /// client scales all, and reads before where something is to be held against what there is (`ScaleSimple`).
     fn plan(&self, scene: &Scene<'_>, plan: &mut CommandPlan) {
         let store = scene.store;
         if self.replicas < 0 {
@@ -98,7 +99,12 @@ impl Verb for ScaleArgs {
             }
             value["spec"]["replicas"] = self.replicas.into();
             let done = format!("{} scaled", object.printed(store));
-            apply_value(value, done.clone(), Some(done), plan);
+            if self.current.is_some() || self.resource_version.is_some() {
+                plan.call(Step::new(Request::Get, "").paced());
+            }
+            let mut scaled = CommandPlan::default();
+            apply_value(value, done.clone(), Some(done), &mut scaled);
+            plan.items.extend(scaled.items.into_iter().map(Item::paced));
         }
         missing.into_iter().for_each(|failure| plan.fail(failure));
     }

@@ -7,6 +7,9 @@ use super::resource::find_all;
 use super::verb::{Scene, Verb, works_on_selection};
 use super::{CommandPlan, three_way};
 
+/// What stands before the server's refusal.
+const REFUSED: &str = "failed to patch image update to pod template: ";
+
 /// Arguments of `set image`.
 #[derive(Clone, Debug)]
 pub struct SetImageArgs {
@@ -82,7 +85,9 @@ impl Verb for SetImageArgs {
             changed.push((name, value));
         }
         for (name, value) in changed {
-            apply_value(value, format!("{name} image updated"), Some(String::new()), plan);
+            let mut update = CommandPlan::default();
+            apply_value(value, format!("{name} image updated"), Some(String::new()), &mut update);
+            plan.items.extend(update.items.into_iter().map(|item| item.failing_as(REFUSED)));
         }
     }
 }

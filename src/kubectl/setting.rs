@@ -89,28 +89,48 @@ impl Verb for SetArgs {
             let mut value = object.to_value();
             let Some(spec) = pod_spec(&object, &mut value) else { continue };
             let before = spec.clone();
+            // Of the words that stand before the server's refusal one lacks a colon.
+            let refused = match &self.what {
+                SetWhat::ServiceAccount(_) => "failed to patch ServiceAccountName ",
+                SetWhat::Resources { .. } => "failed to patch resources update to pod template ",
+                SetWhat::Env { .. } | SetWhat::Selector(_) => "failed to patch env update to pod template: ",
+            };
             let changed = match &self.what {
                 SetWhat::ServiceAccount(account) => {
                     spec["serviceAccountName"] = json!(account);
                     Ok("serviceaccount updated")
                 }
                 SetWhat::Env { changes, overwrite } => {
-                    containers(spec, &self.container, |container| env(container, changes, *overwrite))
-                        .map(|()| "env updated")
+                    let mut kept = Ok(());
+                    let found = containers(spec, &self.container, |container| {
+                        if kept.is_ok() {
+                            kept = env(container, changes, *overwrite);
+                        }
+                    });
+                    if let Err(pattern) = found {
+                        let (kind, name) = (object.kind().as_str(), object.metadata().name);
+                        plan.warnings
+                            .push(format!("Warning: {kind}/{name} does not have any containers matching {pattern:?}"));
+                    }
+                    kept.map(|()| "env updated")
                 }
                 SetWhat::Resources { limits, requests } => containers(spec, &self.container, |container| {
                     resources(container, "limits", limits);
                     resources(container, "requests", requests);
-                    Ok(())
                 })
-                .map(|()| "resource requirements updated"),
+                .map(|()| "resource requirements updated")
+                .map_err(|pattern| format!("error: unable to find container named {pattern}")),
                 SetWhat::Selector(_) => continue,
             };
             let is_same = *spec == before;
             match changed {
                 // What changes nothing is not sent.
                 Ok(_) if is_same => {}
-                Ok(done) => apply_value(value, format!("{name} {done}"), Some(format!("{name} {done}")), plan),
+                Ok(done) => {
+                    let mut update = CommandPlan::default();
+                    apply_value(value, format!("{name} {done}"), Some(format!("{name} {done}")), &mut update);
+                    plan.items.extend(update.items.into_iter().map(|item| item.failing_as(refused)));
+                }
                 Err(problem) => plan.fail(Failure::own(problem)),
             }
         }
@@ -208,12 +228,8 @@ fn pod_spec<'a>(object: &Object, value: &'a mut Value) -> Option<&'a mut Value> 
     })
 }
 
-/// Changes the containers that a pattern names; none of them is an error.
-fn containers(
-    spec: &mut Value,
-    pattern: &str,
-    mut change: impl FnMut(&mut Value) -> Result<(), String>,
-) -> Result<(), String> {
+/// Changes the containers that a pattern names; if there are none, the pattern is given back.
+fn containers(spec: &mut Value, pattern: &str, mut change: impl FnMut(&mut Value)) -> Result<(), String> {
     let mut is_found = false;
     for list in ["initContainers", "containers"] {
         // Only those that are named are changed among the ones that run first.
@@ -221,11 +237,11 @@ fn containers(
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
             if all || container["name"].as_str().is_some_and(|name| matches(pattern, name)) {
                 is_found = true;
-                change(container)?;
+                change(container);
             }
         }
     }
-    if is_found { Ok(()) } else { Err(format!("error: unable to find container named {pattern}")) }
+    if is_found { Ok(()) } else { Err(pattern.to_owned()) }
 }
 
 /// A pattern with `*`.
@@ -276,8 +292,7 @@ fn resources(container: &mut Value, part: &str, amounts: &[(String, String)]) {
 fn selector(found: &Found, pairs: &[(String, String)], store: &Store, plan: &mut CommandPlan) {
     let name = found.printed(store);
     let Some(object) = three_way::export(found, store).filter(|_| found.kind() == Kind::Service) else {
-        let text = format!("setting a selector is only supported for Services, not for {name}");
-        return plan.fail(Failure::own(text));
+        return plan.fail(Failure::own("setting a selector is only supported for Services"));
     };
     let mut value = object.to_value();
     let pairs = pairs.iter().map(|(key, value)| (key.clone(), json!(value)));

@@ -677,6 +677,7 @@ mod columns;
 mod files;
 mod looking;
 mod making;
+mod messages;
 mod output;
 mod pipeline;
 mod rollout;

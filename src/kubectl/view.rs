@@ -7,12 +7,12 @@
 use serde_json::{Value, json};
 
 use super::resource::{Found, Kind};
-use super::three_way;
+use super::{messages, three_way};
 use crate::arena::Symbol;
 use crate::model::{AnyKind, Object};
 use crate::state::{
-    ClaimOwner, ContainerState, ContainerStatus, Ending, Job, JobCondition, Meta, Node, NodeConditionKind,
-    NotScheduled, Owner, OwnerName, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
+    ClaimOwner, ContainerState, ContainerStatus, Ending, Job, JobCondition, JobStatus, Meta, Node, NodeConditionKind,
+    NotScheduled, Owner, OwnerName, Pod, PodId, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -294,6 +294,7 @@ fn pod_conditions(pod: &Pod, clock: Clock) -> Vec<Value> {
     if let Some(target) = &pod.disruption_target {
         let mut value = condition("DisruptionTarget", status_text(target.status), target.since);
         value["reason"] = target.reason.as_str().into();
+        value["message"] = messages::of_disruption(pod, target.reason).into();
         conditions.push(value);
     }
     if let Some(ready) = pod.ready {
@@ -400,6 +401,7 @@ fn node_status(node: &Node, clock: Clock) -> Value {
             let condition = node.conditions.get(kind)?;
             Some(json!({
                 "type": kind.as_str(), "status": of_status(condition.status), "reason": condition.reason,
+                "message": messages::of_node(node, kind),
                 "lastTransitionTime": clock.stamp(condition.since),
             }))
         })
@@ -415,6 +417,11 @@ fn node_status(node: &Node, clock: Clock) -> Value {
         "capacity": amounts(&node.capacity, node.allocatable_pods),
         "conditions": conditions,
     })
+}
+
+/// The generation that a controller has seen; the API leaves it out before it has seen any.
+fn observed(generation: i64) -> Option<i64> {
+    Some(generation).filter(|generation| *generation != 0)
 }
 
 /// A count that the API leaves out when it is zero.
@@ -433,6 +440,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                     let condition = condition?;
                     Some(json!({
                         "type": name, "status": of_status(condition.status), "reason": condition.reason.as_str(),
+                        "message": messages::of_deployment(id, condition.reason, store),
                         "lastUpdateTime": clock.stamp(condition.updated_at),
                         "lastTransitionTime": clock.stamp(condition.since),
                     }))
@@ -440,7 +448,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 .chain(status.replica_failure.map(|failure| replica_failure(failure, Some("lastUpdateTime"), clock)))
                 .collect();
             json!({
-                "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
+                "observedGeneration": observed(status.observed_generation), "replicas": count(status.replicas),
                 "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available),
                 "unavailableReplicas": count(status.unavailable), "terminatingReplicas": status.terminating,
@@ -450,7 +458,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
         WorkloadId::ReplicaSet(id) => {
             let status = &store.replica_sets.get(id)?.status;
             json!({
-                "observedGeneration": status.observed_generation, "replicas": status.replicas,
+                "observedGeneration": observed(status.observed_generation), "replicas": status.replicas,
                 "fullyLabeledReplicas": count(status.fully_labeled), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available), "terminatingReplicas": status.terminating,
                 "conditions": status.failure.map(|failure| [replica_failure(failure, None, clock)]),
@@ -459,7 +467,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
         WorkloadId::DaemonSet(id) => {
             let status = &store.daemon_sets.get(id)?.status;
             json!({
-                "observedGeneration": status.observed_generation, "desiredNumberScheduled": status.desired,
+                "observedGeneration": observed(status.observed_generation), "desiredNumberScheduled": status.desired,
                 "currentNumberScheduled": status.current, "numberMisscheduled": status.misscheduled,
                 "numberReady": status.ready, "numberAvailable": count(status.available),
                 "numberUnavailable": count((status.desired - status.available).max(0)),
@@ -472,14 +480,15 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
             // The name of its ControllerRevision, which pods bear as their label, too.
             let revision = |name: crate::arena::Symbol| Some(name).filter(|name| !name.is_empty());
             json!({
-                "observedGeneration": status.observed_generation, "replicas": status.replicas,
+                "observedGeneration": observed(status.observed_generation), "replicas": status.replicas,
                 "readyReplicas": count(status.ready), "availableReplicas": status.available,
                 "currentReplicas": count(status.current), "updatedReplicas": count(status.updated),
                 "currentRevision": revision(status.current_revision),
                 "updateRevision": revision(status.update_revision),
+                "collisionCount": revision(status.update_revision).map(|_| 0),
             })
         }
-        WorkloadId::Job(id) => job_status(store.jobs.get(id)?, clock),
+        WorkloadId::Job(id) => job_status(store.jobs.get(id)?, store, clock),
         WorkloadId::CronJob(id) => {
             let cron_job = store.cron_jobs.get(id)?;
             let active = cron_job.status.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
@@ -505,12 +514,25 @@ fn replica_failure(failure: ReplicaFailure, updated: Option<&str>, clock: Clock)
     condition
 }
 
-fn job_status(Job { spec, status, .. }: &Job, clock: Clock) -> Value {
+fn job_status(Job { spec, status, .. }: &Job, store: &Store, clock: Clock) -> Value {
     let conditions = status.conditions.iter().map(|JobCondition { kind, reason, since }| {
+        let (message, since) = (messages::of_job(*reason), clock.stamp(*since));
         let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
-        json!({"type": kind.as_str(), "status": "True", "reason": reason, "lastTransitionTime": clock.stamp(*since)})
+        json!({
+            "type": kind.as_str(), "status": "True", "reason": reason, "message": message, "lastProbeTime": since,
+            "lastTransitionTime": since,
+        })
     });
     let conditions: Vec<Value> = conditions.collect();
+    // Nobody has looked at it: its controller has not yet, or is another one.
+    if *status == JobStatus::default() {
+        return json!({});
+    }
+    let uids = |pods: &[PodId]| {
+        let uids: Vec<String> = pods.iter().filter_map(|id| Some(store.pod(*id)?.uid.to_string())).collect();
+        Some(uids).filter(|uids| !uids.is_empty())
+    };
+    let uncounted = json!({"succeeded": uids(&status.uncounted_succeeded), "failed": uids(&status.uncounted_failed)});
     json!({
         "active": count(status.active), "ready": status.ready, "succeeded": count(status.succeeded),
         "failed": count(status.failed), "terminating": status.terminating,
@@ -518,6 +540,7 @@ fn job_status(Job { spec, status, .. }: &Job, clock: Clock) -> Value {
         "completionTime": status.completed_at.map(|at| clock.stamp(at)),
         "completedIndexes": Some(intervals(&status.completed_indexes)).filter(|indexes| !indexes.is_empty()),
         "failedIndexes": spec.backoff_limit_per_index.map(|_| intervals(&status.failed_indexes)),
+        "uncountedTerminatedPods": uncounted,
         "conditions": Some(conditions).filter(|conditions| !conditions.is_empty()),
     })
 }
@@ -552,10 +575,13 @@ fn other(
             let status = &budget.status;
             let conditions = status.condition.as_ref().map(|(is_so, reason, message)| {
                 let (status, reason) = (status_text(*is_so), reason.as_str());
-                json!([{"type": "DisruptionAllowed", "status": status, "reason": reason, "message": **message}])
+                let seen = observed(budget.status.observed_generation);
+                json!([{
+                    "type": "DisruptionAllowed", "status": status, "reason": reason, "message": **message, "observedGeneration": seen,
+                }])
             });
             let status = json!({
-                "observedGeneration": status.observed_generation, "disruptionsAllowed": status.disruptions_allowed,
+                "observedGeneration": observed(status.observed_generation), "disruptionsAllowed": status.disruptions_allowed,
                 "currentHealthy": status.current_healthy, "desiredHealthy": status.desired_healthy,
                 "expectedPods": status.expected_pods, "conditions": conditions,
             });

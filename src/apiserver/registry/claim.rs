@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::strategy::{Key, Strategy};
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::session::Session;
+use crate::apiserver::session::{Session, Standing};
 use crate::apiserver::{finalizers, limit_ranger, resource_quota, validation, volumes};
 use crate::arena::{Symbol, sym};
 use crate::component::{Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim};
@@ -19,6 +19,10 @@ impl Strategy for model::PersistentVolumeClaim {
 
     fn find(store: &Store, key: &Key) -> Option<PersistentVolumeClaimId> {
         store.volumes.find_claim(key.namespace, key.name)
+    }
+
+    fn standing(store: &Store, id: PersistentVolumeClaimId) -> Standing {
+        Standing::of(store.volumes.claim(id).and_then(|claim| claim.meta.deleting))
     }
 
     /// # Source

@@ -49,7 +49,8 @@ impl WorkloadObject for model::Job {
 ///
 /// # Source
 /// kube-apiserver, `generateSelector`: not of a Job with `manualSelector`; labels that the template has stay. A Job that has its
-/// labels from its template shares them with it, and so gets the new ones as well.
+/// labels from its template shares them with it, and so gets the new ones as well; one without labels has them of the template
+/// whenever it is read (`SetDefaults_Job`).
 pub(in crate::apiserver) fn generate_selector(spec: &mut model::JobSpec, meta: &mut Meta) {
     if *spec.manual_selector.get_or_insert(false) {
         return;
@@ -67,7 +68,7 @@ pub(in crate::apiserver) fn generate_selector(spec: &mut model::JobSpec, meta: &
     for (key, value) in generated.into_iter().filter(|(key, _)| !labels.contains(*key)).collect::<Vec<_>>() {
         *labels = labels.with(key, value);
     }
-    if is_shared {
+    if is_shared || meta.labels.is_empty() {
         meta.labels = labels.clone();
     }
     let selected = &mut spec.selector.get_or_insert_default().match_labels;

@@ -79,7 +79,9 @@ impl ApiServer {
     fn put<T: Strategy>(&mut self, s: &mut Session<'_>, key: &Key, object: T, existing: Existing) -> Answer {
         match (T::find(s.store, key), existing) {
             (None, _) => object.create(self, s),
-            (Some(_), Existing::Refuse) => Err(already_exists(T::resource(key), key.name.as_str())),
+            (Some(id), Existing::Refuse) => {
+                Err(already_exists(T::resource(key), key.name.as_str(), T::standing(s.store, id)))
+            }
             (Some(id), Existing::Replace) => object.replace(self, s, id),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::strategy::{Key, Strategy};
 use crate::apiserver::finalizers;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::session::{Session, not_found};
+use crate::apiserver::session::{Session, Standing, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::model::{self, Labels, Object, ObjectKind};
@@ -20,6 +20,10 @@ impl Strategy for model::Namespace {
 
     fn find(store: &Store, key: &Key) -> Option<NamespaceId> {
         store.namespace(key.name).map(|(id, _)| id)
+    }
+
+    fn standing(store: &Store, id: NamespaceId) -> Standing {
+        Standing::of(store.namespaces.get(id).and_then(|namespace| namespace.deleting_since))
     }
 
     fn create(self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {

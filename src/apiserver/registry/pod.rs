@@ -8,7 +8,7 @@ use super::strategy;
 use super::strategy::{Key, Strategy, owner_by_name};
 use crate::apiserver::resource_quota::Charge;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::session::{Session, already_exists};
+use crate::apiserver::session::{Session, Standing, already_exists};
 use crate::apiserver::subject::Subject;
 use crate::apiserver::{finalizers, pods, validation};
 use crate::arena::Symbol;
@@ -31,16 +31,15 @@ impl Strategy for model::Pod {
         store.find_pod(key.namespace, &Arc::from(key.name.as_str()))
     }
 
+    fn standing(store: &Store, id: PodId) -> Standing {
+        Standing::of(store.pod(id).and_then(|pod| pod.deletion.as_ref()))
+    }
+
     fn create(self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
         let metadata = &self.metadata;
-        let (name, generated_uid) = if metadata.name.as_str().is_empty() {
-            let (name, uid) = api.names.generated_name(s, metadata.namespace, metadata.generate_name);
-            (name, Some(uid))
-        } else {
-            (Arc::from(metadata.name.as_str()), None)
-        };
-        if s.store.find_pod(metadata.namespace, &name).is_some() {
-            return Err(already_exists("pods", &name));
+        let name = Arc::from(metadata.name.as_str());
+        if let Some(there) = s.store.find_pod(metadata.namespace, &name) {
+            return Err(already_exists("pods", &name, Self::standing(s.store, there)));
         }
         let mut spec = self.spec.clone();
         let never_ran = model::PodStatus::default();
@@ -50,10 +49,9 @@ impl Strategy for model::Pod {
         let node = spec.node_name.take().map(|name| s.store.node_slot(name));
         let pinned_node = take_pin(&mut spec).map(|name| s.store.node_slot(name));
         drop_token_volume(&mut spec);
-        let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
         let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
         let is_asked = !api.is_restoring && !api.is_applying_input;
-        let subject = Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked };
+        let subject = Subject { namespace: metadata.namespace, name: metadata.name.as_str(), is_new, is_asked };
         let admitted = api.admission.admit_own(s, spec, metadata, &subject)?;
         let own_annotations = api.admission.own_annotations(metadata, &admitted);
         let charge =
@@ -125,7 +123,7 @@ impl Strategy for model::Pod {
             init_containers: SmallVec::from_vec(init_containers),
             resource_version: metadata.resource_version.and_then(|version| version.as_str().parse().ok()).unwrap_or(1),
         };
-        let uid = generated_uid.unwrap_or_else(|| api.uid(s, "Pod", metadata));
+        let uid = api.uid(s, "Pod", metadata);
         let id = s.store.insert_pod(Pod { uid, ..pod });
         charge.commit(s);
         s.changed.push(Changed::PodAdded(id));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::apiserver::finalizers;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::session::Session;
+use crate::apiserver::session::{Session, Standing};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError};
 use crate::model::{ConditionStatus, Object, ObjectMeta, StoredKind};
@@ -52,6 +52,11 @@ pub(in crate::apiserver) trait Strategy: Sized {
 
     /// PUT in the place of one that is: new spec, labels and annotations; the status stays.
     fn replace(self, api: &mut ApiServer, s: &mut Session<'_>, id: Self::Id) -> Answer;
+
+    /// Whether the object is to go; of most kinds none lingers.
+    fn standing(_store: &Store, _id: Self::Id) -> Standing {
+        Standing::Stays
+    }
 
     /// What admission refuses to delete, there or not.
     ///

@@ -2,7 +2,7 @@
 
 use super::strategy::{Key, Strategy, replace};
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::session::Session;
+use crate::apiserver::session::{Session, Standing};
 use crate::apiserver::{finalizers, workloads};
 use crate::component::{Answer, Reply, export_workload};
 use crate::model::{Object, ObjectKind, ObjectMeta};
@@ -44,6 +44,10 @@ impl<T: WorkloadObject> Strategy for T {
 
     fn find(store: &Store, key: &Key) -> Option<WorkloadId> {
         store.find_workload(T::KIND, key.namespace, key.name)
+    }
+
+    fn standing(store: &Store, id: WorkloadId) -> Standing {
+        Standing::of(store.workload_meta(id).and_then(|meta| meta.deleting))
     }
 
     fn create(mut self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {

@@ -160,7 +160,7 @@ fn nodes_show_their_roles_and_amounts_in_their_own_form() {
         &[node],
         &[
             "NAME|STATUS|ROLES|AGE|VERSION|INTERNAL-IP|EXTERNAL-IP|OS-IMAGE|KERNEL-VERSION|CONTAINER-RUNTIME",
-            "x|Ready|db,infra,worker|0s|<unknown>|<none>|<none>|<unknown>|<unknown>|<unknown>",
+            "x|Ready|db,infra,worker|0s||<none>|<none>|<unknown>|<unknown>|<unknown>",
         ],
     );
     let path = "'{.status.capacity.cpu} {.status.capacity.memory} {.status.capacity.hugepages-2Mi} {.status.allocatable.memory}'";

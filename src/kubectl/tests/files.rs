@@ -27,6 +27,36 @@ fn replicas(desk: &Desk, namespace: &str) -> Option<i32> {
 }
 
 #[test]
+fn what_the_server_names_is_printed_by_that_name() {
+    let text = "{apiVersion: v1, kind: Service, metadata: {generateName: made-, namespace: default}, spec: {ports: [{port: 80}]}}";
+    let play = |line: &str| Desk::with_files(line, &[("x", text)]).printed(10.0);
+    let (exit, stdout, _) = play("create -f x");
+    let name = stdout[0].strip_prefix("service/made-").and_then(|rest| rest.strip_suffix(" created"));
+    assert_eq!((exit, name.map(str::len)), (0, Some(5)), "{stdout:?}");
+    assert_eq!(play("create -f x --dry-run=client").1, ["service/<unknown> created (dry run)"]);
+    assert!(play("create -f x --dry-run=server").1[0].ends_with(" created (server dry run)"));
+    let check = |line: &str, why: &str| assert_eq!(play(line).2, [format!("error: {why}")], "{line}");
+    check("apply -f x", "from made-: cannot use generate name with apply");
+    check("replace -f x", "error when replacing \"x\": resource name may not be empty");
+    check("replace --force -f x", "error when deleting \"x\": resource name may not be empty");
+    check("delete -f x", "error when deleting \"x\": resource name may not be empty");
+    check("label -f x a=b", "resource name may not be empty");
+}
+
+#[test]
+fn what_is_there_and_about_to_go_is_told_so() {
+    let text = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: c, image: i}]}}";
+    let mut desk = Desk::with_files("create -f x", &[("x", text)]);
+    desk.stop(None);
+    let pod = desk.web("p");
+    let options = DeleteOptions { grace_s: None, uid: None };
+    desk.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    assert!(desk.exists("p"));
+    let why = "Error from server (AlreadyExists): error when creating \"x\": object is being deleted: pods \"p\" already exists";
+    desk.check(1, &[], &[why]);
+}
+
+#[test]
 fn labels_choose_among_the_objects_of_files() {
     let web = deployment("web", "", "app: web");
     let check = |line: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {

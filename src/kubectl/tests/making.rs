@@ -201,8 +201,16 @@ fn fields_of_templates_are_set() {
     let line = "set resources deployment d --requests=cpu=150m --limits=memory=1Gi";
     assert_eq!(say(line), said("deployment.apps/d resource requirements updated", "", 4));
     assert_eq!(say("set sa deployment d robot"), said("deployment.apps/d serviceaccount updated", "", 5));
-    let none = "error: unable to find container named x";
+    let none = "Warning: Deployment/d does not have any containers matching \"x\"";
     assert_eq!(say("set env deployment/d -c x A=B"), said("", none, 5));
+    let none = "error: unable to find container named x";
+    assert_eq!(say("set resources deployment d -c x --limits=cpu=1"), said("", none, 5));
+    let more = "error: failed to patch resources update to pod template Deployment.apps \"d\" is invalid: \
+                spec.template.spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1";
+    assert_eq!(say("set resources deployment d --limits=cpu=1 --requests=cpu=2"), said("", more, 5));
+    let none = "error: failed to patch image update to pod template: Deployment.apps \"d\" is invalid: \
+                spec.template.spec.containers[0].image: Required value";
+    assert_eq!(say("set image deployment d *="), said("", none, 5));
     let text = "error: you must specify an update to requests or limits (in the form of --requests/--limits)";
     assert_eq!(say("set resources deployment d"), said("", text, 5));
 }
@@ -210,12 +218,7 @@ fn fields_of_templates_are_set() {
 #[test]
 fn tables_show_what_is_there() {
     check("get pods", 0, &["NAME   READY   STATUS    RESTARTS   AGE", "p      0/1     Running   0          0s"], &[]);
-    check(
-        "get nodes --no-headers",
-        0,
-        &["m     Unknown   <none>   0s    <unknown>", "n     Unknown   <none>   0s    <unknown>"],
-        &[],
-    );
+    check("get nodes --no-headers", 0, &["m     Unknown   <none>   0s    ", "n     Unknown   <none>   0s    "], &[]);
     check("get pods -A -o name", 0, &["pod/p"], &[]);
     check("get pods -n shop", 0, &[], &["No resources found in shop namespace."]);
     check("get pod no", 1, &[], &["Error from server (NotFound): pods \"no\" not found"]);
@@ -246,6 +249,75 @@ fn waiting_ends_when_what_it_waits_for_is_so() {
     assert_eq!((waited.exit, &waited.stdout), (Some(0), &owned(&["pod/p condition met"])));
     let done_s = waited.done_at.expect("an end").as_secs_f64();
     assert!((1.3..1.6).contains(&done_s), "{done_s}");
+}
+
+#[test]
+fn objects_are_waited_for_in_turn_and_all_by_one_deadline() {
+    let check = |line: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {
+        let mut desk = Desk::new(line);
+        desk.web("p");
+        desk.web("q");
+        desk.check(exit, stdout, stderr);
+        desk.done_s()
+    };
+    let late = |name: &str| format!("timed out waiting for the condition on pods/{name}");
+    // What has its condition comes too late, too.
+    let done_s = check(
+        "wait pod/p pod/no --for=condition=Nope pod/q --timeout=2s",
+        1,
+        &[],
+        &[&late("p"), "Error from server (NotFound): pods \"no\" not found", &late("q")],
+    );
+    assert!((done_s - 2.08).abs() < 0.05, "{done_s}");
+    check(
+        "wait pod/p --for=condition=Ready --for=condition=Nope --timeout=1s",
+        1,
+        &["pod/p condition met"],
+        &[&format!("error: {}", late("p"))],
+    );
+    let unsent = "client rate limiter Wait returned an error: context deadline exceeded";
+    check("wait pod/p pod/no pod/q --for=delete --timeout=1s", 1, &[], &[&late("p"), unsent]);
+    let not_met = ["condition not met for pods/p", "condition not met for pods/q"];
+    check("wait pod/p pod/q --for=delete --timeout=0", 1, &[], &not_met);
+    check("wait pod/p pod/q --for=condition=Nope --timeout=0", 1, &[], &not_met);
+    let done_s =
+        check("wait pod/p pod/no --for=create --timeout=1s", 1, &[], &["error: timed out waiting for the condition"]);
+    assert!((done_s - 1.08).abs() < 0.05, "{done_s}");
+    let both = ["pod/p condition met", "pod/q condition met"];
+    check("wait pod/p pod/q --for=create --timeout=0", 0, &both, &[]);
+    check("wait pod/p", 1, &[], &["error: unrecognized condition: []"]);
+    let form = "error: jsonpath wait format must be --for=jsonpath='{.status.readyReplicas}'=3 or --for=jsonpath='{.status.readyReplicas}'";
+    check("wait pod/p --for=jsonpath=.a=b=c", 1, &[], &[form]);
+}
+
+#[test]
+fn a_condition_of_an_earlier_generation_does_not_count() {
+    let mut desk = Desk::new("wait deploy/web --for=condition=Available --timeout=1s");
+    let text = "{metadata: {name: web, namespace: default, generation: GEN}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: \
+                {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}, status: {observedGeneration: 1, conditions: \
+                [{type: Available, status: 'True'}]}}";
+    let web = |generation: &str| {
+        let web: model::Deployment = serde_saphyr::from_str(&text.replace("GEN", generation)).expect("a deployment");
+        Object::Deployment(Box::new(web))
+    };
+    desk.restore(web("1")).expect("it is there");
+    desk.check(0, &["deployment.apps/web condition met"], &[]);
+    let mut desk = Desk::new("wait deploy/web --for=condition=Available --timeout=1s");
+    desk.restore(web("2")).expect("it is there");
+    desk.check(1, &[], &["error: timed out waiting for the condition on deployments/web"]);
+}
+
+#[test]
+fn a_job_is_made_of_a_cron_job_alone() {
+    let check = |from: &str, why: &str| {
+        let mut desk = Desk::new(&format!("create job j --from={from}"));
+        desk.web("p");
+        desk.check(1, &[], &[why]);
+    };
+    check("pod/p", "error: unknown object type *v1.Pod");
+    check("rs/web", "error: unknown object type *v1.ReplicaSet");
+    check("deploy/no", "Error from server (NotFound): deployments.apps \"no\" not found");
+    check("''", "error: either --image or --from must be specified");
 }
 
 #[test]

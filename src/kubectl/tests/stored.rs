@@ -155,7 +155,7 @@ fn the_size_alone_is_patched_and_versions_are_compared() {
     let replicas = |desk: &Desk| desk.store().deployments.iter().next().and_then(|(_, web)| web.spec.replicas);
     let patch = r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":5,"paused":true}}'"#;
     let (_, out, _, desk) = run(patch, &[], &[web]);
-    assert_eq!((out, replicas(&desk)), (vec!["deployment.apps/web patched".to_owned()], Some(5)));
+    assert_eq!((out, replicas(&desk)), (vec!["scale.autoscaling/web patched".to_owned()], Some(5)));
     assert!(desk.store().deployments.iter().all(|(_, web)| !web.spec.paused));
     let (exit, _, err, _) = run(r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":-5}}'"#, &[], &[web]);
     let why = "The Scale \"web\" is invalid: spec.replicas: Invalid value: -5: must be greater than or equal to 0";

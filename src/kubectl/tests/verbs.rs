@@ -144,6 +144,64 @@ fn a_grace_of_zero_needs_force() {
 }
 
 #[test]
+fn one_client_asks_whether_all_that_was_deleted_has_gone_and_scales_all() {
+    let service = |index: usize| {
+        format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: c{index}, namespace: default}}, spec: {{ports: [{{port: 80}}]}}}}"
+        )
+    };
+    let check = |line: &str, printed: usize, seconds: std::ops::Range<f64>| {
+        let mut desk = Desk::new(line);
+        for index in 0..20 {
+            desk.create(object(&service(index)));
+            let set = format!(
+                "{{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: s{index}, namespace: default}}, spec: {{replicas: 0, \
+                 selector: {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
+            );
+            desk.create(object(&set));
+        }
+        let (exit, stdout, _) = desk.printed(60.0);
+        assert_eq!((exit, stdout.len()), (0, printed), "{line}");
+        assert!(seconds.contains(&desk.done_s()), "{line}: {}", desk.done_s());
+    };
+    // The requests themselves take 10 ms each.
+    check("delete svc --all --wait=false", 20, 0.2..0.7);
+    check("delete svc --all", 20, 2.2..2.7);
+    check("scale rs --all --replicas=1", 20, 1.9..2.4);
+    check("scale rs --all --replicas=1 --current-replicas=0", 20, 5.9..6.4);
+    check("label rs --all a=b", 20, 0.2..0.7);
+    check("wait svc --all --for=jsonpath=.metadata.name", 20, 1.9..2.4);
+}
+
+#[test]
+fn a_patch_that_is_no_json_is_the_servers_to_refuse() {
+    let check = |line: &str, why: &str| {
+        let mut desk = Desk::new(line);
+        desk.web("p");
+        desk.check(1, &[], &[&format!("Error from server (BadRequest): {why}")]);
+    };
+    check(
+        "patch rs web -p '{spec: {replicas: 2}}'",
+        "invalid character 's' looking for beginning of object key string",
+    );
+    check("patch rs web --type=merge -p '{\"spec\":'", "error decoding patch: unexpected end of JSON input");
+    check(
+        "patch rs web -p '{\"metadata\":{\"name\":\"x\"}}'",
+        "the name of the object (x) does not match the name on the URL (web)",
+    );
+}
+
+#[test]
+fn values_of_old_for_cascade_are_warned_of() {
+    let mut desk = Desk::new("delete pod p --cascade=False");
+    desk.web("p");
+    let warning = "warning: --cascade=False is deprecated (boolean value) and can be replaced with --cascade=orphan.";
+    desk.check(0, &["pod \"p\" deleted from default namespace"], &[warning]);
+    let why = "error: invalid cascade value (no). Must be \"background\", \"foreground\", or \"orphan\"";
+    Desk::new("delete pod p --cascade=no").check(1, &[], &[why]);
+}
+
+#[test]
 fn a_deletion_that_failed_waits_for_nothing() {
     let mut desk = Desk::new("delete pod p missing");
     desk.stop(None);

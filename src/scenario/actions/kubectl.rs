@@ -66,6 +66,13 @@ impl Timeline<'_, '_, '_> {
                 Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
             self.resolver.diagnostics.push(diagnostic.at(typed.place(), ""));
         }
+        if let Command::Patch(args) = &command
+            && let Some(why) = &args.broken
+        {
+            let why = format!("the API server refuses this patch, which is no JSON: {why}");
+            let diagnostic = Diagnostic::warning("scenario::refused_kubectl_line", why);
+            self.resolver.diagnostics.push(diagnostic.at(typed.place(), ""));
+        }
         let mut objects = Vec::new();
         let only_names = command.only_names_objects();
         for path in &paths {

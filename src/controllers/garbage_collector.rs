@@ -209,10 +209,12 @@ fn dependents(store: &Store, owner: WorkloadId) -> Vec<Item> {
 }
 
 impl GarbageCollector {
-    /// The reads before a deletion: the item itself, and its owner unless that is known to be gone.
-    fn look_first(&mut self, owner: Option<Owner>, plan: &mut SyncPlan<()>) {
+    /// The reads before a deletion: the item itself, and its owner unless that is known to be gone. One that waits for its dependents to go
+    /// is there, and read for each.
+    fn look_first(&mut self, owner: Option<Owner>, store: &Store, plan: &mut SyncPlan<()>) {
         plan.then(Request::Get, ());
-        let is_news = owner.and_then(WorkloadId::from_owner).is_none_or(|owner| self.absent.insert(owner));
+        let workload = owner.and_then(WorkloadId::from_owner).filter(|owner| store.workload_meta(*owner).is_none());
+        let is_news = workload.is_none_or(|owner| self.absent.insert(owner));
         if is_news {
             plan.then(Request::Get, ());
         }
@@ -231,7 +233,7 @@ impl GarbageCollector {
                 plan.then(Request::SetPodOwner { pod: id, owner: None }, ());
             }
         } else {
-            self.look_first(pod.owner, &mut plan);
+            self.look_first(pod.owner, store, &mut plan);
             let options = DeleteOptions { grace_s: None, uid: Some(pod.uid) };
             plan.then(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted }, ());
         }
@@ -245,7 +247,7 @@ impl GarbageCollector {
         if fate == Fate::Stays {
             return plan;
         }
-        self.look_first(revision.meta.owner, &mut plan);
+        self.look_first(revision.meta.owner, store, &mut plan);
         plan.then(Request::DeleteRevision { id }, ());
         // The last revision may be all that its owner waits for; revisions are not watched.
         if let Some(owner) = revision.meta.owner.and_then(WorkloadId::from_owner)
@@ -272,7 +274,7 @@ impl GarbageCollector {
             ClaimOwner::StatefulSet(id) => Some(Owner::StatefulSet(id)),
             ClaimOwner::Pod(_) => None,
         });
-        self.look_first(owner, &mut plan);
+        self.look_first(owner, store, &mut plan);
         let (namespace, name) = (claim.meta.namespace, claim.meta.name);
         plan.then(Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }, ());
         plan
@@ -298,7 +300,7 @@ impl GarbageCollector {
                 let has_dependents = !dependents(store, id).is_empty() || !dependents_beside(store, id).is_empty();
                 let waits = all == Fate::IsWaitedFor && has_dependents;
                 let propagation = if waits { Propagation::Foreground } else { Propagation::Background };
-                self.look_first(meta.owner, &mut plan);
+                self.look_first(meta.owner, store, &mut plan);
                 plan.then(Request::DeleteWorkload { workload: id, propagation }, ());
             }
         }
@@ -313,7 +315,7 @@ impl GarbageCollector {
         if fate_of_all(store, None, namespace, beside(store, of)) == Fate::Stays {
             let_go_of(store, of, &mut plan);
         } else {
-            self.look_first(None, &mut plan);
+            self.look_first(None, store, &mut plan);
             plan.then(Request::DeleteOther { kind, namespace, name }, ());
         }
         plan

@@ -68,6 +68,15 @@ pub(super) fn begin_now(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
     ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
 }
 
+/// A kubelet that has been running is heard again. A stand-in renews its lease now, and keeps the beat that it had.
+pub(super) fn is_heard_again(node: NodeId, is_stand_in: bool, ctx: &mut Ctx<'_, Kubelets>) {
+    let Some(lease) = ctx.store.heartbeat(node).lease().filter(|_| is_stand_in) else { return begin_now(node, ctx) };
+    let mut stream = stream(node, ctx);
+    let _ = stream.next_u64();
+    let reports = reports(&mut stream, ctx.now, ctx);
+    ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
+}
+
 /// The status was posted because something changed.
 pub(super) fn posted(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
     let mut stream = stream(node, ctx);

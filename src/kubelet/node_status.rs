@@ -13,19 +13,19 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
-/// How a node of which only the last object is left would register: with the labels, annotations and taints that it did before, if that
-/// is known.
+/// How a node of which only the last object is left would register: with the labels, annotations, taints and resources that it did before,
+/// if that is known.
 ///
 /// # Source
-/// kubelet, `initialNode`: from its flags, whatever somebody has written since.
+/// kubelet, `initialNode`: from its flags and its machine, whatever somebody has written since.
 pub(super) fn registers_again(node: &Node, own: Option<&NodeRegistration>) -> NodeRegistration {
     NodeRegistration {
         labels: own.map_or(&node.labels, |own| &own.labels).clone(),
         annotations: Arc::clone(own.map_or(&node.annotations, |own| &own.annotations)),
         taints: own.map_or_else(SmallVec::new, |own| own.taints.clone()),
-        allocatable: Arc::clone(&node.allocatable),
-        allocatable_pods: node.allocatable_pods,
-        capacity: Arc::clone(&node.capacity),
+        allocatable: Arc::clone(own.map_or(&node.allocatable, |own| &own.allocatable)),
+        allocatable_pods: own.map_or(node.allocatable_pods, |own| own.allocatable_pods),
+        capacity: Arc::clone(own.map_or(&node.capacity, |own| &own.capacity)),
         images: Arc::clone(&node.images),
         kubelet_version: node.kubelet_version,
         description: node.description.clone(),

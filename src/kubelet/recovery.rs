@@ -229,10 +229,10 @@ impl Kubelets {
         }
         let was_cordoned = process.is_some_and(|process| process.cordoned.is_some());
         let registers = process.is_some_and(|process| process.registration_tries.is_some());
-        if !ctx.store.heartbeat(node).is_alive() {
-            heartbeat::begin_now(node, ctx);
-        }
         let is_stand_in = self.links.is_stand_in(node, ctx);
+        if !ctx.store.heartbeat(node).is_alive() {
+            heartbeat::is_heard_again(node, is_stand_in, ctx);
+        }
         if ctx.store.node(node).is_some() {
             if is_stand_in {
                 // It says so at once, after its link was down whether or not anything has changed.

@@ -93,9 +93,9 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// The kubelet begins (again) to renew its lease.
+    /// The kubelet begins (again) to renew its lease. If its loop is the one that it had, it renews now and then goes on as before.
     pub fn begin(&mut self, now: SimTime, lease: HeartbeatLoop, reports: HeartbeatLoop) {
-        self.renewed_before = self.renewed_at(now);
+        self.renewed_before = if self.lease == Some(lease) { Some(now) } else { self.renewed_at(now) };
         self.posted = self.posted_at(now);
         self.lease = Some(lease);
         self.reports = Some(reports);
@@ -156,6 +156,12 @@ impl Heartbeat {
         reported.max(self.posted)
     }
 
+    /// The lease loop of the kubelet's present run.
+    #[must_use]
+    pub fn lease(&self) -> Option<HeartbeatLoop> {
+        self.lease
+    }
+
     /// When the kubelet's present run next tries to renew its lease after `now`, whether or not it is heard.
     #[must_use]
     pub fn next_beat(&self, now: SimTime) -> Option<SimTime> {
@@ -172,6 +178,19 @@ impl Heartbeat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_that_goes_on_keeps_its_beat() {
+        let s = |s: f64| SimTime::from_nanos((s * 1e9) as i64);
+        let lease = HeartbeatLoop::new(s(7.0), SimDuration::from_secs(10), 3);
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.begin(s(7.0), lease, lease);
+        heartbeat.silence(s(20.0));
+        let beat = heartbeat.next_beat(s(31.0));
+        heartbeat.begin(s(31.0), lease, lease);
+        assert_eq!(heartbeat.renewed_at(s(31.0)), Some(s(31.0)));
+        assert_eq!((heartbeat.next_renewal(s(31.0)), heartbeat.renewed_at(beat.expect("one"))), (beat, beat));
+    }
 
     #[test]
     fn neighbouring_renewals_lie_between_100_and_104_percent_of_the_interval() {

@@ -258,10 +258,11 @@ impl Jobs {
         plan.steps.push(Step::SlowStart(calls.collect()));
     }
 
-    /// The indexes in the order in which their pods are made: the creations of a batch go their own ways.
+    /// The indexes in the order in which their pods are made: of a batch the last one is often first.
     ///
     /// # Source
-    /// job-controller, `manageJob`: batches of 1, 2, 4, …, each pod of which is made by a goroutine of its own.
+    /// job-controller, `manageJob`: batches of 1, 2, 4, …, each pod of which is made by a goroutine of its own; the one that was started last
+    /// is the next to run, unless an idle processor has taken the first.
     fn in_batches(job: &Job, mut indexes: Vec<Option<i32>>, ctx: &Ctx<'_, Controller<Self>>) -> Vec<Option<i32>> {
         if !manage::is_indexed(&job.spec) || indexes.len() < 3 {
             return indexes;
@@ -271,7 +272,7 @@ impl Jobs {
         let (mut left, mut batch) = (indexes.as_mut_slice(), 1);
         while !left.is_empty() {
             let (now, later) = left.split_at_mut(batch.min(left.len()));
-            stream.shuffle(now);
+            now.rotate_right(stream.below(2) as usize % now.len());
             (left, batch) = (later, batch * 2);
         }
         indexes

@@ -33,6 +33,7 @@ type Kubelet struct {
 	pods          map[types.UID]*podState
 	cache         func() []*core.Pod
 	postedReady   string
+	hollow        *Hollow // where it is set, a real kubelet, and nothing of the stand-in
 }
 
 type Latency struct{ start, stop, ready time.Duration }
@@ -316,7 +317,7 @@ func (k *Kubelet) begin(s *podState, after time.Duration) {
 func (k *Kubelet) see(p *core.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.up || !k.connected {
+	if !k.up || !k.connected || k.hollow != nil {
 		return
 	}
 	s := k.pods[p.UID]

@@ -20,8 +20,10 @@ import (
 	"syscall"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -34,7 +36,6 @@ var (
 	dir    = flag.String("case", "", "directory with setup.yaml and its manifests; the recording is written there")
 	base   = flag.Int("port", 16400, "first of five ports of 127.0.0.1")
 	settle = flag.Duration("settle", 20*time.Second, "from the manifests to t=0")
-	
 )
 
 type process struct {
@@ -71,6 +72,8 @@ type recorder struct {
 	workloads []map[string]any
 	budgets   []map[string]any
 	kubectl   []map[string]any
+	detail    []map[string]any
+	noted     map[string]string
 }
 
 type pod struct {
@@ -270,14 +273,22 @@ func main() {
 	}
 	fmt.Println("control plane is up")
 
-	r := &recorder{pods: map[types.UID]*pod{}, lastNode: map[string]string{}, eventSeen: map[types.UID]int32{}}
+	r := &recorder{pods: map[types.UID]*pod{}, lastNode: map[string]string{}, eventSeen: map[types.UID]int32{}, noted: map[string]string{}}
 	kubelets := map[string]*Kubelet{}
 	var kmu sync.Mutex
 	f := informers.NewSharedInformerFactory(c, 0)
-	podInf := f.Core().V1().Pods().Informer()
+	isHollow := s.Metadata.Annotations["kubelets"] == "hollow"
+	// Stand-ins see what an informer sees, and so does their recording.
+	on := func(informer func() cache.SharedIndexInformer, client rest.Interface, resource string, h cache.ResourceEventHandlerFuncs) {
+		if isHollow {
+			follow(cache.NewListWatchFromClient(client, resource, "", fields.Everything()), h)
+		} else {
+			informer().AddEventHandler(h)
+		}
+	}
 	all := func() []*core.Pod {
 		var out []*core.Pod
-		for _, o := range podInf.GetStore().List() {
+		for _, o := range f.Core().V1().Pods().Informer().GetStore().List() {
 			out = append(out, o.(*core.Pod))
 		}
 		return out
@@ -290,17 +301,20 @@ func main() {
 			k.see(p)
 		}
 	}
-	podInf.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { r.podSeen(o.(*core.Pod), false); tell(o.(*core.Pod)) },
-		UpdateFunc: func(_, o any) { r.podSeen(o.(*core.Pod), false); tell(o.(*core.Pod)) },
+	on(f.Core().V1().Pods().Informer, c.CoreV1().RESTClient(), "pods", cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { r.podSeen(o.(*core.Pod), false); r.podDetail(o.(*core.Pod)); tell(o.(*core.Pod)) },
+		UpdateFunc: func(_, o any) { r.podSeen(o.(*core.Pod), false); r.podDetail(o.(*core.Pod)); tell(o.(*core.Pod)) },
 		DeleteFunc: func(o any) {
 			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = d.Obj
 			}
 			r.podSeen(o.(*core.Pod), true)
+			if p := o.(*core.Pod); true {
+				r.note("pod", p.Namespace+"/"+p.Name+" "+string(p.UID)[:4]+" @"+p.Spec.NodeName, "gone")
+			}
 		}})
-	f.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { r.nodeSeen(o.(*core.Node)) }, UpdateFunc: func(_, o any) { r.nodeSeen(o.(*core.Node)) },
+	on(f.Core().V1().Nodes().Informer, c.CoreV1().RESTClient(), "nodes", cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { r.nodeSeen(o.(*core.Node)); r.nodeDetail(o.(*core.Node)) }, UpdateFunc: func(_, o any) { r.nodeSeen(o.(*core.Node)); r.nodeDetail(o.(*core.Node)) },
 		DeleteFunc: func(o any) {
 			if n, ok := o.(*core.Node); ok {
 				r.mu.Lock()
@@ -314,16 +328,30 @@ func main() {
 				r.mu.Unlock()
 			}
 		}})
-	f.Core().V1().Events().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	on(f.Coordination().V1().Leases().Informer, c.CoordinationV1().RESTClient(), "leases", cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { r.leaseDetail(o.(*coordination.Lease)) }, UpdateFunc: func(_, o any) { r.leaseDetail(o.(*coordination.Lease)) }})
+	on(f.Core().V1().Events().Informer, c.CoreV1().RESTClient(), "events", cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { r.eventSee(o.(*core.Event)) }, UpdateFunc: func(_, o any) { r.eventSee(o.(*core.Event)) }})
-	for kind, inf := range map[string]cache.SharedIndexInformer{"Deployment": f.Apps().V1().Deployments().Informer(), "ReplicaSet": f.Apps().V1().ReplicaSets().Informer(),
-		"StatefulSet": f.Apps().V1().StatefulSets().Informer(), "DaemonSet": f.Apps().V1().DaemonSets().Informer(), "Job": f.Batch().V1().Jobs().Informer(),
-		"CronJob": f.Batch().V1().CronJobs().Informer(), "PodDisruptionBudget": f.Policy().V1().PodDisruptionBudgets().Informer()} {
-		inf.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { r.other(kind, o) }, UpdateFunc: func(_, o any) { r.other(kind, o) }})
+	apps, batch, policy := c.AppsV1().RESTClient(), c.BatchV1().RESTClient(), c.PolicyV1().RESTClient()
+	for _, k := range []struct {
+		kind, resource string
+		informer       func() cache.SharedIndexInformer
+		client         rest.Interface
+	}{
+		{"Deployment", "deployments", f.Apps().V1().Deployments().Informer, apps}, {"ReplicaSet", "replicasets", f.Apps().V1().ReplicaSets().Informer, apps},
+		{"StatefulSet", "statefulsets", f.Apps().V1().StatefulSets().Informer, apps}, {"DaemonSet", "daemonsets", f.Apps().V1().DaemonSets().Informer, apps},
+		{"Job", "jobs", f.Batch().V1().Jobs().Informer, batch}, {"CronJob", "cronjobs", f.Batch().V1().CronJobs().Informer, batch},
+		{"PodDisruptionBudget", "poddisruptionbudgets", f.Policy().V1().PodDisruptionBudgets().Informer, policy},
+	} {
+		on(k.informer, k.client, k.resource, cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { r.other(k.kind, o) }, UpdateFunc: func(_, o any) { r.other(k.kind, o) }})
 	}
 	f.Start(nil)
 	f.WaitForCacheSync(nil)
 
+	isCut := false
+	for _, t := range s.Spec.Timeline {
+		isCut = isCut || t.Fault != nil && t.Fault.Kind == "Partition"
+	}
 	lat := Latency{start: dur(s.Spec.Latency["podStart"].Constant), stop: dur(s.Spec.Latency["podStop"].Constant), ready: dur(s.Spec.Latency["podReady"].Constant)}
 	counts := map[string]int{}
 	join := func(pool string, n int) {
@@ -352,6 +380,11 @@ func main() {
 				kmu.Lock()
 				kubelets[k.name] = k
 				kmu.Unlock()
+				if isHollow {
+					k.hollow = newHollow(k, tmp, fmt.Sprintf("127.0.0.1:%d", port), filepath.Join(*dir, "static"), isCut, dur(s.Spec.Latency["imagePull"].Constant))
+					k.hollow.start()
+					continue
+				}
 				go k.run(true)
 			}
 		}
@@ -392,6 +425,11 @@ func main() {
 		kc("apply -f "+m, false)
 	}
 	time.Sleep(*settle)
+	if isHollow {
+		// The newest time stamp of a dump says when it was taken.
+		_, err = c.CoreV1().Namespaces().Create(bg, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "taken-now"}}, meta.CreateOptions{})
+		must(err)
+	}
 	out, err := exec.Command(filepath.Join(*bin, "kubectl"), "--kubeconfig="+tmp+"/kubeconfig", "get", "-A", "-o", "json",
 		"nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,pdb,controllerrevisions,namespaces,services,pvc,pv,storageclasses,priorityclasses,resourcequotas,limitranges,hpa").Output()
 	must(err)
@@ -456,6 +494,11 @@ func main() {
 	}
 	time.Sleep(time.Until(r.zero.Add(dur(s.Spec.Duration))))
 	r.write(*dir+"/recording.json", dur(s.Spec.Duration), initial)
+	for _, k := range kubelets {
+		if k.hollow != nil {
+			k.hollow.kill(false)
+		}
+	}
 	for _, p := range []*process{sched, kcm, api, etcd} {
 		p.kill()
 	}
@@ -466,6 +509,10 @@ func main() {
 func fault(f *Fault, ps map[string]*process, tmp string, nodes func() []*Kubelet) {
 	d := dur(f.For)
 	for _, k := range nodes() {
+		if k.hollow != nil {
+			k.hollow.fault(f.Kind, d)
+			continue
+		}
 		switch f.Kind {
 		case "Crash":
 			k.crash()
@@ -545,4 +592,5 @@ func (r *recorder) write(path string, d time.Duration, initial map[*pod]bool) {
 		"budgets": stamp(r.budgets, false), "duration_s": d.Seconds(), "kubernetes": "v1.36.2", "kubectl": kubectl})
 	must(err)
 	must(os.WriteFile(path, b, 0o644))
+	r.writeDetail(strings.TrimSuffix(path, "recording.json") + "detail.jsonl")
 }

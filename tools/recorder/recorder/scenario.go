@@ -11,7 +11,8 @@ import (
 )
 
 type Scenario struct {
-	Spec struct {
+	Metadata struct{ Annotations map[string]string }
+	Spec     struct {
 		Duration string
 		Cluster  struct {
 			NodePools []struct {
@@ -34,7 +35,7 @@ type Scenario struct {
 			KubeApiserver         map[string]any
 			KubeScheduler         map[string]any
 		}
-		Latency map[string]struct{ Constant string }
+		Latency  map[string]struct{ Constant string }
 		Timeline []struct {
 			At       string
 			Kubectl  string
@@ -48,8 +49,8 @@ type Scenario struct {
 }
 
 type Fault struct {
-	Kind       string
-	Nodes      struct {
+	Kind  string
+	Nodes struct {
 		Names []string
 		Zone  string
 		Pools []string

@@ -309,9 +309,7 @@ fn a_branch_has_the_events_of_its_own_time() {
     let server = Server::shop();
     let events_of = |name: &str| {
         let events = server.get("/api/v1/namespaces/shop/events").1["items"].clone();
-        let of =
-            events.as_array().into_iter().flatten().filter(|event| event["involvedObject"]["name"] == name).count();
-        of
+        events.as_array().into_iter().flatten().filter(|event| event["involvedObject"]["name"] == name).count()
     };
     let make = |name: &str| {
         let pod =

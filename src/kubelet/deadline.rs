@@ -35,6 +35,11 @@ impl Kubelets {
     pub(super) fn deadline_passed(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
         let is_due = due(&pod, ctx.now).is_some_and(|due| due <= ctx.now);
+        if let Some(sync) = self.sync(pod, ctx).filter(|_| is_due) {
+            // It is looked at between two syncs.
+            pod.arm(Self::next_sync(pod.node, sync.ends, ctx), PodTimer::Deadline, ctx);
+            return;
+        }
         let is_looked_at = ctx.store.machine(pod.node).kubelet_alive() && self.goes_on(pod);
         if !is_looked_at || !is_due || is_ended || !pod.is_active() {
             return;

@@ -12,6 +12,7 @@ use super::worker::{Awaits, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, Latencies, PodStatusPatch};
 use crate::engine::Ticket;
+use crate::model::Container;
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -92,6 +93,19 @@ impl Sequence {
         Self { steps, end: Inits::Done(worker.attended(at)) }
     }
 
+    /// When the sync is over that is under way at an instant, if one is: that which starts the first container, or waits for the hook of a
+    /// sidecar. While a container runs until it is done, or until its probe has succeeded, there is none.
+    pub(super) fn sync_ends(&self, pod: &Pod, now: SimTime) -> Option<SimTime> {
+        let of = |(step, container): (&Step, &Container)| {
+            let hook = if step.is_sidecar { settings::post_start(container) } else { SimDuration::ZERO };
+            (step.from + hook).min(step.done)
+        };
+        let first = self.steps.first().map(|step| step.from).filter(|from| now < *from);
+        let hooks = self.steps.iter().zip(&pod.spec.init_containers);
+        let mut hooks = hooks.filter(|(step, _)| step.from <= now).map(of).filter(|until| now < *until);
+        first.or_else(|| hooks.next())
+    }
+
     /// Which of them run at an instant, by position.
     pub(super) fn running(&self, now: SimTime) -> impl Iterator<Item = usize> {
         let runs = move |step: &Step| step.from <= now && (step.is_sidecar || now < step.done);
@@ -153,6 +167,7 @@ impl Kubelets {
         }
         let patch = PodStatusPatch { init_containers: Some(inits), ..PodStatusPatch::default() };
         post(&self.links, worker, pod, patch, ctx);
+        self.sync_is_over(pod, ctx);
     }
 
     /// An init container has failed.
@@ -162,6 +177,9 @@ impl Kubelets {
     /// container is run again, at once the first time, and the pod stays Pending.
     pub(super) fn init_failed(&mut self, pod: BoundPod<'_>, index: u32, code: i32, ctx: &mut Ctx<'_, Self>) {
         let index = index as usize;
+        if self.sync_is_over(pod, ctx) {
+            return;
+        }
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::Inits { begun, inits, .. }) = &worker.state else { return };
         let (launch, begun) = (*launch, *begun);

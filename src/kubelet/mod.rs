@@ -33,6 +33,7 @@ mod shutdown;
 mod status_manager;
 mod statuses;
 mod stopped;
+mod sync;
 mod sync_pod;
 mod termination;
 mod timer;
@@ -183,6 +184,7 @@ impl Kubelets {
             PodTimer::InitBackOffSync(restarts) => self.looked_at_init_backing_off(pod, restarts, ctx),
             PodTimer::Restart => self.backed_off(pod, ctx),
             PodTimer::Deadline => self.deadline_passed(pod, ctx),
+            PodTimer::SyncOver => _ = self.sync_is_over(pod, ctx),
             PodTimer::Stopped => self.containers_stopped(pod, ctx),
             PodTimer::Cleaned => self.cleaned(pod, ctx),
             PodTimer::Resync => self.resync(pod, ctx),

@@ -6,7 +6,7 @@ use super::probe_timing::{EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_r
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Kill, Run, Worker, rearm};
+use super::worker::{Kill, Run, Worker, WorkerState, rearm};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::{ContainerRestartPolicy, Probe, RestartPolicy};
@@ -174,6 +174,7 @@ impl Kubelets {
     /// The container that failed its probe has stopped.
     pub(super) fn probe_killed(&mut self, pod: BoundPod<'_>, code: i32, ctx: &mut Ctx<'_, Self>) {
         let mut seen_by = SeenBy::Killer;
+        let end = self.workers.get_mut(&pod.id).and_then(|worker| worker.after_sync.take());
         if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
             run.probe = None;
             rearm(&mut run.ready, None, ctx);
@@ -182,6 +183,11 @@ impl Kubelets {
             }
         }
         self.ended(pod, Some(Ending::exit(code, ctx.now)), seen_by, ctx);
+        // The sync that has killed them starts them again, unless they back off.
+        if let Some(end) = end {
+            self.workers.entry(pod.id).or_insert_with(|| Worker::new(WorkerState::Over)).after_sync = Some(end);
+            self.sync_is_over(pod, ctx);
+        }
     }
 
     /// The pod is taken out of traffic.

@@ -309,13 +309,18 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet restart: every pod is admitted again, back-offs are forgotten, but a start of what is found dead counts; a start under way goes
-    /// on from what runs of it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
+    /// on from what runs of it. `SyncTerminatingPod` says what is there before it stops it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
     fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let worker = self.workers.get(&pod.id);
         if pod.deletion.is_some() {
+            let keeps_readiness = ctx.config.version.at_least(35) || settings::readiness_period(&pod).is_none();
+            let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+            if !is_stand_in && keeps_readiness && self.runs(pod, ctx.now) {
+                self.resync(pod, ctx);
+            }
             self.pod_deleted(pod, ctx);
             return;
         }
+        let worker = self.workers.get(&pod.id);
         if pod.phase.is_terminal() {
             return;
         }

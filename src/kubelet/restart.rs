@@ -155,7 +155,7 @@ impl Kubelets {
 
     /// Starts the pod's containers once more.
     pub(super) fn restart(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
-        if !ctx.store.machine(pod.node).kubelet_alive() || pod.deletion.is_some() {
+        if !ctx.store.machine(pod.node).kubelet_alive() {
             return;
         }
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);

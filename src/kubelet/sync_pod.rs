@@ -234,7 +234,7 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let awaits = match need {
             Need::Fails { image, begins, at, how } => {
-                Awaits::Image { begins, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
+                Awaits::Image { begins, fails: at, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
             }
             Need::At(images_at, _) => await_inits(&self.links, worker, pod, launch, images_at, ctx),
         };
@@ -313,7 +313,7 @@ impl Kubelets {
         let is_settled = worker.is_settled();
         self.watch_usage_of(pod, ctx);
         self.watch_memory_of(pod, ctx);
-        if is_settled {
+        if !self.sync_is_over(pod, ctx) && is_settled {
             self.settle(pod);
         }
     }
@@ -351,8 +351,9 @@ fn await_inits(
 ) -> Awaits {
     let start = settings::start_latency(&pod, worker.restarts, ctx);
     if launch == Launch::Containers {
-        let ticket = pod.arm(worker.done(images_at, start), PodTimer::Started, ctx);
-        return Awaits::Containers { images_at, begins: images_at, inits: None, ticket };
+        let runs = worker.done(images_at, start);
+        let ticket = pod.arm(runs, PodTimer::Started, ctx);
+        return Awaits::Containers { images_at, begins: images_at, runs, inits: None, ticket };
     }
     let sequence = Sequence::of(&pod, worker, images_at, ctx);
     let inits = if links.is_stand_in(pod.node, ctx) {
@@ -365,8 +366,9 @@ fn await_inits(
     };
     match sequence.end {
         Inits::Done(begins) => {
-            let ticket = pod.arm(worker.done(begins, start), PodTimer::Started, ctx);
-            Awaits::Containers { images_at, begins, inits, ticket }
+            let runs = worker.done(begins, start);
+            let ticket = pod.arm(runs, PodTimer::Started, ctx);
+            Awaits::Containers { images_at, begins, runs, inits, ticket }
         }
         Inits::Fails(at, index, code) => {
             let ticket = pod.arm(at, PodTimer::InitFailed(index, code), ctx);

@@ -5,6 +5,8 @@ pub(super) mod bench;
 #[cfg(test)]
 mod critical;
 #[cfg(test)]
+mod deletions;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod force;
@@ -254,26 +256,6 @@ fn a_pod_that_has_stopped_when_its_machine_goes_down_is_removed_after_the_boot()
     assert!(bench.pod_exists("p"));
     bench.run_until(45.0);
     assert!(bench.gone_at("p").is_some_and(|at| (42.1..43.5).contains(&at)), "{:?}", bench.gone_at("p"));
-}
-
-#[test]
-fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
-    bench.delete(10.0, "p", Some(30));
-    bench.delete(12.0, "p", Some(5));
-    bench.run_until(60.0);
-    check_stopped(&bench, "p", 17.01);
-}
-
-#[test]
-fn each_kill_with_a_shorter_grace_is_told() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
-    bench.delete(10.0, "p", Some(30));
-    bench.delete(12.0, "p", Some(5));
-    bench.run_until(60.0);
-    assert_eq!(bench.events("Killing").len(), 2);
 }
 
 #[test]

@@ -91,6 +91,8 @@ pub enum PodTimer {
     Restart,
     /// The pod has been active as long as it may be.
     Deadline,
+    /// The sync may be over that is under way.
+    SyncOver,
     /// The pod's containers have stopped.
     Stopped,
     /// What is left of a pod that has stopped is cleaned up.
@@ -190,6 +192,7 @@ impl PodTimer {
             | Self::InitBackOffSync(_)
             | Self::Restart
             | Self::Deadline
+            | Self::SyncOver
             | Self::Stopped
             | Self::Cleaned
             | Self::Resync => None,
@@ -206,6 +209,7 @@ impl PodTimer {
             Self::InitFailed(..) => "had an init container that ended",
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",
+            Self::SyncOver => "has been synced",
             Self::Stopped => "has containers that have ended",
             Self::Cleaned => "has been cleaned up",
             Self::Deadline => "is past its deadline",

@@ -41,7 +41,10 @@ impl Kubelets {
         if !inits.iter().any(runs) {
             patch.phase = Some(phase(&pod.spec, &inits, &containers, Fate::Open));
             let is_heard = self.links.are_up(pod.node, ctx) && !self.links.delayed.contains(&pod.node);
-            if is_heard && self.workers.get(&pod.id).is_none_or(|worker| worker.unposted.is_none()) {
+            if is_heard
+                && pod.deletion.is_none()
+                && self.workers.get(&pod.id).is_none_or(|worker| worker.unposted.is_none())
+            {
                 self.forget(pod.id, ctx);
             } else {
                 let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
@@ -56,7 +59,7 @@ impl Kubelets {
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
         worker.known = Some(Box::new(Known { containers, inits }));
         post(&self.links, worker, pod, patch, ctx);
-        let running = Running { are_regular: false, inits: sidecars };
+        let running = Running { begun: 0, inits: sidecars };
         self.killing_events(pod, &running, ctx);
         let ending = Some(Ending::exit(stop.code(0), ctx.now + stop.takes));
         self.stop_in(pod, stop.takes, Outcome { ending, ..Outcome::default() }, ctx);

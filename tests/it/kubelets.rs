@@ -60,3 +60,41 @@ fn a_reboot_leaves_nothing_of_a_pod_that_was_deleted_by_force() {
     assert!(starts.len() == 2 && (120..170).contains(&starts[1]), "{starts:?}");
     assert!(times(&observed, "FailedMount").is_empty());
 }
+
+#[test]
+fn a_pod_is_ended_once_however_late_that_is_known() {
+    let pool = POOL.replace("COUNT", "1");
+    let slow = "{at: 60s, fault: {kind: SlowNetwork, nodes: {}, delay: 20s, for: 300s}}";
+    let latency = "latency: {podStart: 1s, podStop: 5s}";
+    let short = "{at: 70s, fault: {kind: MemoryPressure, nodes: {}, usage: {memory: 12Gi}, for: 30s}}";
+    let spec = format!("duration: 10m, {pool}, {latency}, timeline: [{slow}, {short}]");
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, annotations: {kubesquall.sim/usage: '{memory: 6Gi}'}}, spec: \
+               {containers: [{name: c, image: 'a:1'}]}}";
+    let observed = play(&spec, pod);
+    assert_eq!((times(&observed, "Evicted").len(), times(&observed, "Killing").len()), (1, 1));
+    let spec = format!(
+        "duration: 10m, {pool}, {latency}, timeline: [{slow}, {{at: 120s, kubectl: delete pod a --wait=false}}]"
+    );
+    let observed = play(&spec, pod);
+    assert_eq!(times(&observed, "Killing").len(), 1);
+}
+
+#[test]
+fn a_volume_is_free_as_soon_as_a_new_kubelet_has_stopped_who_used_it() {
+    let pool = POOL.replace("COUNT", "2");
+    let spec = format!(
+        "duration: 15m, controlPlane: {{}}, {pool}, latency: {{podStart: 1s, kubeletReconnect: 5s, nodeBoot: 5s, volumeAttach: 5s, volumeDetach: \
+         5s}}, timeline: [{{at: 100s, kubectl: cordon w-0 w-1}}, {{at: 101s, kubectl: delete pod db-0 --force --grace-period=0}}, \
+         {{at: 103s, fault: {{kind: KubeletStop, nodes: {{}}, for: 10s}}}}, {{at: 120s, kubectl: uncordon w-1}}]"
+    );
+    let objects = "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: disk}, provisioner: disk.csi.azure.com, \
+                   volumeBindingMode: WaitForFirstConsumer}\n---\n{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: \
+                   disk.csi.azure.com}, spec: {attachRequired: true}}\n---\n{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, \
+                   namespace: default}, spec: {replicas: 1, serviceName: db, selector: {matchLabels: {app: db}}, template: {metadata: {labels: \
+                   {app: db}, annotations: {kubesquall.sim/stop: 200s}}, spec: {terminationGracePeriodSeconds: 300, containers: [{name: c, image: \
+                   'a:1', volumeMounts: [{name: d, mountPath: /d}]}]}}, volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: \
+                   [ReadWriteOnce], storageClassName: disk, resources: {requests: {storage: 1Gi}}}}]}}";
+    let observed = play(&spec, objects);
+    let starts = times(&observed, "Started");
+    assert!(starts.len() == 2 && starts[1] < 300, "{starts:?}");
+}

@@ -57,8 +57,9 @@ fn a_pod_that_is_rejected_has_no_containers() {
 #[test]
 fn containers_that_never_ran_are_lost_when_their_pod_is_ended() {
     let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/start: 60s", &format!("activeDeadlineSeconds: 10, {ONE}")));
-    bench.run_until(20.0);
+    bench.lacks_image(1, 100, "i");
+    bench.create(2.0, &bound("", &format!("activeDeadlineSeconds: 10, {ONE}")));
+    bench.run_until(30.0);
     assert_eq!((codes(bench.pod("p")), reason(bench.pod("p"))), (vec![Some(137)], "ContainerStatusUnknown"));
 }
 

@@ -52,7 +52,7 @@ impl Kubelets {
         if pod.phase != PodPhase::Running && !self.workers.contains_key(&pod.id) {
             return;
         }
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         if let Some(run) = worker.run_mut() {
             rearm(&mut run.end, Some(pod.arm(ctx.now, PodTimer::OutOfMemory, ctx)), ctx);
         }

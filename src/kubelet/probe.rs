@@ -85,7 +85,7 @@ fn next_failure(
 }
 
 /// Whether probes of the pod may fail; those of most cannot.
-pub(super) fn may_fail(pod: &Pod) -> bool {
+fn may_fail(pod: &Pod) -> bool {
     let mut containers = pod.spec.containers.iter();
     !pod.spec.annotations.is_empty()
         && containers.any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some() || c.readiness_probe.is_some())
@@ -95,7 +95,7 @@ impl Worker {
     /// Waits for the next probe that fails, if containers run.
     pub(super) fn watch_probes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let Some(run) = self.run().filter(|run| run.killed.is_none() && may_fail(&pod)) else { return };
-        let since = run.since.unwrap_or(ctx.now);
+        let since = self.runs_since(&pod).unwrap_or(ctx.now);
         let failure = next_failure(&pod, run, self.restarts, since, ctx);
         let early = next_early(&pod, self, ctx).map(|at| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly, ctx));
         let ticket =
@@ -107,6 +107,19 @@ impl Worker {
 }
 
 impl Kubelets {
+    /// The probes of a pod whose containers were running when somebody first looked. What has failed of them before is not known.
+    pub(super) fn probes_found(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if !may_fail(&pod) {
+            return;
+        }
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
+        if let Some(run) = worker.run_mut() {
+            run.probers_at = Some(ctx.now);
+        }
+        worker.watch_probes(pod, ctx);
+        self.settle(pod);
+    }
+
     /// A probe has failed; often enough, and it counts.
     ///
     /// # Source

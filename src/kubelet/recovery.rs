@@ -10,7 +10,6 @@ use super::image::Need;
 use super::links::Away;
 use super::pace::RELIST;
 use super::phase::restarts_after;
-use super::probe::may_fail;
 use super::process::Pods;
 use super::status_manager::post;
 use super::stopped::lost;
@@ -415,20 +414,14 @@ impl Kubelets {
             let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
             let ticket = pod.arm_in(settings::first_probe(&pod, period, ctx), PodTimer::Ready, ctx);
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
             if let Some(run) = worker.run_mut() {
                 rearm(&mut run.ready, Some(ticket), ctx);
             }
         } else if is_unready {
             self.go_on(pod, ctx);
         }
-        if may_fail(&pod) {
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
-            if let Some(run) = worker.run_mut() {
-                run.probers_at = Some(ctx.now);
-            }
-            worker.watch_probes(pod, ctx);
-        }
+        self.probes_found(pod, ctx);
         self.settle(pod);
     }
 }

@@ -68,7 +68,7 @@ impl Kubelets {
             self.wind_up(pod, patch, ctx);
             return;
         }
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         let Some(run) = worker.run_mut() else { return };
         if !is_seen {
             run.ended_unseen.get_or_insert(ending);

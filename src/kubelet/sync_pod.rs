@@ -34,6 +34,7 @@ impl Kubelets {
         match pod.phase {
             PodPhase::Pending => self.pod_bound(pod, ctx),
             PodPhase::Running => {
+                self.gates_found(pod, ctx);
                 if pod.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
                     self.goes_on_backing_off(pod, ctx);
                 } else if let Some(ending) = statuses::ended_for_good(&pod) {
@@ -41,6 +42,9 @@ impl Kubelets {
                     return;
                 } else {
                     self.go_on(pod, ctx);
+                    if ctx.store.machine(pod.node).kubelet_alive() {
+                        self.probes_found(pod, ctx);
+                    }
                 }
                 watch_deadline(pod, ctx);
                 self.watch_memory_of(pod, ctx);
@@ -72,7 +76,7 @@ impl Kubelets {
         } else if due > ctx.now || pod.ready.is_none() || self.workers.contains_key(&pod.id) {
             // One that has had its time and is said not to be ready is taken as it is: its application fails its probe.
             let ticket = pod.arm(due, PodTimer::Ready, ctx);
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
             worker.restarts = restarts;
             if let Some(run) = worker.run_mut() {
                 rearm(&mut run.ready, Some(ticket), ctx);
@@ -281,7 +285,7 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, _) = worker.state else { return };
         if pod.phase == PodPhase::Pending {
-            watch_gates(&mut self.gated, pod, ctx);
+            watch_gates(&mut self.gated, pod, ctx.now, ctx);
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
@@ -322,8 +326,8 @@ impl Kubelets {
     pub(super) fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.watch_end(pod, ctx);
-        } else if settings::run_for(&pod, 0, ctx).is_some() {
-            self.workers.entry(pod.id).or_insert_with(Worker::running).watch_end(pod, ctx);
+        } else if settings::run_for(&pod, pod.restarts_max(), ctx).is_some() {
+            self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod)).watch_end(pod, ctx);
         }
     }
 }

@@ -56,7 +56,7 @@ impl Kubelets {
         }
         let stop = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
         let sidecars = inits.iter().enumerate().filter(|(_, status)| runs(status)).map(|(index, _)| index).collect();
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         worker.known = Some(Box::new(Known { containers, inits }));
         post(&self.links, worker, pod, patch, ctx);
         let running = Running { begun: 0, inits: sidecars };

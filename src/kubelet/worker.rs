@@ -6,10 +6,10 @@ use super::back_off::{BackOff, PullBackOff};
 use super::bound_pod::BoundPod;
 use super::grace::KILLED;
 use super::timer::PodTimer;
-use super::{Kubelets, settings};
+use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
-use crate::state::{ContainerStatus, Ending};
+use crate::state::{ContainerStatus, Ending, Pod};
 use crate::units::{SimDuration, SimTime};
 
 /// A pod with something under way, or with a history.
@@ -250,8 +250,14 @@ impl Worker {
     }
 
     /// That of a pod whose containers are found running.
-    pub(super) fn running() -> Self {
-        Self::new(WorkerState::Running(Run::default()))
+    pub(super) fn running(pod: &Pod) -> Self {
+        let restarts = pod.restarts_max();
+        Self { restarts, begun: restarts, ..Self::new(WorkerState::Running(Run::default())) }
+    }
+
+    /// Since when the pod's containers run, if they do.
+    pub(super) fn runs_since(&self, pod: &Pod) -> Option<SimTime> {
+        self.run()?.since.or_else(|| statuses::running_since(pod))
     }
 
     /// The containers, if they run.

@@ -98,3 +98,60 @@ fn a_volume_is_free_as_soon_as_a_new_kubelet_has_stopped_who_used_it() {
     let starts = times(&observed, "Started");
     assert!(starts.len() == 2 && starts[1] < 300, "{starts:?}");
 }
+
+/// A Deployment of one pod on one node in a cluster that has settled, with these annotations and more of its container.
+fn settled(annotations: &str, pod: &str, container: &str, timeline: &str) -> Observed {
+    let pool = POOL.replace("COUNT", "1").replace("bootstrap: cold, ", "");
+    let spec = format!("duration: 20m, {pool}, latency: {{podStart: 1s, podStop: 1s}}, timeline: [{timeline}]");
+    let objects = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: {{replicas: 1, selector: {{matchLabels: \
+         {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}, annotations: {{{annotations}}}}}, spec: {{{pod}containers: [{{name: c, \
+         image: 'a:1'{container}}}]}}}}}}}}"
+    );
+    play(&spec, &objects)
+}
+
+#[test]
+fn an_application_that_was_there_at_the_start_falls_silent_as_others() {
+    let probe = ", livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 10, failureThreshold: 3}";
+    for timeline in ["", "{at: 100s, fault: {kind: KubeletStop, nodes: {}, for: 10s}}"] {
+        let observed = settled("kubesquall.sim/healthy-for: 300s", "", probe, timeline);
+        // Once every five and a half minutes, or a little more.
+        let (killed, failed) = (times(&observed, "Killing"), times(&observed, "Unhealthy"));
+        assert!((3..=4).contains(&killed.len()), "{timeline}: {killed:?}");
+        for killed in killed.into_iter().filter(|at| *at > 150) {
+            let near: Vec<i64> = failed.iter().copied().filter(|at| (killed - 25..=killed).contains(at)).collect();
+            assert_eq!(near.len(), 3, "{timeline}: {killed}, {failed:?}");
+        }
+    }
+}
+
+#[test]
+fn what_runs_for_a_time_and_has_been_restarted_ends_in_that_time() {
+    let observed = settled("kubesquall.sim/run-for: 1000s", "", "", "");
+    // It has begun before the start of the run, and begins once more at its end.
+    let starts = times(&observed, "Started");
+    assert!(!starts.is_empty() && starts[0] < 999, "{starts:?}");
+}
+
+#[test]
+fn readiness_gates_that_were_not_met_before_the_start_are_not_met_by_it() {
+    let gate = "readinessGates: [{conditionType: lb}], ";
+    let observed = settled("kubesquall.sim/gate-lb: never", gate, "", "");
+    assert_eq!(observed.pods[0].ready_at, None);
+}
+
+#[test]
+fn a_static_pod_counts_its_restarts_on_whatever_mirror_it_has() {
+    let pool = POOL.replace("COUNT", "1").replace("bootstrap: cold, ", "");
+    let spec = format!(
+        "duration: 20m, {pool}, latency: {{podStart: 1s, podStop: 2s, kubeletReconnect: 3s, nodeBoot: 20s}}, timeline: [{{at: 121s, fault: \
+         {{kind: KubeletStop, nodes: {{}}, for: 178s}}}}, {{at: 143s, kubectl: delete pod -n kube-system --all --wait=false}}]"
+    );
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: st-w-0, namespace: kube-system, annotations: {kubernetes.io/config.mirror: x, \
+               kubernetes.io/config.source: file, kubesquall.sim/run-for: 202s, kubesquall.sim/exit-code: '1'}, ownerReferences: [{apiVersion: v1, \
+               kind: Node, name: w-0, uid: u, controller: true}]}, spec: {nodeName: w-0, containers: [{name: c, image: 'a:1', lifecycle: \
+               {postStart: {sleep: {seconds: 18}}}}]}}";
+    // The play is verified.
+    play(&spec, pod);
+}

@@ -63,7 +63,7 @@ impl Kubelets {
             run.end = None;
         }
         if is_over_limit(&pod) {
-            self.container_ended(pod, Some(out_of_memory(ctx.now)), ctx);
+            self.container_ends(pod, out_of_memory(ctx.now), ctx);
         } else {
             self.watch_end(pod, ctx);
         }

@@ -12,7 +12,9 @@ use super::init::{Inits, Sequence, watch_inits};
 use super::links::Links;
 use super::memory::is_over_limit;
 use super::pace::RELIST;
+use super::readiness::{Probed, ready_latency};
 use super::readiness_gates::watch_gates;
+use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, Run, Worker, WorkerState, rearm};
@@ -35,10 +37,10 @@ impl Kubelets {
             PodPhase::Pending => self.pod_bound(pod, ctx),
             PodPhase::Running => {
                 self.gates_found(pod, ctx);
-                if pod.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
+                if statuses::is_backing_off(&pod) {
                     self.goes_on_backing_off(pod, ctx);
                 } else if let Some(ending) = statuses::ended_for_good(&pod) {
-                    self.container_ended(pod, Some(ending), ctx);
+                    self.ended(pod, ending, SeenBy::NextSync, ctx);
                     return;
                 } else {
                     self.go_on(pod, ctx);
@@ -67,7 +69,7 @@ impl Kubelets {
         }
         let restarts = pod.restarts_max();
         let since = running_since(pod);
-        let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+        let due = since + ready_latency(&pod, restarts, Probed { since, probers_at: None }, ctx);
         let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
@@ -99,12 +101,14 @@ impl Kubelets {
         }
         let Some(wait) = self.admits(pod, ctx) else { return };
         if pod.started_at.is_none() && !self.links.is_stand_in(pod.node, ctx) {
-            // The first sync says that the pod is known here.
+            // The first sync says that the pod is known here, and that its containers wait.
             let (ready, started) = (Some(Status::False), Some(ctx.now));
             let waits = pod.spec.init_containers.iter().map(|_| ContainerStatus::default());
             let has_inits = !pod.spec.init_containers.is_empty() && pod.init_containers.is_empty();
             let init_containers = has_inits.then(|| waits.collect());
-            let patch = PodStatusPatch { ready, started, init_containers, ..PodStatusPatch::default() };
+            let waits = pod.spec.containers.iter().map(|_| ContainerStatus::default());
+            let containers = pod.containers.is_empty().then(|| waits.collect());
+            let patch = PodStatusPatch { ready, started, containers, init_containers, ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         }
         watch_deadline(pod, ctx);
@@ -290,7 +294,8 @@ impl Kubelets {
         let restarts = worker.restarts;
         worker.begun = restarts;
         worker.absences.clear();
-        let ready_at = since + settings::ready_latency(&pod, restarts, since, ctx);
+        let probers_at = self.links.fresh_probers(pod);
+        let ready_at = since + ready_latency(&pod, restarts, Probed { since, probers_at }, ctx);
         let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
         let is_ready = delay == SimDuration::ZERO && !is_killed;
@@ -310,7 +315,7 @@ impl Kubelets {
         };
         // Containers that use too much are killed before anybody asks them.
         let ready = (!is_ready && !is_killed).then(|| pod.arm_in(delay, PodTimer::Ready, ctx));
-        worker.state = WorkerState::Running(Run { since: Some(since), ready, ..Run::default() });
+        worker.state = WorkerState::Running(Run { since: Some(since), ready, probers_at, ..Run::default() });
         post(&self.links, worker, pod, patch, ctx);
         worker.watch_end(pod, ctx);
         worker.watch_probes(pod, ctx);
@@ -374,8 +379,8 @@ fn await_inits(
             let ticket = pod.arm(runs, PodTimer::Started, ctx);
             Awaits::Containers { images_at, begins, runs, inits, ticket }
         }
-        Inits::Fails(at, index, code) => {
-            let ticket = pod.arm(at, PodTimer::InitFailed(index, code), ctx);
+        Inits::Fails { seen, index, code, .. } => {
+            let ticket = pod.arm(seen, PodTimer::InitFailed(index, code), ctx);
             Awaits::Inits { begun: images_at, inits, ticket }
         }
     }

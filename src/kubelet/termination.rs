@@ -181,7 +181,14 @@ impl Kubelets {
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         } else if !was_over && !is_over && (pod.deletion.is_none() || is_of_job || (has_run && !is_stand_in)) {
             // Of deleted pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
-            let patch = Box::new(stopped.last_status(&pod));
+            let last = stopped.last_status(&pod);
+            let patch = match worker.as_mut().and_then(|worker| worker.unposted.take()) {
+                Some(mut older) => {
+                    statuses::merge(&mut older, last);
+                    older
+                }
+                None => Box::new(last),
+            };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         }
         if pod.deletion.is_none() {

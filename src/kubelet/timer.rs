@@ -81,6 +81,8 @@ pub enum PodTimer {
     ProbeKilled(i32),
     /// A container ends by itself.
     Ended,
+    /// All containers are listed, and one has ended.
+    EndSeen,
     /// A container uses more memory than it may.
     OutOfMemory,
     /// A sync finds containers in their back-off, before they are restarted for that time.
@@ -192,6 +194,7 @@ impl PodTimer {
             | Self::InitBackOffSync(_)
             | Self::Restart
             | Self::Deadline
+            | Self::EndSeen
             | Self::SyncOver
             | Self::Stopped
             | Self::Cleaned
@@ -215,6 +218,7 @@ impl PodTimer {
             Self::Deadline => "is past its deadline",
             Self::GatesMet => "has its readiness gates met",
             Self::Ended => "had a container that ended by itself",
+            Self::EndSeen => "is seen to have a container that has ended",
             Self::ProbeFailed(_) => "has failed its probe often enough",
             Self::ProbeEarly => "is probed before it is up",
             Self::ProbeKilled(_) => "had a container that was stopped because of its probe",

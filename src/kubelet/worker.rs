@@ -367,7 +367,8 @@ impl Worker {
             }
             WorkerState::Terminating { stop, mut outcome } => {
                 let exit = settings::exit_latency(&pod, ctx);
-                for ending in [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten() {
+                let endings = [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten();
+                for ending in endings.filter(|ending| ending.finished_at > now) {
                     let kill = stop.map(|(_, at)| Kill { at, code: ending.exit_code, is_orphan: true });
                     let goes_on = kill.map_or(ending.exit_code != KILLED, |kill| kill.goes_on(exit, now));
                     if !goes_on {

@@ -49,8 +49,8 @@ fn a_start_that_its_kubelet_does_not_live_to_see_is_not_made_up_for() {
 #[test]
 fn init_containers_are_stopped_at_once_and_the_start_behind_them_is_not_broken_off() {
     let spec = format!("initContainers: [{{name: i, image: i}}], {ONE}");
-    // The init container runs until 20 s, the others from 30 s on.
-    for (deleted_s, killed_s, name) in [(10.0, 10, "i"), (25.0, 30, "c")] {
+    // The init container runs until 20 s, which is seen at 21 s, the others from 31 s on.
+    for (deleted_s, killed_s, name) in [(10.0, 10, "i"), (25.0, 31, "c")] {
         let mut bench = Bench::new();
         bench.create(0.0, &bound("kubesquall.sim/init: 20s, kubesquall.sim/start: 10s", &spec));
         bench.delete(deleted_s, "p", None);

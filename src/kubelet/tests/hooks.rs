@@ -15,7 +15,10 @@ fn a_pod_waits_for_the_hooks_of_its_containers_one_after_the_other() {
     bench.create(0.0, &bound("", &format!("containers: [{}, {}]", sleeping("a", 30), sleeping("b", 20))));
     bench.run_until(51.0);
     let pod = bench.pod("p");
-    assert_eq!((pod.phase, pod.is_ready(), pod.containers.len()), (PodPhase::Pending, false, 0));
+    assert_eq!(
+        (pod.phase, pod.is_ready(), pod.containers[0].state),
+        (PodPhase::Pending, false, ContainerState::Waiting)
+    );
     bench.run_until(60.0);
     assert_eq!(bench.ready_changes("p"), [(52.01, true)]);
     assert_eq!(bench.events("Started").iter().map(|at| at.round() as i64).collect::<Vec<_>>(), [2, 32]);

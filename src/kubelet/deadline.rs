@@ -31,16 +31,24 @@ impl Kubelets {
     /// The pod has been active as long as it may be: its containers are stopped, and it has failed.
     ///
     /// # Source
-    /// kubelet, `ShouldEvict`: with the pod's own grace.
+    /// kubelet, `ShouldEvict` and `generateAPIPodStatus`: with the pod's own grace; it is not Ready from then on.
     pub(super) fn deadline_passed(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
         let is_due = due(&pod, ctx.now).is_some_and(|due| due <= ctx.now);
+        if let Some(sync) = self.sync(pod, ctx).filter(|_| is_due) {
+            // It is looked at between two syncs.
+            pod.arm(Self::next_sync(pod.node, sync.ends, ctx), PodTimer::Deadline, ctx);
+            return;
+        }
         let is_looked_at = ctx.store.machine(pod.node).kubelet_alive() && self.goes_on(pod);
         if !is_looked_at || !is_due || is_ended || !pod.is_active() {
             return;
         }
         let text = "Pod was active on the node longer than the specified deadline";
         self.links.event(pod.node, EventDraft::normal("DeadlineExceeded", ObjectRef::pod(&pod), text), ctx);
+        // Only the phase waits for the end of what runs.
+        let unready = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+        self.post_status(pod, unready, ctx);
         let status = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("DeadlineExceeded")),

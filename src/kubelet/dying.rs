@@ -3,25 +3,37 @@
 use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
-use super::grace::{GRACE_MIN, own_grace, stop_latency};
+use super::grace::{GRACE_MIN, KILLED, own_grace, stop_of};
 use super::running::Running;
+use super::sync::Sync;
 use super::timer::NodeTimer;
-use super::worker::WorkerState;
-use super::{Kubelets, settings};
-use crate::component::Ctx;
+use super::worker::{Kill, WorkerState};
+use super::{Kubelets, settings, statuses};
+use crate::component::{Ctx, EventDraft, ObjectRef};
 use crate::state::{NodeId, PersistentVolumeId, Pod, PodId, Power};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimDuration;
 
-/// A pod of which nothing is left but what runs on its node.
+/// A pod of which nothing is left but what runs on its node, or is about to.
 #[derive(Clone, Debug)]
 pub(super) struct Dying {
     id: PodId,
     node: NodeId,
-    /// When its containers will have stopped; none before somebody has told them to.
-    until: Option<SimTime>,
+    /// The sync that still starts its containers.
+    start: Option<Start>,
+    /// What runs of it.
     running: Running,
+    /// How it ends; none before somebody has told it to.
+    kill: Option<Kill>,
     last: Arc<Pod>,
     volumes: Vec<PersistentVolumeId>,
+}
+
+/// A sync that nobody breaks off.
+#[derive(Clone, Debug)]
+struct Start {
+    sync: Sync,
+    /// How the kubelet has found out that the pod is gone, if it has.
+    found: Option<Finding>,
 }
 
 /// How a kubelet finds out that the object of a pod is gone.
@@ -47,8 +59,8 @@ fn grace(last: &Pod, finding: Finding) -> SimDuration {
 }
 
 impl Kubelets {
-    /// The object of a pod is gone: what runs is stopped as if the pod had been deleted with its own grace, as soon as its kubelet sees that, and
-    /// keeps its volumes until then. False if nothing runs.
+    /// The object of a pod is gone: what runs, or is being started, is stopped as if the pod had been deleted with its own grace, as soon as
+    /// its kubelet sees that, and keeps its volumes until then. False if nothing runs.
     ///
     /// # Source
     /// kubelet, `HandlePodRemoves`; the volume manager keeps what a runtime still uses.
@@ -58,48 +70,72 @@ impl Kubelets {
         if last.is_mirror || !is_up || self.links.is_stand_in(node, ctx) {
             return false;
         }
-        let stopping = match self.workers.get(&id).map(|worker| &worker.state) {
-            Some(WorkerState::Terminating { stop: Some((_, at)), .. }) => Some(*at),
+        let pod = BoundPod { id, node, object: last };
+        let kill = match self.workers.get(&id).map(|worker| &worker.state) {
+            Some(WorkerState::Terminating { stop: Some((_, at)), outcome }) => {
+                let is_killed = outcome.ending.is_some_and(|ending| ending.exit_code == KILLED);
+                Some(Kill { at: *at, code: if is_killed { KILLED } else { 0 }, is_orphan: false })
+            }
             _ => None,
         };
-        let running = self.running(BoundPod { id, node, object: last }, ctx);
-        if stopping.is_none() && !running.is_any() {
+        let sync = self.sync(pod, ctx).filter(|sync| sync.then.is_any());
+        let running = self.running(pod, ctx);
+        if kill.is_none() && sync.is_none() && !running.is_any() {
             return false;
         }
+        let found = self.links.show_pods(node, ctx).then_some(Finding::Removal);
+        let start = sync.map(|sync| Start { sync, found });
         let volumes = super::volumes::attachable(last, ctx.store).into_iter().map(|(volume, _)| volume).collect();
-        let mut dying = Dying { id, node, until: stopping, running, last: Arc::clone(last), volumes };
-        if let Some(until) = stopping {
-            NodeTimer::Died.arm(node, until, ctx);
-        } else if self.links.show_pods(node, ctx) {
-            self.kill(&mut dying, Finding::Removal, ctx);
+        let mut dying = Dying { id, node, start, running, kill, last: Arc::clone(last), volumes };
+        if let Some(kill) = kill {
+            NodeTimer::Died.arm(node, kill.at, ctx);
+        } else if let Some(start) = &dying.start {
+            NodeTimer::Died.arm(node, start.sync.ends, ctx);
+        } else if let Some(finding) = found {
+            self.kill(&mut dying, finding, ctx);
         }
         self.dying.entry(node).or_default().push(dying);
         true
     }
 
+    /// Tells what runs to end; who has been told before by a process that is gone ends when it would have, if that comes first.
     fn kill(&self, dying: &mut Dying, finding: Finding, ctx: &mut Ctx<'_, Self>) {
         let Dying { id, node, running, last, .. } = &*dying;
         self.killing_events(BoundPod { id: *id, node: *node, object: last }, running, ctx);
-        let until = ctx.now + stop_latency(last, running, grace(last, finding), ctx);
-        NodeTimer::Died.arm(*node, until, ctx);
-        dying.until = Some(until);
+        let stop = stop_of(last, running, grace(last, finding), ctx);
+        let at = ctx.now + stop.takes;
+        let kill = dying.kill.filter(|before| before.at <= at);
+        let kill = kill.unwrap_or(Kill { at, code: stop.code(0), is_orphan: false });
+        NodeTimer::Died.arm(*node, kill.at, ctx);
+        dying.kill = Some(kill);
     }
 
-    /// The node's kubelet finds out which pods are gone: what it has not stopped of them, it stops.
+    /// The node's kubelet finds out which pods are gone: what it has not stopped of them, it stops. A new process knows of nothing that the one
+    /// before has told to end.
     pub(super) fn kills_the_dying(&mut self, node: NodeId, finding: Finding, ctx: &mut Ctx<'_, Self>) {
         let Some(mut all) = self.dying.remove(&node) else { return };
-        for dying in all.iter_mut().filter(|dying| dying.until.is_none()) {
-            self.kill(dying, finding, ctx);
+        for dying in &mut all {
+            let is_told = match finding {
+                Finding::Removal => dying.kill.is_some(),
+                Finding::Orphans => dying.kill.is_some_and(|kill| kill.at <= ctx.now),
+            };
+            match &mut dying.start {
+                Some(start) => start.found = Some(finding),
+                None if is_told => {}
+                None => self.kill(dying, finding, ctx),
+            }
         }
         self.dying.insert(node, all);
         self.died(node, ctx);
     }
 
-    /// The node's kubelet process is gone: what it was about to stop goes on, unless it has had its signal.
+    /// The node's kubelet process is gone: what it was about to start does not begin, and what it was about to stop goes on, unless it has had
+    /// its signal.
     pub(super) fn nobody_stops_the_dying(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
         for dying in self.dying.get_mut(&node).into_iter().flatten() {
-            let has_signal = |until: &SimTime| ctx.now + settings::exit_latency(&dying.last, ctx) >= *until;
-            dying.until = dying.until.filter(has_signal);
+            let exit = settings::exit_latency(&dying.last, ctx);
+            dying.kill = dying.kill.filter(|kill| kill.goes_on(exit, ctx.now));
+            dying.start = None;
         }
     }
 
@@ -108,20 +144,39 @@ impl Kubelets {
         self.dying.remove(&node);
     }
 
-    /// Containers of pods that are gone have stopped.
+    /// Containers of pods that are gone have begun, or have stopped.
     pub(super) fn died(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         if !ctx.store.machine(node).kubelet_alive() {
             // Whoever takes up its pods sees it.
             return;
         }
-        let is_over = |dying: &mut Dying| dying.until.is_some_and(|until| until <= ctx.now);
-        let Some(all) = self.dying.get_mut(&node) else { return };
+        let Some(mut all) = self.dying.remove(&node) else { return };
+        for dying in &mut all {
+            if let Some(start) = dying.start.take_if(|start| start.sync.ends <= ctx.now) {
+                self.begins_and_dies(dying, start, ctx);
+            }
+        }
+        let is_over = |dying: &mut Dying| dying.kill.is_some_and(|kill| kill.at <= ctx.now);
         let over: Vec<Dying> = all.extract_if(.., is_over).collect();
-        if all.is_empty() {
-            self.dying.remove(&node);
+        if !all.is_empty() {
+            self.dying.insert(node, all);
         }
         for Dying { last, .. } in over {
             self.unmount(&last, ctx);
+        }
+    }
+
+    /// The sync is over that has started containers of a pod that is gone.
+    fn begins_and_dies(&self, dying: &mut Dying, start: Start, ctx: &mut Ctx<'_, Self>) {
+        let Start { sync, found } = start;
+        for container in dying.last.spec.containers.iter().skip(sync.first) {
+            let text = statuses::started_text(container, ctx.config.version);
+            let about = ObjectRef::pod(&dying.last);
+            self.links.event(dying.node, EventDraft::normal("Started", about, text), ctx);
+        }
+        dying.running = sync.then;
+        if let Some(finding) = found {
+            self.kill(dying, finding, ctx);
         }
     }
 

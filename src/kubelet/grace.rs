@@ -52,9 +52,10 @@ pub(super) fn stop(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration)
     Stop::after(hook, exit, grace - SimDuration::from_secs(hook.as_secs()))
 }
 
-/// How the pod's regular containers stop.
-fn regular_stop(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
-    stop(settings::pre_stop(&pod.spec.containers), settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
+/// How the pod's regular containers stop that have begun.
+fn regular_stop(pod: &Pod, begun: usize, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
+    let hooks = settings::pre_stop(pod.spec.containers.get(..begun).unwrap_or(&pod.spec.containers));
+    stop(hooks, settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
 }
 
 /// How its init containers do that are no sidecars: they have no hooks.
@@ -62,18 +63,20 @@ fn init_stop(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
     stop(SimDuration::ZERO, settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
 }
 
-/// How long those of the pod's containers take to stop that run; its sidecars come after the regular ones.
-pub(super) fn stop_latency(pod: &Pod, running: &Running, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    if !running.is_any() {
-        return SimDuration::ZERO;
-    }
+/// How those of the pod's containers stop that run; its sidecars come after the regular ones.
+pub(super) fn stop_of(pod: &Pod, running: &Running, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
     let grace = grace.max(GRACE_MIN);
-    let regular = if running.are_regular { regular_stop(pod, grace, ctx).takes } else { SimDuration::ZERO };
+    let both = |one: Stop, other: Stop| Stop {
+        takes: one.takes.max(other.takes),
+        is_killed: one.is_killed || other.is_killed,
+    };
+    let regular = if running.begun > 0 { regular_stop(pod, running.begun, grace, ctx) } else { Stop::NOTHING };
     let exit = settings::exit_latency(pod, ctx);
-    let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular, exit, grace).takes;
+    let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular.takes, exit, grace);
     let is_other =
         |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
-    if running.inits.iter().any(is_other) { sidecars.max(init_stop(pod, grace, ctx).takes) } else { sidecars }
+    let others = if running.inits.iter().any(is_other) { init_stop(pod, grace, ctx) } else { Stop::NOTHING };
+    both(both(regular, sidecars), others)
 }
 
 /// How sidecars that run stop when nothing else runs any more.
@@ -113,13 +116,13 @@ pub(super) fn own_grace(pod: &Pod) -> SimDuration {
     SimDuration::from_secs(pod.spec.termination_grace_period_seconds.unwrap_or(30).max(1).unsigned_abs())
 }
 
-/// With which code containers end that are stopped within that grace.
+/// With which code containers end, of which so many have begun, that are stopped within that grace.
 ///
 /// # Differs
 /// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
-pub(super) fn exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
+pub(super) fn exit_code(pod: &Pod, begun: usize, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
     let in_time = if matches!(pod.owner, Some(Owner::Job(_))) { TERMINATED } else { 0 };
-    regular_stop(pod, grace, ctx).code(in_time)
+    regular_stop(pod, begun, grace, ctx).code(in_time)
 }
 
 /// With which code init containers end that are stopped within that grace.

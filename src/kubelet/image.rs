@@ -205,25 +205,6 @@ impl Images {
         self.replaced_at.insert(node, now);
     }
 
-    /// A pod does not wait for images any more: its pulls end; whether any did, so that others come earlier.
-    ///
-    /// # Source
-    /// kubelet, pod workers: what ends a pod cancels the context of its sync, and so the pull that this waits for.
-    fn abandon(&mut self, pod: PodId, on: NodeId, now: SimTime) -> bool {
-        let Some(pulls) = self.pulls.get_mut(&on) else { return false };
-        let count = pulls.len();
-        for pull in pulls.extract_if(.., |pull| pull.pod == pod && pull.ends > now).filter(|pull| !pull.fails) {
-            self.there_at.remove(&(on, pull.image));
-        }
-        let begun = pulls.iter().filter(|pull| pull.begins <= now && pull.ends > now).map(|pull| pull.ends);
-        if pulls.len() < count
-            && let Some(free_at) = self.free_at.get_mut(&on)
-        {
-            *free_at = begun.collect();
-        }
-        pulls.len() < count
-    }
-
     /// A pod that has run is gone; its images stay.
     pub(super) fn keep_images_of(&mut self, pod: &Pod, now: SimTime) {
         let Some(on) = pod.node.filter(|on| self.has_run(pod, *on)) else { return };
@@ -318,13 +299,6 @@ impl Kubelets {
     /// Pulls begin to fail on a node, or on all, or no longer do.
     pub(super) fn pulls_changed(&mut self, node: Option<NodeId>, ctx: &mut Ctx<'_, Self>) {
         for node in node.map_or_else(|| self.images.pulling_nodes(), |node| vec![node]) {
-            self.foresee_again(node, ctx);
-        }
-    }
-
-    /// A pod is on its way out: what is pulled for it is not any more, and who comes behind it has its turn.
-    pub(super) fn abandon_pulls(&mut self, id: PodId, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
-        if let Some(node) = pod.node.filter(|node| self.images.abandon(id, *node, ctx.now)) {
             self.foresee_again(node, ctx);
         }
     }

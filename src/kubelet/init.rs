@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::bound_pod::BoundPod;
 use super::phase::restarts_after;
-use super::probe_timing::{next_run, seconds};
+use super::probe_timing::{next_run, probed_from};
 use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -12,6 +12,7 @@ use super::worker::{Awaits, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, Latencies, PodStatusPatch};
 use crate::engine::Ticket;
+use crate::model::Container;
 use crate::state::{ContainerState, ContainerStatus, Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -21,7 +22,13 @@ pub(super) enum Inits {
     /// All are done, or run if they are sidecars.
     Done(SimTime),
     /// The one of that number ends with this code.
-    Fails(SimTime, u32, i32),
+    Fails {
+        at: SimTime,
+        /// When that is seen.
+        seen: SimTime,
+        index: u32,
+        code: i32,
+    },
 }
 
 /// One container of an init sequence.
@@ -32,6 +39,8 @@ struct Step {
     from: SimTime,
     /// When it has succeeded; a sidecar, when it has started.
     done: SimTime,
+    /// When that is seen.
+    seen: SimTime,
 }
 
 /// When each init container of a pod runs.
@@ -46,8 +55,8 @@ impl Sequence {
     /// That of init containers that begin at `begin`: their annotation says how long each runs, and with which code it ends.
     ///
     /// # Source
-    /// kubelet, `computeInitContainerActions`: one after another; a sidecar has started when its startup probe has succeeded. Before
-    /// 1.36 the end of each is noticed up to a second late.
+    /// kubelet, `computeInitContainerActions`: one after another, each when the end of the one before has been seen; a sidecar has started
+    /// when its startup probe has succeeded.
     pub(super) fn of(pod: &Pod, worker: &Worker, begin: SimTime, ctx: &Ctx<'_, Kubelets>) -> Self {
         const CONTAINERS_MAX: u64 = 64;
         let mut steps = SmallVec::new();
@@ -72,24 +81,36 @@ impl Sequence {
                 // Its hook is not run again.
                 at = worker.cut_short(at, settings::post_start(container));
                 if let Some(probe) = &container.startup_probe {
-                    at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
+                    at = next_run(probe, worker_at, probed_from(probe, at));
                 }
-                steps.push(Step { is_sidecar: true, from, done: at });
+                steps.push(Step { is_sidecar: true, from, done: at, seen: at });
                 continue;
             }
             if let Some(runs) = runs {
                 at += Latencies::draw(runs, ctx.streams, "init-run", &entity, number);
             }
-            steps.push(Step { is_sidecar: false, from, done: at });
+            let seen = pod.node.map_or(at, |node| Kubelets::listed_at(node, at, ctx));
+            steps.push(Step { is_sidecar: false, from, done: at, seen });
             if code != 0 {
-                return Self { steps, end: Inits::Fails(at, index, code) };
+                return Self { steps, end: Inits::Fails { at, seen, index, code } };
             }
-            if !ctx.config.version.at_least(36) {
-                at += SimDuration::from_secs_f64(ctx.streams.at("init-noticed", &entity, number).unit());
-            }
+            at = seen;
             number += 1;
         }
         Self { steps, end: Inits::Done(worker.attended(at)) }
+    }
+
+    /// When the sync is over that is under way at an instant, if one is: that which starts the first container, or waits for the hook of a
+    /// sidecar. While a container runs until it is done, or until its probe has succeeded, there is none.
+    pub(super) fn sync_ends(&self, pod: &Pod, now: SimTime) -> Option<SimTime> {
+        let of = |(step, container): (&Step, &Container)| {
+            let hook = if step.is_sidecar { settings::post_start(container) } else { SimDuration::ZERO };
+            (step.from + hook).min(step.done)
+        };
+        let first = self.steps.first().map(|step| step.from).filter(|from| now < *from);
+        let hooks = self.steps.iter().zip(&pod.spec.init_containers);
+        let mut hooks = hooks.filter(|(step, _)| step.from <= now).map(of).filter(|until| now < *until);
+        first.or_else(|| hooks.next())
     }
 
     /// Which of them run at an instant, by position.
@@ -100,8 +121,8 @@ impl Sequence {
 
     /// When the status of one of them changes next after an instant. That one fails is told otherwise.
     fn next_change(&self, after: Option<SimTime>) -> Option<SimTime> {
-        let fails_at = if let Inits::Fails(at, ..) = self.end { Some(at) } else { None };
-        let changes = self.steps.iter().flat_map(|step| [step.from, step.done]);
+        let fails_at = if let Inits::Fails { seen, .. } = self.end { Some(seen) } else { None };
+        let changes = self.steps.iter().flat_map(|step| [step.from, step.seen]);
         let next = changes.filter(|at| after.is_none_or(|after| *at > after)).min();
         next.filter(|at| Some(*at) != fails_at)
     }
@@ -111,7 +132,7 @@ impl Sequence {
         let of = |index: usize| {
             let waits = ContainerStatus { restarts: 0, ..ContainerStatus::default() };
             let Some(step) = self.steps.get(index).filter(|step| step.from <= now) else { return waits };
-            let is_done = step.done <= now;
+            let is_done = step.seen <= now;
             let state = if is_done && !step.is_sidecar {
                 ContainerState::Terminated(Ending::exit(0, step.done))
             } else {
@@ -153,6 +174,7 @@ impl Kubelets {
         }
         let patch = PodStatusPatch { init_containers: Some(inits), ..PodStatusPatch::default() };
         post(&self.links, worker, pod, patch, ctx);
+        self.sync_is_over(pod, ctx);
     }
 
     /// An init container has failed.
@@ -162,12 +184,15 @@ impl Kubelets {
     /// container is run again, at once the first time, and the pod stays Pending.
     pub(super) fn init_failed(&mut self, pod: BoundPod<'_>, index: u32, code: i32, ctx: &mut Ctx<'_, Self>) {
         let index = index as usize;
+        if self.sync_is_over(pod, ctx) {
+            return;
+        }
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::Inits { begun, inits, .. }) = &worker.state else { return };
         let (launch, begun) = (*launch, *begun);
         // It may have ended while no kubelet ran to see it.
         let ended_at = match Sequence::of(&pod, worker, begun, ctx).end {
-            Inits::Fails(at, ..) => at.min(ctx.now),
+            Inits::Fails { at, .. } => at.min(ctx.now),
             Inits::Done(_) => ctx.now,
         };
         if let Some(ticket) = *inits {
@@ -182,7 +207,9 @@ impl Kubelets {
             return;
         }
         let name = pod.spec.init_containers.get(index).map_or("", |container| container.name.as_str());
-        let wait = worker.init_back_off.next(begun, ctx.now, ctx.config.kubelet.restart_period_max);
+        let wait = worker.init_back_off.next(begun, ended_at, ctx.config.kubelet.restart_period_max);
+        // It counts from the end.
+        let wait = wait - ctx.now.saturating_since(ended_at);
         let count = worker.init_restarts;
         worker.init_restarts += 1;
         if wait.is_zero() {
@@ -196,12 +223,28 @@ impl Kubelets {
         let timer = PodTimer::InitBackOffSync(worker.init_restarts);
         let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::InitRestart, ctx);
         worker.state = WorkerState::Starting(launch, Awaits::InitRestart(ticket));
-        let mut inits = statuses::inits_at(&pod, index, ContainerState::CrashLoopBackOff, count, ctx.now);
+        // The next sync says that it backs off.
+        patch.init_containers = Some(statuses::inits_at(&pod, index, ended, count, ctx.now));
+        tell_back_off(&self.links, worker, pod, name, ctx);
+        post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// The status of a pod whose init container waits for its restart says so.
+    ///
+    /// # Source
+    /// kubelet, `SyncPod`: a sync makes the status before it comes to the back-off, and so it is the next that knows of it.
+    fn post_init_back_off(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let known = statuses::known_inits(Some(worker), &pod);
+        let failed = known.iter().enumerate().find_map(|(index, status)| {
+            Some((index, status.restarts, status.state.ending().filter(|ending| ending.exit_code != 0)?))
+        });
+        let Some((index, restarts, ending)) = failed else { return };
+        let mut inits = statuses::inits_at(&pod, index, ContainerState::CrashLoopBackOff, restarts, ctx.now);
         if let Some(status) = inits.get_mut(index) {
             status.last = Some(ending);
         }
-        patch.init_containers = Some(inits);
-        tell_back_off(&self.links, worker, pod, name, ctx);
+        let patch = PodStatusPatch { init_containers: Some(inits), ..PodStatusPatch::default() };
         post(&self.links, worker, pod, patch, ctx);
     }
 
@@ -213,6 +256,7 @@ impl Kubelets {
             && worker.init_restarts == restarts
         {
             tell_back_off(&self.links, worker, pod, container.name.as_str(), ctx);
+            self.post_init_back_off(pod, ctx);
         }
     }
 
@@ -221,6 +265,7 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::InitRestart(_)) = worker.state else { return };
         worker.state = WorkerState::Idle;
+        self.post_init_back_off(pod, ctx);
         self.try_again(pod, launch, ctx);
     }
 }

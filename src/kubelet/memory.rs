@@ -52,7 +52,7 @@ impl Kubelets {
         if pod.phase != PodPhase::Running && !self.workers.contains_key(&pod.id) {
             return;
         }
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         if let Some(run) = worker.run_mut() {
             rearm(&mut run.end, Some(pod.arm(ctx.now, PodTimer::OutOfMemory, ctx)), ctx);
         }
@@ -63,7 +63,7 @@ impl Kubelets {
             run.end = None;
         }
         if is_over_limit(&pod) {
-            self.container_ended(pod, Some(out_of_memory(ctx.now)), ctx);
+            self.container_ends(pod, out_of_memory(ctx.now), ctx);
         } else {
             self.watch_end(pod, ctx);
         }

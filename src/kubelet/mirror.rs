@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::image::Need;
+use super::readiness::{Probed, ready_latency};
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
@@ -125,6 +126,9 @@ impl Kubelets {
     }
 
     /// Whether a new mirror shows a static pod that is under way already: its status is posted, and the pod goes on.
+    ///
+    /// # Source
+    /// kubelet, status manager: as far as it knows nothing has changed, so that only the comparison of all finds the mirror.
     pub(super) fn goes_on_as_mirror(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
         let Some(files) = self.statics.get_mut(&pod.node).filter(|_| pod.is_mirror) else { return false };
         let Some(file) = files.0.get_mut(&key(&pod)).filter(|file| file.goes_on) else { return false };
@@ -151,9 +155,12 @@ impl Kubelets {
                 statuses::merge(&mut patch, *unposted);
             }
         }
-        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
-        if let Some(worker) = worker {
-            self.workers.insert(pod.id, worker);
+        let is_under_way = worker.is_some();
+        let mut worker = worker.unwrap_or_else(|| Worker::running(&last));
+        worker.unposted = Some(Box::new(patch));
+        self.workers.insert(pod.id, worker);
+        pod.arm(Self::next_status_sync(pod.node, ctx), PodTimer::Resync, ctx);
+        if is_under_way {
             self.goes_on_under_another_id(pod, &last, ctx);
         }
         true
@@ -171,7 +178,8 @@ impl Kubelets {
             WorkerState::Running(run) => {
                 let since = *run.since.get_or_insert(statuses::running_since(last).unwrap_or(ctx.now));
                 if run.ready.is_some() {
-                    let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+                    let probed = Probed { since, probers_at: run.probers_at };
+                    let due = since + ready_latency(&pod, restarts, probed, ctx);
                     run.ready = Some(pod.arm(due, PodTimer::Ready, ctx));
                 }
                 run.end = None;

@@ -24,6 +24,7 @@ mod probe;
 mod probe_timing;
 mod process;
 mod pull;
+mod readiness;
 mod readiness_gates;
 mod recovery;
 mod restart;
@@ -33,6 +34,7 @@ mod shutdown;
 mod status_manager;
 mod statuses;
 mod stopped;
+mod sync;
 mod sync_pod;
 mod termination;
 mod timer;
@@ -178,11 +180,13 @@ impl Kubelets {
             PodTimer::ProbeFailed(kind) => self.probe_failed(pod, kind, ctx),
             PodTimer::ProbeKilled(code) => self.probe_killed(pod, code, ctx),
             PodTimer::Ended => self.ended_by_itself(pod, ctx),
+            PodTimer::EndSeen => self.end_seen(pod, ctx),
             PodTimer::OutOfMemory => self.out_of_memory(pod, ctx),
             PodTimer::BackOffSync(restarts) => self.looked_at_backing_off(pod, restarts, ctx),
             PodTimer::InitBackOffSync(restarts) => self.looked_at_init_backing_off(pod, restarts, ctx),
             PodTimer::Restart => self.backed_off(pod, ctx),
             PodTimer::Deadline => self.deadline_passed(pod, ctx),
+            PodTimer::SyncOver => _ = self.sync_is_over(pod, ctx),
             PodTimer::Stopped => self.containers_stopped(pod, ctx),
             PodTimer::Cleaned => self.cleaned(pod, ctx),
             PodTimer::Resync => self.resync(pod, ctx),
@@ -418,7 +422,7 @@ impl Component for Kubelets {
                     ContainerFate::OomKilled => memory::out_of_memory(ctx.now),
                 };
                 if let Some(pod) = BoundPod::find(pod, ctx.store) {
-                    self.container_ended(pod, Some(ending), ctx);
+                    self.container_ends(pod, ending, ctx);
                 }
             }
             MachineChange::ProcessDown(ControlPlaneProcess::KubeApiserver) => self.api_stopped(ctx),

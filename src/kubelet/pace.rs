@@ -53,6 +53,14 @@ impl Kubelets {
         process.pods = Pods::Opening(ticket);
     }
 
+    /// When the end of a container is seen that comes at an instant; what stands in for a kubelet sees it at once.
+    ///
+    /// # Source
+    /// kubelet, `GenericPLEG`: all containers are listed every second. That others are listed in between does not matter to those that end.
+    pub(super) fn listed_at(node: NodeId, at: SimTime, ctx: &Ctx<'_, Self>) -> SimTime {
+        if ctx.store.machine(node).has_stand_in_kubelet { at } else { next_tick(node, "pleg", RELIST, at, ctx) }
+    }
+
     /// When a pod whose containers have just stopped has been cleaned up.
     ///
     /// # Source

@@ -1,23 +1,11 @@
 //! The phase of a pod, from what its containers do.
 
-use crate::model::{Container, ContainerRestartPolicy, PodSpec, RestartPolicy};
+use crate::model::{Container, PodSpec};
 use crate::state::{ContainerState, ContainerStatus, Ending, PodPhase};
 
-/// Whether a container that ended with this code is started again: its own policy counts before the pod's.
-///
-/// # Source
-/// kubelet, `ContainerShouldRestart`; older versions know no policies of single containers, and their API servers take none.
+/// Whether a container that ended with this code is started again.
 pub(super) fn restarts_after(container: &Container, spec: &PodSpec, code: i32) -> bool {
-    match container.restart_policy {
-        Some(ContainerRestartPolicy::Always) => true,
-        Some(ContainerRestartPolicy::OnFailure) => code != 0,
-        Some(ContainerRestartPolicy::Never) => false,
-        None => match spec.restart_policy {
-            RestartPolicy::Always => true,
-            RestartPolicy::OnFailure => code != 0,
-            RestartPolicy::Never => false,
-        },
-    }
+    spec.restarts(container, code)
 }
 
 /// Whether the kubelet will start nothing of the pod any more.

@@ -2,12 +2,15 @@
 
 use super::bound_pod::BoundPod;
 use super::grace::{TERMINATED, stop};
-use super::probe_timing::{EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, seconds, threshold};
+use super::probe_timing::{
+    EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, probed_from, seconds, threshold,
+};
+use super::readiness::Probed;
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Kill, Run, Worker, rearm};
-use super::{Kubelets, settings, statuses};
+use super::worker::{Kill, Run, Worker, WorkerState, rearm};
+use super::{Kubelets, readiness, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::{ContainerRestartPolicy, Probe, RestartPolicy};
 use crate::state::{Ending, Pod, Status};
@@ -23,17 +26,16 @@ fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<Sim
         return None;
     }
     let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
-    let from = since + seconds(probe.initial_delay_seconds);
-    let first =
-        run.probers_at.map_or(from, |at| next_run(probe, beat(pod, ProbeKind::Readiness, probe, at, ctx), from));
-    Some(first + period(probe) * run.early).filter(|at| *at < up_at)
+    let runs = readiness::runs(pod, probe, worker.restarts, Probed { since, probers_at: run.probers_at }, ctx);
+    let first = runs.first_from(probed_from(probe, since));
+    Some(runs.at(first + run.early)).filter(|at| *at < up_at)
 }
 
 /// The first run of a probe's worker that a kubelet has started at an instant, soon after its process began.
 ///
 /// # Source
 /// kubelet, `worker.run`: it sleeps for a part of its period first.
-fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+pub(super) fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
     let concern = match kind {
         ProbeKind::Startup => "startup-prober",
         ProbeKind::Liveness => "liveness-prober",
@@ -68,7 +70,7 @@ fn next_failure(
     let is_started = ctx.config.version.at_least(35) && run.probers_at.is_some_and(|at| up_at < at);
     let mut started_at = since;
     if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup).filter(|_| !is_started) {
-        let from = since + seconds(probe.initial_delay_seconds);
+        let from = probed_from(probe, since);
         let first = next_run(probe, worker_at(ProbeKind::Startup, probe, scheduled_at), from);
         let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
         if at < up_at || silent_at.is_some_and(|silent_at| silent_at <= at) {
@@ -78,14 +80,24 @@ fn next_failure(
         started_at = at;
     }
     let silent_at = silent_at?.max(started_at);
-    // A first success has set the beat of the readiness probe.
-    let readiness = next(ProbeKind::Readiness, since, silent_at);
+    let readiness = || {
+        let failures = run.misses[ProbeKind::Readiness as usize];
+        let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
+        if failures >= EVENTS_MAX.max(threshold(probe)) {
+            return None;
+        }
+        let runs = readiness::runs(pod, probe, restarts, Probed { since, probers_at: run.probers_at }, ctx);
+        let first = runs.first_from(silent_at.max(probed_from(probe, since)));
+        let timeout = seconds(probe.timeout_seconds.unwrap_or(1).max(1));
+        Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))
+    };
+    let readiness = readiness();
     let liveness = next(ProbeKind::Liveness, scheduled_at, silent_at);
     [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 
 /// Whether probes of the pod may fail; those of most cannot.
-pub(super) fn may_fail(pod: &Pod) -> bool {
+fn may_fail(pod: &Pod) -> bool {
     let mut containers = pod.spec.containers.iter();
     !pod.spec.annotations.is_empty()
         && containers.any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some() || c.readiness_probe.is_some())
@@ -95,7 +107,7 @@ impl Worker {
     /// Waits for the next probe that fails, if containers run.
     pub(super) fn watch_probes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let Some(run) = self.run().filter(|run| run.killed.is_none() && may_fail(&pod)) else { return };
-        let since = run.since.unwrap_or(ctx.now);
+        let since = self.runs_since(&pod).unwrap_or(ctx.now);
         let failure = next_failure(&pod, run, self.restarts, since, ctx);
         let early = next_early(&pod, self, ctx).map(|at| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly, ctx));
         let ticket =
@@ -107,6 +119,19 @@ impl Worker {
 }
 
 impl Kubelets {
+    /// The probes of a pod whose containers were running when somebody first looked. What has failed of them before is not known.
+    pub(super) fn probes_found(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if !may_fail(&pod) {
+            return;
+        }
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
+        if let Some(run) = worker.run_mut() {
+            run.probers_at = Some(ctx.now);
+        }
+        worker.watch_probes(pod, ctx);
+        self.settle(pod);
+    }
+
     /// A probe has failed; often enough, and it counts.
     ///
     /// # Source
@@ -173,15 +198,27 @@ impl Kubelets {
 
     /// The container that failed its probe has stopped.
     pub(super) fn probe_killed(&mut self, pod: BoundPod<'_>, code: i32, ctx: &mut Ctx<'_, Self>) {
+        self.killed_by_probe(pod, Ending::exit(code, ctx.now), ctx);
+    }
+
+    /// The container that failed its probe has ended, because it was told to or by itself.
+    pub(super) fn killed_by_probe(&mut self, pod: BoundPod<'_>, ending: Ending, ctx: &mut Ctx<'_, Self>) {
         let mut seen_by = SeenBy::Killer;
+        let end = self.workers.get_mut(&pod.id).and_then(|worker| worker.after_sync.take());
         if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
-            run.probe = None;
-            rearm(&mut run.ready, None, ctx);
+            for timer in [&mut run.ready, &mut run.end, &mut run.probe] {
+                rearm(timer, None, ctx);
+            }
             if run.killed.take().is_some_and(|kill| kill.is_orphan) {
                 seen_by = SeenBy::NextSync;
             }
         }
-        self.ended(pod, Some(Ending::exit(code, ctx.now)), seen_by, ctx);
+        self.ended(pod, ending, seen_by, ctx);
+        // The sync that has killed them starts them again, unless they back off.
+        if let Some(end) = end {
+            self.workers.entry(pod.id).or_insert_with(|| Worker::new(WorkerState::Over)).after_sync = Some(end);
+            self.sync_is_over(pod, ctx);
+        }
     }
 
     /// The pod is taken out of traffic.

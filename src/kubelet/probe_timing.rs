@@ -42,6 +42,21 @@ pub(super) fn period(probe: &Probe) -> SimDuration {
     seconds(probe.period_seconds.unwrap_or(10).max(1))
 }
 
+/// From when on a container may be probed that runs since `since`.
+///
+/// # Source
+/// kubelet, prober: `initialDelaySeconds` counts from `startedAt` as the status manager keeps it, in whole seconds.
+pub(super) fn probed_from(probe: &Probe, since: SimTime) -> SimTime {
+    since.max(since.floor_to_second() + seconds(probe.initial_delay_seconds))
+}
+
+/// The longest period of any probe of the pod's; nothing without probes.
+pub(super) fn longest_period(pod: &Pod) -> SimDuration {
+    let all = [ProbeKind::Startup, ProbeKind::Liveness, ProbeKind::Readiness];
+    let probes = pod.spec.containers.iter().flat_map(|container| all.iter().filter_map(|kind| kind.of(container)));
+    probes.map(period).max().unwrap_or(SimDuration::ZERO)
+}
+
 /// The first run at or after an instant of a worker that runs every period.
 pub(super) fn next_run(probe: &Probe, worker_at: SimTime, from: SimTime) -> SimTime {
     let period = period(probe);
@@ -72,7 +87,7 @@ pub(super) fn fails_at(
     silent_at: SimTime,
     failures_before: u64,
 ) -> SimTime {
-    let from = silent_at.max(container_at + seconds(probe.initial_delay_seconds));
+    let from = silent_at.max(probed_from(probe, container_at));
     next_run(probe, worker_at, from)
         + period(probe) * failures_before
         + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
@@ -101,5 +116,12 @@ mod tests {
         check("{}", 2, 60, 81);
         check("{periodSeconds: 5, failureThreshold: 1, timeoutSeconds: 3}", 2, 57, 63);
         check("{initialDelaySeconds: 90}", 2, 10, 121);
+    }
+
+    #[test]
+    fn a_delay_counts_from_the_whole_second() {
+        let probe: Probe = serde_saphyr::from_str("{initialDelaySeconds: 3}").expect("a probe");
+        assert_eq!(probed_from(&probe, SimTime::from_millis(2900)), SimTime::from_secs(5));
+        assert_eq!(probed_from(&Probe::default(), SimTime::from_millis(2900)), SimTime::from_millis(2900));
     }
 }

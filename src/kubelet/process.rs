@@ -1,7 +1,9 @@
 //! What one process of a node's kubelet has under way and remembers: all of it is gone with the process.
 
+use super::bound_pod::BoundPod;
 use super::eviction::Manager;
 use super::links::Links;
+use super::probe_timing::longest_period;
 use super::timer::{NodeTimer, Timer};
 use super::{Kubelets, heartbeat};
 use crate::component::{Ctx, EventDraft, ObjectRef};
@@ -17,6 +19,9 @@ pub(super) struct Process {
     /// Fires when a renewal that is held up gets through.
     pub(super) late: Option<Ticket>,
     pub(super) pods: Pods,
+    /// When it began, and when it looked at its pods for the first time.
+    began_at: Option<SimTime>,
+    pub(super) opened_at: Option<SimTime>,
     /// Nobody has heard yet that it has started.
     pub(super) is_unheard: bool,
     /// Its status loop has something to correct when it next comes round.
@@ -42,8 +47,8 @@ pub(super) enum Pods {
 
 impl Process {
     /// One that starts.
-    fn new() -> Self {
-        Self { pods: Pods::Unknown, is_unheard: true, ..Self::default() }
+    fn new(now: SimTime) -> Self {
+        Self { pods: Pods::Unknown, is_unheard: true, began_at: Some(now), ..Self::default() }
     }
 
     /// Takes back what waits for the API server, or for the machine.
@@ -85,6 +90,18 @@ impl Links {
         self.process(node).is_none_or(|process| process.pods == Pods::Known)
     }
 
+    /// When the workers began that probe a pod whose containers have just begun, if that was so soon after the process that they sleep for a
+    /// part of their period first.
+    ///
+    /// # Source
+    /// kubelet, `worker.run`: within one period.
+    pub(super) fn fresh_probers(&self, pod: BoundPod<'_>) -> Option<SimTime> {
+        let process = self.process(pod.node)?;
+        let (began_at, opened_at) = (process.began_at?, process.opened_at?);
+        let synced_at = pod.started_at.map_or(opened_at, |at| at.max(opened_at));
+        Some(synced_at).filter(|at| at.saturating_since(began_at) < longest_period(&pod))
+    }
+
     /// The process of the node's kubelet is gone, or the machine on which it would run.
     pub(super) fn end_process(&mut self, node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
         if let Some(mut process) = self.processes.remove(&node) {
@@ -112,7 +129,7 @@ impl Kubelets {
     /// A process of the node's kubelet starts.
     pub(super) fn process_starts(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.links.end_process(node, ctx);
-        *self.links.process_mut(node) = Process::new();
+        *self.links.process_mut(node) = Process::new(ctx.now);
         self.watch_node(node, ctx);
         if self.links.reach(node, ctx) {
             self.introduces_itself(node, ctx);

@@ -57,6 +57,7 @@ impl Kubelets {
         let text = format!("Error: {}", if how == PullFailure::Never { "ErrImageNeverPull" } else { "ErrImagePull" });
         self.links.event(pod.node, EventDraft::warning("Failed", ObjectRef::pod(&pod), text), ctx);
         self.post_waiting(pod, image, state, ctx);
+        self.sync_is_over(pod, ctx);
     }
 
     /// A sync after a failed pull: the next try, or a look at the back-off and the wait for the next. Each tells of the back-off, as long

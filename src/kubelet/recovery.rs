@@ -10,10 +10,11 @@ use super::image::Need;
 use super::links::Away;
 use super::pace::RELIST;
 use super::phase::restarts_after;
-use super::probe::may_fail;
 use super::process::Pods;
+use super::readiness::{Probed, ready_latency};
+use super::restart::SeenBy;
 use super::status_manager::post;
-use super::stopped::lost;
+use super::stopped::{Stopped, lost};
 use super::timer::{NodeTimer, PodTimer};
 use super::worker::{Awaits, Known, Launch, Outcome, Worker, WorkerState, rearm};
 use super::{Kubelets, heartbeat, settings, statuses};
@@ -57,7 +58,8 @@ impl Kubelets {
 
     /// A new kubelet process takes up the pods that are bound to it.
     pub(super) fn takes_up_its_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.links.process_mut(node).pods = Pods::Known;
+        let process = self.links.process_mut(node);
+        (process.pods, process.opened_at) = (Pods::Known, Some(ctx.now));
         let is_boot = self.fresh_boots.remove(&node).is_some();
         for pod in BoundPod::all_on(node, ctx.store) {
             if is_boot {
@@ -110,6 +112,8 @@ impl Kubelets {
             // A static pod that has ended begins anew: its file is there.
             if pod.is_mirror {
                 Self::drop_mirror(pod, ctx);
+            } else {
+                self.finds_nothing_of(pod, ctx);
             }
             return;
         }
@@ -253,7 +257,13 @@ impl Kubelets {
             self.opens_its_pods_later(node, ctx);
             return;
         }
-        let sync_at = if is_stand_in { ctx.now + RELIST } else { Self::next_status_sync(node, ctx) };
+        let sync_at = if is_stand_in {
+            ctx.now + RELIST
+        } else if self.has_unposted(node, ctx) {
+            ctx.now
+        } else {
+            Self::next_status_sync(node, ctx)
+        };
         for pod in BoundPod::all_on(node, ctx.store) {
             self.pod_after_silence(pod, away, sync_at, ctx);
         }
@@ -264,11 +274,18 @@ impl Kubelets {
         }
     }
 
+    /// Whether there are statuses that the kubelet could not post.
+    fn has_unposted(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        BoundPod::all_on(node, ctx.store)
+            .filter_map(|pod| self.workers.get(&pod.id))
+            .any(|worker| worker.unposted.is_some() || matches!(worker.state, WorkerState::Stopped(_)))
+    }
+
     /// The kubelet reaches the API server again: what was deleted is stopped, the others are reported as they are.
     ///
     /// # Source
     /// kubelet, status manager: a status that the API server shows otherwise is posted with the next `syncBatch`, at once if the
-    /// pod's worker has something to do. A stand-in has no such manager: it takes up its pods when its link is back, and
+    /// pod's worker has something to do, or if the one before could not be finished: it has waited for the API server since then. A stand-in has no such manager: it takes up its pods when its link is back, and
     /// does not notice that somebody else has written their status.
     fn pod_after_silence(&mut self, pod: BoundPod<'_>, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
@@ -309,14 +326,20 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet restart: every pod is admitted again, back-offs are forgotten, but a start of what is found dead counts; a start under way goes
-    /// on from what runs of it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
+    /// on from what runs of it. `SyncTerminatingPod` says what is there before it stops it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
     fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let worker = self.workers.get(&pod.id);
         if pod.deletion.is_some() {
+            let keeps_readiness = ctx.config.version.at_least(35) || settings::readiness_period(&pod).is_none();
+            let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+            if !is_stand_in && keeps_readiness && self.runs(pod, ctx.now) {
+                self.resync(pod, ctx);
+            }
             self.pod_deleted(pod, ctx);
             return;
         }
+        let worker = self.workers.get(&pod.id);
         if pod.phase.is_terminal() {
+            self.finds_nothing_of(pod, ctx);
             return;
         }
         let unposted = worker.and_then(|worker| worker.unposted.as_ref());
@@ -353,6 +376,19 @@ impl Kubelets {
         self.finds_running(pod, is_unready, ctx);
     }
 
+    /// A fresh kubelet process finds nothing of a pod that has been rejected: it takes its containers for lost.
+    ///
+    /// # Source
+    /// kubelet, `SyncTerminatedPod` and `TerminatePod`: each container has an end, known or not. Reason and message stay.
+    fn finds_nothing_of(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if !pod.containers.is_empty() || !self.links.are_up(pod.node, ctx) || self.links.is_stand_in(pod.node, ctx) {
+            return;
+        }
+        let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+        Stopped::new(None, &pod, &Outcome::default(), ctx.now).lay_over(&mut patch);
+        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+    }
+
     /// A fresh kubelet process goes on with what the one before had under way with a pod; false if its containers simply run. That they
     /// do and are not ready may be news to the API server.
     fn goes_on_with(&mut self, pod: BoundPod<'_>, is_news: bool, ctx: &mut Ctx<'_, Self>) -> bool {
@@ -360,12 +396,13 @@ impl Kubelets {
         match &mut worker.state {
             WorkerState::Running(run) => {
                 if let Some(ending) = run.ended_unseen.take() {
-                    self.container_ended(pod, Some(ending), ctx);
+                    self.ended(pod, ending, SeenBy::NextSync, ctx);
                     return true;
                 }
                 let Some(since) = run.since.filter(|_| is_news) else { return false };
                 run.probers_at = Some(ctx.now);
-                let due = since + settings::ready_latency(&pod, worker.restarts, since, ctx);
+                let probed = Probed { since, probers_at: run.probers_at };
+                let due = since + ready_latency(&pod, worker.restarts, probed, ctx);
                 let ticket = (!run.is_silent).then(|| pod.arm(due.max(ctx.now), PodTimer::Ready, ctx));
                 rearm(&mut run.ready, ticket, ctx);
                 worker.watch_probes(pod, ctx);
@@ -410,20 +447,14 @@ impl Kubelets {
             let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
             let ticket = pod.arm_in(settings::first_probe(&pod, period, ctx), PodTimer::Ready, ctx);
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
             if let Some(run) = worker.run_mut() {
                 rearm(&mut run.ready, Some(ticket), ctx);
             }
         } else if is_unready {
             self.go_on(pod, ctx);
         }
-        if may_fail(&pod) {
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
-            if let Some(run) = worker.run_mut() {
-                run.probers_at = Some(ctx.now);
-            }
-            worker.watch_probes(pod, ctx);
-        }
+        self.probes_found(pod, ctx);
         self.settle(pod);
     }
 }

@@ -7,7 +7,7 @@ use super::phase::restarts_after;
 use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Known, Launch, Worker, WorkerState};
+use super::worker::{Known, Launch, Worker, WorkerState, rearm};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::engine::Ticket;
@@ -29,22 +29,51 @@ impl Kubelets {
         if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
             run.end = None;
         }
-        self.container_ended(pod, None, ctx);
+        self.container_ends(pod, ends_by_itself(&pod, ctx.now), ctx);
     }
 
-    /// A container of the pod ended: as is given, or with the code that its annotation names.
-    pub(super) fn container_ended(&mut self, pod: BoundPod<'_>, ending: Option<Ending>, ctx: &mut Ctx<'_, Self>) {
-        self.ended(pod, ending, SeenBy::NextSync, ctx);
+    /// A container of the pod's ends: the next listing shows that, unless a sync waits for it.
+    ///
+    /// # Source
+    /// kubelet, `GenericPLEG`.
+    pub(super) fn container_ends(&mut self, pod: BoundPod<'_>, ending: Ending, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.get(&pod.id);
+        let runs = |worker: &Worker| worker.run().is_some_and(|run| run.ended_unseen.is_none());
+        // A container that ends at once does so before its start has reached the API.
+        let runs = worker.map_or(pod.phase == PodPhase::Running, runs);
+        if !runs || pod.phase.is_terminal() || ctx.store.machine(pod.node).power != Power::On {
+            return;
+        }
+        if self.links.is_stand_in(pod.node, ctx) {
+            self.ended(pod, ending, SeenBy::NextSync, ctx);
+            return;
+        }
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
+        let Some(run) = worker.run_mut() else { return };
+        if run.killed.is_some() {
+            self.killed_by_probe(pod, ending, ctx);
+            return;
+        }
+        run.ended_unseen = Some(ending);
+        for timer in [&mut run.ready, &mut run.end, &mut run.probe] {
+            rearm(timer, None, ctx);
+        }
+        pod.arm(Self::listed_at(pod.node, ctx.now, ctx), PodTimer::EndSeen, ctx);
     }
 
-    /// A container of the pod ended, and is started again when its back-off says so.
-    pub(super) fn ended(
-        &mut self,
-        pod: BoundPod<'_>,
-        ending: Option<Ending>,
-        seen_by: SeenBy,
-        ctx: &mut Ctx<'_, Self>,
-    ) {
+    /// The listing shows that a container of the pod has ended. A process that does not know which pods it has sees it when it does.
+    pub(super) fn end_seen(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if !ctx.store.machine(pod.node).kubelet_running || !self.links.know_pods(pod.node) {
+            return;
+        }
+        let run = self.workers.get_mut(&pod.id).and_then(Worker::run_mut);
+        if let Some(ending) = run.and_then(|run| run.ended_unseen.take()) {
+            self.ended(pod, ending, SeenBy::NextSync, ctx);
+        }
+    }
+
+    /// A container of the pod has ended, and is started again when its back-off says so.
+    pub(super) fn ended(&mut self, pod: BoundPod<'_>, ending: Ending, seen_by: SeenBy, ctx: &mut Ctx<'_, Self>) {
         let machine = ctx.store.machine(pod.node);
         // A process that does not know which pods it has sees the end when it does.
         let is_seen = machine.kubelet_running && self.links.know_pods(pod.node);
@@ -54,7 +83,6 @@ impl Kubelets {
         if !runs || pod.phase.is_terminal() || machine.power != Power::On {
             return;
         }
-        let ending = ending.unwrap_or_else(|| ends_by_itself(&pod, ctx.now));
         // The start of this run may not have reached the API yet.
         let count = worker.as_ref().map_or(0, |worker| worker.restarts).max(pod.restarts_max());
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
@@ -68,7 +96,7 @@ impl Kubelets {
             self.wind_up(pod, patch, ctx);
             return;
         }
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         let Some(run) = worker.run_mut() else { return };
         if !is_seen {
             run.ended_unseen.get_or_insert(ending);
@@ -77,13 +105,16 @@ impl Kubelets {
         let started_at = run.since.or(statuses::running_since(&pod)).unwrap_or(pod.created_at);
         let longest = ctx.config.kubelet.restart_period_max;
         let wait = match seen_by {
-            SeenBy::NextSync => worker.back_off.next(started_at, ctx.now, longest),
+            SeenBy::NextSync => worker.back_off.next(started_at, ending.finished_at, longest),
             SeenBy::Killer => {
                 let before = worker.ended.or_else(|| pod.containers.iter().find_map(|status| status.last));
                 worker.back_off.next_of_killed(started_at, before.map(|end| end.finished_at), ctx.now, longest)
             }
         };
-        (worker.begun, worker.restarts, worker.ended) = (count, count + 1, Some(ending));
+        // It counts from the end.
+        let wait = wait - ctx.now.saturating_since(ending.finished_at);
+        let before = worker.ended.replace(ending);
+        (worker.begun, worker.restarts) = (count, count + 1);
         if done > 0 {
             let inits = statuses::known_inits(Some(worker), &pod).into();
             worker.known = Some(Box::new(Known { containers: statuses.clone(), inits }));
@@ -101,7 +132,10 @@ impl Kubelets {
         worker.enter(WorkerState::BackingOff { ticket, until }, ctx);
         for (container, status) in pod.spec.containers.iter().zip(&mut statuses) {
             if !statuses::is_done(container, &pod, status) {
-                (status.state, status.last) = (ContainerState::CrashLoopBackOff, Some(ending));
+                (status.state, status.last) = match self.links.is_stand_in(pod.node, ctx) {
+                    true => (ContainerState::CrashLoopBackOff, Some(ending)),
+                    false => (status.state, before),
+                };
             }
         }
         patch.containers = Some(statuses);
@@ -116,7 +150,29 @@ impl Kubelets {
             && worker.restarts == restarts
         {
             tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
+            self.post_back_off(pod, ctx);
         }
+    }
+
+    /// The status of a pod whose containers wait for their restart says so.
+    ///
+    /// # Source
+    /// kubelet, `SyncPod`: a sync makes the status before it comes to the back-off, and so it is the next that knows of it.
+    fn post_back_off(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let (WorkerState::BackingOff { .. }, Some(ending)) = (&worker.state, worker.ended) else { return };
+        let waits = ContainerStatus {
+            state: ContainerState::CrashLoopBackOff,
+            ready: false,
+            restarts: worker.begun,
+            last: Some(ending),
+        };
+        let containers = statuses::but_done(Some(worker), &pod, waits);
+        if *statuses::known(Some(worker), &pod) == containers[..] {
+            return;
+        }
+        let patch = PodStatusPatch { containers: Some(containers), ..PodStatusPatch::default() };
+        post(&self.links, worker, pod, patch, ctx);
     }
 
     /// A pod that a run finds between two crashes waits on, for a part of its back-off that nothing says.
@@ -139,6 +195,7 @@ impl Kubelets {
 
     /// The back-off of a pod's containers is over.
     pub(super) fn backed_off(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        self.post_back_off(pod, ctx);
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.state = WorkerState::Idle;
         }
@@ -155,7 +212,7 @@ impl Kubelets {
 
     /// Starts the pod's containers once more.
     pub(super) fn restart(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
-        if !ctx.store.machine(pod.node).kubelet_alive() || pod.deletion.is_some() {
+        if !ctx.store.machine(pod.node).kubelet_alive() {
             return;
         }
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);

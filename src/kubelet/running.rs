@@ -13,8 +13,8 @@ use crate::units::SimTime;
 /// The containers of a pod that run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Running {
-    /// Whether the regular ones do that are not done.
-    pub(super) are_regular: bool,
+    /// How many of the regular ones have begun, in order; those of them run that are not done.
+    pub(super) begun: usize,
     /// Init containers by position, sidecars too.
     pub(super) inits: SmallVec<[usize; 2]>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Running {
 impl Running {
     /// Whether any does.
     pub(super) fn is_any(&self) -> bool {
-        self.are_regular || !self.inits.is_empty()
+        self.begun > 0 || !self.inits.is_empty()
     }
 }
 
@@ -64,17 +64,17 @@ impl Kubelets {
                 let begun = match awaits {
                     Awaits::Containers { images_at, .. } => *images_at,
                     Awaits::Inits { begun, .. } | Awaits::Process { begun: Some(begun) } => *begun,
-                    Awaits::Hook { .. } => return Running { are_regular: true, inits: sidecars() },
+                    Awaits::Hook { next, .. } => return Running { begun: *next, inits: sidecars() },
                     Awaits::Room(_)
                     | Awaits::Volumes(_)
                     | Awaits::Image { .. }
                     | Awaits::InitRestart(_)
                     | Awaits::Process { begun: None } => {
-                        return Running { are_regular: false, inits: running_sidecars(&pod, known) };
+                        return Running { begun: 0, inits: running_sidecars(&pod, known) };
                     }
                 };
                 let inits = Sequence::of(&pod, worker, begun, ctx).running(ctx.now).collect();
-                return Running { are_regular: false, inits };
+                return Running { begun: 0, inits };
             }
             Some((_, WorkerState::Terminating { outcome, .. })) => outcome.ends_at().is_some_and(|at| at > ctx.now),
             None => pod.phase == PodPhase::Running,
@@ -85,14 +85,19 @@ impl Kubelets {
         if !is_under_way {
             return Running::default();
         }
-        Running { are_regular: self.runs(pod, ctx.now), inits: sidecars() }
+        Running { begun: self.begun(pod, ctx.now), inits: sidecars() }
     }
 
-    /// Whether the regular containers of the pod run.
+    /// Whether regular containers of the pod run.
     pub(super) fn runs(&self, pod: BoundPod<'_>, now: SimTime) -> bool {
-        match self.workers.get(&pod.id).map(|worker| &worker.state) {
+        self.begun(pod, now) > 0
+    }
+
+    /// How many of the pod's regular containers have begun, if they run.
+    fn begun(&self, pod: BoundPod<'_>, now: SimTime) -> usize {
+        let runs = match self.workers.get(&pod.id).map(|worker| &worker.state) {
             Some(WorkerState::Running(run)) => run.ended_unseen.is_none(),
-            Some(WorkerState::Starting(_, Awaits::Hook { .. })) => true,
+            Some(WorkerState::Starting(_, Awaits::Hook { next, .. })) => return *next,
             Some(WorkerState::Terminating { outcome, .. }) => outcome.ending.is_some_and(|end| end.finished_at > now),
             None => {
                 let may_run = |status: &ContainerStatus| status.state.running_since().is_some();
@@ -106,7 +111,8 @@ impl Kubelets {
                 | WorkerState::CleaningUp(_)
                 | WorkerState::Over,
             ) => false,
-        }
+        };
+        if runs { pod.spec.containers.len() } else { 0 }
     }
 }
 

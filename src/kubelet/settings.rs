@@ -3,12 +3,12 @@
 use smallvec::SmallVec;
 
 use super::Kubelets;
-use super::probe_timing::{next_run, period, seconds};
+use super::probe_timing::period;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::model::{Container, GateTime, StatedUsage};
 use crate::state::{Pod, Slowdown, WorkloadId};
-use crate::units::{Quantity, SimDuration, SimTime};
+use crate::units::{Quantity, SimDuration};
 
 /// The pod in the user's words, for its random streams.
 pub(super) fn entity(pod: &Pod) -> String {
@@ -61,52 +61,6 @@ pub(super) fn application_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubele
 pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
     let distribution = pod.spec.behavior().healthy_for.as_ref()?;
     Some(Latencies::draw(distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
-}
-
-/// Running -> Ready, for containers that run since `since`.
-///
-/// # Source
-/// kubelet, prober: the first readiness run follows the start at once, but not before `initialDelaySeconds`; it takes
-/// `successThreshold` successes a period apart. A startup probe comes first: its worker runs every period from when the pod was
-/// first synced, whenever the container has started.
-pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    let probes: Vec<_> = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref()).collect();
-    let app = application_latency(pod, restarts, ctx);
-    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
-    let startup = pod.spec.containers.iter().filter_map(|c| c.startup_probe.as_ref());
-    let startup = startup.map(|probe| {
-        let from = since + seconds(probe.initial_delay_seconds).max(app);
-        next_run(probe, worker_at, from).saturating_since(since)
-    });
-    let startup = startup.max().unwrap_or(SimDuration::ZERO);
-    let probed = probes.iter().map(|probe| {
-        let period = period(probe);
-        let delay = seconds(probe.initial_delay_seconds).max(startup);
-        // The run that finds the application ready is the first at or after the moment it is.
-        let late = app - delay;
-        let periods = late.as_nanos().div_ceil(period.as_nanos());
-        let more = u64::from(probe.success_threshold.unwrap_or(1).max(1).unsigned_abs()) - 1;
-        delay + period * (periods + more)
-    });
-    probed.max().unwrap_or(app).max(startup).max(sidecars_ready(pod))
-}
-
-/// Running -> the sidecars are ready: their readiness counts as that of others. They answer at once.
-///
-/// # Source
-/// kubelet, `GeneratePodReadyCondition`.
-///
-/// # Differs
-/// They begin with the regular containers, and it is these whose status says that they are not ready before. A probe of theirs does not
-/// fail later on.
-fn sidecars_ready(pod: &Pod) -> SimDuration {
-    let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
-    let probes = sidecars.filter_map(|sidecar| sidecar.readiness_probe.as_deref());
-    let latencies = probes.map(|probe| {
-        let more = u64::from(probe.success_threshold.unwrap_or(1).max(1).unsigned_abs()) - 1;
-        seconds(probe.initial_delay_seconds) + period(probe) * more
-    });
-    latencies.max().unwrap_or(SimDuration::ZERO)
 }
 
 /// When all readiness gates of a pod are met, counted from when its containers run.

@@ -3,6 +3,7 @@
 use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::timer::NodeTimer;
+use super::worker::WorkerState;
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::config::ShutdownGracePeriodByPodPriority;
@@ -45,6 +46,15 @@ impl Kubelets {
     pub(super) fn shutdown_step(&mut self, node: NodeId, group: u32, ctx: &mut Ctx<'_, Self>) {
         let machine = ctx.store.machine(node);
         if !machine.reported.shutting_down || !machine.kubelet_alive() {
+            return;
+        }
+        let is_about_to_stop = |pod: BoundPod<'_>| {
+            let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+            matches!(state, Some(WorkerState::Terminating { stop: Some((_, at)), .. }) if *at <= ctx.now)
+        };
+        if BoundPod::unfinished_on(node, ctx.store).any(is_about_to_stop) {
+            // It goes on when they have.
+            NodeTimer::Shutdown(group).arm(node, ctx.now, ctx);
             return;
         }
         let groups = ctx.config.kubelet.shutdown_groups.clone();

@@ -45,7 +45,7 @@ impl Kubelets {
                 ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
             }
             None => {
-                let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+                let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
                 post(&self.links, worker, pod, patch, ctx);
             }
             Some(worker) => post(&self.links, worker, pod, patch, ctx),

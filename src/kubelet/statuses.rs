@@ -120,6 +120,15 @@ pub(super) fn ended_for_good(pod: &Pod) -> Option<Ending> {
     endings.iter().find(|ending| ending.exit_code != 0).or(endings.first()).copied()
 }
 
+/// Whether a container waits for its restart, which its status says from the second sync on; before, it says how the container has ended.
+/// The first restart is waited for by none.
+pub(super) fn is_backing_off(pod: &Pod) -> bool {
+    pod.spec.containers.iter().zip(&pod.containers).any(|(container, status)| {
+        let has_ended = status.state.ending().is_some() && status.restarts > 0 && !is_done(container, pod, status);
+        has_ended || status.state == ContainerState::CrashLoopBackOff
+    })
+}
+
 /// Since when the pod's containers run, if its status says that they do.
 pub(super) fn running_since(pod: &Pod) -> Option<SimTime> {
     pod.containers.iter().find_map(|status| status.state.running_since())
@@ -131,7 +140,7 @@ pub(super) fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
         newer;
     older.phase = phase.or(older.phase);
     older.reason = reason.or(older.reason);
-    if ready.is_some() {
+    if ready.is_some() && ready != older.ready {
         (older.ready, older.stamped_at) = (ready, stamped_at);
     }
     older.started = older.started.or(started);

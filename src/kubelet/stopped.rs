@@ -43,6 +43,8 @@ impl Stopped {
                 _ if is_behind => ending.or(ended.filter(|_| pod.deletion.is_some())),
                 (ContainerState::Running { .. }, _) => ending,
                 (ContainerState::Terminated(own), _) => Some(own),
+                // That it has run for the first time is not known yet.
+                (_, None) => ending,
                 (_, last) => last.filter(|_| pod.deletion.is_some()),
             };
             let state = ContainerState::Terminated(end.unwrap_or_else(|| lost(now)));

@@ -12,7 +12,9 @@ use super::init::{Inits, Sequence, watch_inits};
 use super::links::Links;
 use super::memory::is_over_limit;
 use super::pace::RELIST;
+use super::readiness::{Probed, ready_latency};
 use super::readiness_gates::watch_gates;
+use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, Run, Worker, WorkerState, rearm};
@@ -34,13 +36,17 @@ impl Kubelets {
         match pod.phase {
             PodPhase::Pending => self.pod_bound(pod, ctx),
             PodPhase::Running => {
-                if pod.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
+                self.gates_found(pod, ctx);
+                if statuses::is_backing_off(&pod) {
                     self.goes_on_backing_off(pod, ctx);
                 } else if let Some(ending) = statuses::ended_for_good(&pod) {
-                    self.container_ended(pod, Some(ending), ctx);
+                    self.ended(pod, ending, SeenBy::NextSync, ctx);
                     return;
                 } else {
                     self.go_on(pod, ctx);
+                    if ctx.store.machine(pod.node).kubelet_alive() {
+                        self.probes_found(pod, ctx);
+                    }
                 }
                 watch_deadline(pod, ctx);
                 self.watch_memory_of(pod, ctx);
@@ -63,7 +69,7 @@ impl Kubelets {
         }
         let restarts = pod.restarts_max();
         let since = running_since(pod);
-        let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+        let due = since + ready_latency(&pod, restarts, Probed { since, probers_at: None }, ctx);
         let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
@@ -72,7 +78,7 @@ impl Kubelets {
         } else if due > ctx.now || pod.ready.is_none() || self.workers.contains_key(&pod.id) {
             // One that has had its time and is said not to be ready is taken as it is: its application fails its probe.
             let ticket = pod.arm(due, PodTimer::Ready, ctx);
-            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
             worker.restarts = restarts;
             if let Some(run) = worker.run_mut() {
                 rearm(&mut run.ready, Some(ticket), ctx);
@@ -95,12 +101,14 @@ impl Kubelets {
         }
         let Some(wait) = self.admits(pod, ctx) else { return };
         if pod.started_at.is_none() && !self.links.is_stand_in(pod.node, ctx) {
-            // The first sync says that the pod is known here.
+            // The first sync says that the pod is known here, and that its containers wait.
             let (ready, started) = (Some(Status::False), Some(ctx.now));
             let waits = pod.spec.init_containers.iter().map(|_| ContainerStatus::default());
             let has_inits = !pod.spec.init_containers.is_empty() && pod.init_containers.is_empty();
             let init_containers = has_inits.then(|| waits.collect());
-            let patch = PodStatusPatch { ready, started, init_containers, ..PodStatusPatch::default() };
+            let waits = pod.spec.containers.iter().map(|_| ContainerStatus::default());
+            let containers = pod.containers.is_empty().then(|| waits.collect());
+            let patch = PodStatusPatch { ready, started, containers, init_containers, ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         }
         watch_deadline(pod, ctx);
@@ -234,7 +242,7 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let awaits = match need {
             Need::Fails { image, begins, at, how } => {
-                Awaits::Image { begins, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
+                Awaits::Image { begins, fails: at, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
             }
             Need::At(images_at, _) => await_inits(&self.links, worker, pod, launch, images_at, ctx),
         };
@@ -281,12 +289,13 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, _) = worker.state else { return };
         if pod.phase == PodPhase::Pending {
-            watch_gates(&mut self.gated, pod, ctx);
+            watch_gates(&mut self.gated, pod, ctx.now, ctx);
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
         worker.absences.clear();
-        let ready_at = since + settings::ready_latency(&pod, restarts, since, ctx);
+        let probers_at = self.links.fresh_probers(pod);
+        let ready_at = since + ready_latency(&pod, restarts, Probed { since, probers_at }, ctx);
         let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
         let is_ready = delay == SimDuration::ZERO && !is_killed;
@@ -306,14 +315,14 @@ impl Kubelets {
         };
         // Containers that use too much are killed before anybody asks them.
         let ready = (!is_ready && !is_killed).then(|| pod.arm_in(delay, PodTimer::Ready, ctx));
-        worker.state = WorkerState::Running(Run { since: Some(since), ready, ..Run::default() });
+        worker.state = WorkerState::Running(Run { since: Some(since), ready, probers_at, ..Run::default() });
         post(&self.links, worker, pod, patch, ctx);
         worker.watch_end(pod, ctx);
         worker.watch_probes(pod, ctx);
         let is_settled = worker.is_settled();
         self.watch_usage_of(pod, ctx);
         self.watch_memory_of(pod, ctx);
-        if is_settled {
+        if !self.sync_is_over(pod, ctx) && is_settled {
             self.settle(pod);
         }
     }
@@ -322,8 +331,8 @@ impl Kubelets {
     pub(super) fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.watch_end(pod, ctx);
-        } else if settings::run_for(&pod, 0, ctx).is_some() {
-            self.workers.entry(pod.id).or_insert_with(Worker::running).watch_end(pod, ctx);
+        } else if settings::run_for(&pod, pod.restarts_max(), ctx).is_some() {
+            self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod)).watch_end(pod, ctx);
         }
     }
 }
@@ -351,8 +360,9 @@ fn await_inits(
 ) -> Awaits {
     let start = settings::start_latency(&pod, worker.restarts, ctx);
     if launch == Launch::Containers {
-        let ticket = pod.arm(worker.done(images_at, start), PodTimer::Started, ctx);
-        return Awaits::Containers { images_at, begins: images_at, inits: None, ticket };
+        let runs = worker.done(images_at, start);
+        let ticket = pod.arm(runs, PodTimer::Started, ctx);
+        return Awaits::Containers { images_at, begins: images_at, runs, inits: None, ticket };
     }
     let sequence = Sequence::of(&pod, worker, images_at, ctx);
     let inits = if links.is_stand_in(pod.node, ctx) {
@@ -365,11 +375,12 @@ fn await_inits(
     };
     match sequence.end {
         Inits::Done(begins) => {
-            let ticket = pod.arm(worker.done(begins, start), PodTimer::Started, ctx);
-            Awaits::Containers { images_at, begins, inits, ticket }
+            let runs = worker.done(begins, start);
+            let ticket = pod.arm(runs, PodTimer::Started, ctx);
+            Awaits::Containers { images_at, begins, runs, inits, ticket }
         }
-        Inits::Fails(at, index, code) => {
-            let ticket = pod.arm(at, PodTimer::InitFailed(index, code), ctx);
+        Inits::Fails { seen, index, code, .. } => {
+            let ticket = pod.arm(seen, PodTimer::InitFailed(index, code), ctx);
             Awaits::Inits { begun: images_at, inits, ticket }
         }
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
-use super::grace::{exit_code, init_exit_code, stop_latency};
+use super::grace::{exit_code, init_exit_code, stop_of};
 use super::running::Running;
 use super::status_manager::post;
 use super::stopped::Stopped;
 use super::timer::PodTimer;
-use super::worker::{Outcome, Worker, WorkerState};
+use super::worker::{End, Outcome, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::state::{Ending, Owner, Pod, PodId, PodPhase};
@@ -25,8 +25,9 @@ impl Kubelets {
     /// The pod was marked for deletion, or its grace was shortened.
     ///
     /// # Source
-    /// kubelet, pod workers: the grace counts from when the kubelet sees the mark, and is at least a second. A shorter
-    /// grace kills again with that one; containers that are about to exit do not wait for it.
+    /// kubelet, pod workers: the grace counts from when the kubelet sees the mark, or from the end of the sync that is under way then,
+    /// and is at least a second. A shorter grace comes too late for containers that are being stopped: `SyncTerminatingPod` goes
+    /// on with the one that it has.
     pub(super) fn pod_deleted(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let Some(deletion) = pod.deletion else { return };
         if !self.links.show_pods(pod.node, ctx) {
@@ -39,6 +40,11 @@ impl Kubelets {
         }
         let state = self.workers.get(&pod.id).map(|worker| &worker.state);
         match state {
+            Some(WorkerState::CleaningUp(None))
+                if pod.phase.is_terminal() || self.links.delayed.contains(&pod.node) =>
+            {
+                self.cleaned(pod, ctx);
+            }
             Some(WorkerState::Stopped(_) | WorkerState::Over | WorkerState::CleaningUp(None)) => {
                 self.containers_stopped(pod, ctx);
             }
@@ -56,29 +62,47 @@ impl Kubelets {
         }
     }
 
-    /// Stops the pod's containers; returns how long that takes. If the kubelet itself ends the pod, the status is posted then.
-    fn stop(
+    /// The pod has come to its end by itself; if it is deleted, its object goes.
+    pub(super) fn over_and_deleted(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() {
+            self.containers_stopped(pod, ctx);
+        } else {
+            self.settle(pod);
+        }
+    }
+
+    /// Stops the pod's containers, when a sync that is under way has started them; returns how long that takes. If the kubelet itself
+    /// ends the pod, the status is posted then.
+    ///
+    /// # Differs
+    /// A stand-in waits for no start, and a shorter grace counts.
+    pub(super) fn stop(
         &mut self,
         pod: BoundPod<'_>,
         grace: SimDuration,
         status: Option<Box<PodStatusPatch>>,
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
-        let running = self.running(pod, ctx);
-        let delay = stop_latency(&pod, &running, grace, ctx);
-        let at = ctx.now + delay;
-        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
-        let is_news = match state {
-            Some(WorkerState::Terminating { stop: Some((_, before_at)), .. }) => at < *before_at,
-            _ => true,
-        };
-        if is_news {
-            self.killing_events(pod, &running, ctx);
+        let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+        let worker = self.workers.get(&pod.id).filter(|_| !is_stand_in);
+        if let Some(WorkerState::Terminating { stop: Some((_, at)), .. }) = worker.map(|worker| &worker.state) {
+            return at.saturating_since(ctx.now);
         }
-        let ending = running.are_regular.then(|| Ending::exit(exit_code(&pod, grace, ctx), at));
+        if let Some(sync) = self.sync(pod, ctx).filter(|_| !is_stand_in) {
+            if sync.then.begun == 0 {
+                pod.arm(sync.ends, PodTimer::SyncOver, ctx);
+            }
+            let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+            worker.end_after_sync(End { grace, status });
+            return sync.ends.saturating_since(ctx.now) + stop_of(&pod, &sync.then, grace, ctx).takes;
+        }
+        let running = self.running(pod, ctx);
+        let delay = stop_of(&pod, &running, grace, ctx).takes;
+        let at = ctx.now + delay;
+        self.killing_events(pod, &running, ctx);
+        let ending = (running.begun > 0).then(|| Ending::exit(exit_code(&pod, running.begun, grace, ctx), at));
         let init_ending = (!running.inits.is_empty()).then(|| Ending::exit(init_exit_code(&pod, grace, ctx), at));
         self.stop_in(pod, delay, Outcome { status, ending, init_ending }, ctx);
-        self.abandon_pulls(pod.id, pod.object, ctx);
         delay
     }
 
@@ -90,7 +114,7 @@ impl Kubelets {
         let known = statuses::known(self.workers.get(&pod.id), &pod);
         let has_ended = |index: usize| known.get(index).is_some_and(|status| status.state.ending().is_some());
         let regular = pod.spec.containers.iter().enumerate();
-        let regular = regular.filter(|(index, _)| running.are_regular && !has_ended(*index));
+        let regular = regular.filter(|(index, _)| *index < running.begun && !has_ended(*index));
         let inits = pod.spec.init_containers.iter().enumerate().filter(|(index, _)| running.inits.contains(index));
         for (_, container) in regular.chain(inits) {
             let text = format!("Stopping container {}", container.name);
@@ -157,10 +181,21 @@ impl Kubelets {
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         } else if !was_over && !is_over && (pod.deletion.is_none() || is_of_job || (has_run && !is_stand_in)) {
             // Of deleted pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
-            let patch = Box::new(stopped.last_status(&pod));
+            let last = stopped.last_status(&pod);
+            let patch = match worker.as_mut().and_then(|worker| worker.unposted.take()) {
+                Some(mut older) => {
+                    statuses::merge(&mut older, last);
+                    older
+                }
+                None => Box::new(last),
+            };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         }
         if pod.deletion.is_none() {
+            if self.links.delayed.contains(&pod.node) {
+                // That it is over is still on its way.
+                self.workers.insert(pod.id, Worker::new(WorkerState::Over));
+            }
             return;
         }
         if was_over || is_stand_in {
@@ -181,7 +216,12 @@ impl Kubelets {
             }
             return;
         }
-        self.workers.remove(&pod.id);
+        if self.links.delayed.contains(&pod.node) {
+            // Its object is there until the request has arrived.
+            self.workers.insert(pod.id, Worker::new(WorkerState::CleaningUp(None)));
+        } else {
+            self.workers.remove(&pod.id);
+        }
         let options = DeleteOptions { grace_s: Some(0), uid: Some(pod.uid) };
         ctx.send(Request::DeletePod { pod: pod.id, options, cause: deletion.cause });
     }
@@ -202,7 +242,6 @@ impl Kubelets {
         let is_dying = self.dies(pod, last, ctx);
         if !last.is_mirror {
             self.forget(pod, ctx);
-            self.abandon_pulls(pod, last, ctx);
         }
         self.images.keep_images_of(last, ctx.now);
         if !is_dying {

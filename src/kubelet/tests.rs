@@ -5,6 +5,8 @@ pub(super) mod bench;
 #[cfg(test)]
 mod critical;
 #[cfg(test)]
+mod deletions;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod force;
@@ -106,11 +108,11 @@ fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
     bench.run_until(1000.0);
     let starts = bench.events("Started");
     let waits: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(waits[0] < 0.1);
+    assert!(waits[0] < 1.1);
     // The sync that finds a back-off over comes after up to half of what was left of it when it was last looked at, which
     // is every minute.
     for (wait, back_off) in waits[1..].iter().zip([10.0_f64, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]) {
-        assert!((back_off..=back_off + back_off.min(60.0) / 2.0 + 0.1).contains(wait), "{waits:?}");
+        assert!((back_off..=back_off + back_off.min(60.0) / 2.0 + 1.1).contains(wait), "{waits:?}");
     }
     assert!(waits.len() >= 7);
     assert_eq!(bench.pod("p").phase, PodPhase::Running);
@@ -182,7 +184,7 @@ fn containers_that_end_give_the_phase_of_their_restart_policy() {
         let mut bench = Bench::new();
         let annotations = format!("kubesquall.sim/run-for: 5s, kubesquall.sim/exit-code: '{code}'");
         bench.create(0.0, &bound(&annotations, &format!("restartPolicy: {policy}, {ONE}")));
-        bench.run_until(7.5);
+        bench.run_until(9.1);
         assert_eq!(bench.pod("p").phase, expected, "{policy} {code}");
     }
 }
@@ -194,7 +196,12 @@ fn init_containers_run_one_after_the_other_and_again_after_a_reboot() {
     bench.create(0.0, &bound("kubesquall.sim/init: 10s", &spec));
     crash(&mut bench, 50, 10);
     bench.run_until(120.0);
-    check_rebooted(&bench, &[(22.01, true)], 60.0, 22.0);
+    // The end of each is seen up to a second later.
+    let [(first, true), (down, false), (again, true)] = bench.ready_changes("p")[..] else {
+        panic!("{:?}", bench.ready_changes("p"))
+    };
+    assert!((22.0..24.1).contains(&first) && (61.1..61.5).contains(&down), "{first} {down}");
+    assert!((22.0..24.1).contains(&(again - down)), "{down} {again}");
 }
 
 #[test]
@@ -203,7 +210,8 @@ fn a_crash_does_not_run_init_containers_again() {
     let spec = format!("initContainers: [{{name: a, image: i}}], {ONE}");
     bench.create(0.0, &bound("kubesquall.sim/init: 10s, kubesquall.sim/run-for: 20s", &spec));
     bench.run_until(40.0);
-    assert_eq!(bench.events("Started"), [12.005, 34.005]);
+    let [first, again] = bench.events("Started")[..] else { panic!("{:?}", bench.events("Started")) };
+    assert!((12.0..13.1).contains(&first) && (22.0..23.1).contains(&(again - first)), "{first} {again}");
 }
 
 #[test]
@@ -254,26 +262,6 @@ fn a_pod_that_has_stopped_when_its_machine_goes_down_is_removed_after_the_boot()
     assert!(bench.pod_exists("p"));
     bench.run_until(45.0);
     assert!(bench.gone_at("p").is_some_and(|at| (42.1..43.5).contains(&at)), "{:?}", bench.gone_at("p"));
-}
-
-#[test]
-fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
-    bench.delete(10.0, "p", Some(30));
-    bench.delete(12.0, "p", Some(5));
-    bench.run_until(60.0);
-    check_stopped(&bench, "p", 17.01);
-}
-
-#[test]
-fn each_kill_with_a_shorter_grace_is_told() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
-    bench.delete(10.0, "p", Some(30));
-    bench.delete(12.0, "p", Some(5));
-    bench.run_until(60.0);
-    assert_eq!(bench.events("Killing").len(), 2);
 }
 
 #[test]

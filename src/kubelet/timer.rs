@@ -81,6 +81,8 @@ pub enum PodTimer {
     ProbeKilled(i32),
     /// A container ends by itself.
     Ended,
+    /// All containers are listed, and one has ended.
+    EndSeen,
     /// A container uses more memory than it may.
     OutOfMemory,
     /// A sync finds containers in their back-off, before they are restarted for that time.
@@ -91,6 +93,8 @@ pub enum PodTimer {
     Restart,
     /// The pod has been active as long as it may be.
     Deadline,
+    /// The sync may be over that is under way.
+    SyncOver,
     /// The pod's containers have stopped.
     Stopped,
     /// What is left of a pod that has stopped is cleaned up.
@@ -190,6 +194,8 @@ impl PodTimer {
             | Self::InitBackOffSync(_)
             | Self::Restart
             | Self::Deadline
+            | Self::EndSeen
+            | Self::SyncOver
             | Self::Stopped
             | Self::Cleaned
             | Self::Resync => None,
@@ -206,11 +212,13 @@ impl PodTimer {
             Self::InitFailed(..) => "had an init container that ended",
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",
+            Self::SyncOver => "has been synced",
             Self::Stopped => "has containers that have ended",
             Self::Cleaned => "has been cleaned up",
             Self::Deadline => "is past its deadline",
             Self::GatesMet => "has its readiness gates met",
             Self::Ended => "had a container that ended by itself",
+            Self::EndSeen => "is seen to have a container that has ended",
             Self::ProbeFailed(_) => "has failed its probe often enough",
             Self::ProbeEarly => "is probed before it is up",
             Self::ProbeKilled(_) => "had a container that was stopped because of its probe",

@@ -16,7 +16,8 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet, `computePodActions`: the pod is killed, with its own grace; `getPhase`: a sidecar that runs counts, and
-    /// `mergePodStatus`: a phase that is final waits for the end of what runs.
+    /// `mergePodStatus`: a phase that is final waits for the end of what runs, of which `SyncTerminatingPod` makes sure by a listing that is
+    /// newer than the end.
     ///
     /// # Differs
     /// A stand-in has nothing that it would have to stop.
@@ -38,7 +39,7 @@ impl Kubelets {
             }
             patch.init_containers = Some(inits.clone());
         }
-        if !inits.iter().any(runs) {
+        if self.links.is_stand_in(pod.node, ctx) {
             patch.phase = Some(phase(&pod.spec, &inits, &containers, Fate::Open));
             let is_heard = self.links.are_up(pod.node, ctx) && !self.links.delayed.contains(&pod.node);
             if is_heard && self.workers.get(&pod.id).is_none_or(|worker| worker.unposted.is_none()) {
@@ -53,12 +54,15 @@ impl Kubelets {
         }
         let stop = sidecars_stop(&pod, &inits, own_grace(&pod), ctx);
         let sidecars = inits.iter().enumerate().filter(|(_, status)| runs(status)).map(|(index, _)| index).collect();
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
         worker.known = Some(Box::new(Known { containers, inits }));
         post(&self.links, worker, pod, patch, ctx);
-        let running = Running { are_regular: false, inits: sidecars };
+        let running = Running { begun: 0, inits: sidecars };
         self.killing_events(pod, &running, ctx);
-        let ending = Some(Ending::exit(stop.code(0), ctx.now + stop.takes));
-        self.stop_in(pod, stop.takes, Outcome { ending, ..Outcome::default() }, ctx);
+        let ended_at = ctx.now + stop.takes;
+        let ending = (!running.inits.is_empty()).then(|| Ending::exit(stop.code(0), ended_at));
+        // The end is sealed when all containers have been listed once more.
+        let delay = Self::listed_at(pod.node, ended_at, ctx).saturating_since(ctx.now);
+        self.stop_in(pod, delay, Outcome { ending, ..Outcome::default() }, ctx);
     }
 }

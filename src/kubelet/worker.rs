@@ -6,10 +6,10 @@ use super::back_off::{BackOff, PullBackOff};
 use super::bound_pod::BoundPod;
 use super::grace::KILLED;
 use super::timer::PodTimer;
-use super::{Kubelets, settings};
+use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, PodStatusPatch};
 use crate::engine::Ticket;
-use crate::state::{ContainerStatus, Ending};
+use crate::state::{ContainerStatus, Ending, Pod};
 use crate::units::{SimDuration, SimTime};
 
 /// A pod with something under way, or with a history.
@@ -36,6 +36,16 @@ pub(super) struct Worker {
     pub(super) known: Option<Box<Known>>,
     /// From when to when no kubelet process went on with the start that is under way.
     pub(super) absences: SmallVec<[(SimTime, SimTime); 0]>,
+    /// How the pod is ended when the sync is over that is under way.
+    pub(super) after_sync: Option<Box<End>>,
+}
+
+/// The end of a pod that has been asked for.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) grace: SimDuration,
+    /// What is posted, if the kubelet itself ends the pod.
+    pub(super) status: Option<Box<PodStatusPatch>>,
 }
 
 /// Statuses of a pod's containers.
@@ -46,7 +56,7 @@ pub(super) struct Known {
 }
 
 // There is one for each pod that starts, of 150,000 pods.
-const _: () = assert!(size_of::<Worker>() <= 264);
+const _: () = assert!(size_of::<Worker>() <= 272);
 
 /// What a pod worker is about.
 ///
@@ -97,6 +107,8 @@ pub(super) enum Awaits {
     Image {
         /// When the pull begins, or has begun.
         begins: SimTime,
+        /// When it fails, or has failed.
+        fails: SimTime,
         ticket: Ticket,
     },
     /// The failure of an init container.
@@ -115,6 +127,8 @@ pub(super) enum Awaits {
         images_at: SimTime,
         /// When the start begins, or has begun: after the init containers.
         begins: SimTime,
+        /// When the first of them runs.
+        runs: SimTime,
         /// Fires when what is said of the init containers changes.
         inits: Option<Ticket>,
         ticket: Ticket,
@@ -188,7 +202,7 @@ impl Kill {
     ///
     /// # Source
     /// kubelet, `killContainer`: hook and both signals are sent by the process, the last through a call that ends with it.
-    fn goes_on(&self, exit: SimDuration, now: SimTime) -> bool {
+    pub(super) fn goes_on(&self, exit: SimDuration, now: SimTime) -> bool {
         now + exit >= self.at && self.code != KILLED
     }
 }
@@ -226,6 +240,7 @@ impl Worker {
             unposted: None,
             known: None,
             absences: SmallVec::new(),
+            after_sync: None,
         }
     }
 
@@ -235,8 +250,14 @@ impl Worker {
     }
 
     /// That of a pod whose containers are found running.
-    pub(super) fn running() -> Self {
-        Self::new(WorkerState::Running(Run::default()))
+    pub(super) fn running(pod: &Pod) -> Self {
+        let restarts = pod.restarts_max();
+        Self { restarts, begun: restarts, ..Self::new(WorkerState::Running(Run::default())) }
+    }
+
+    /// Since when the pod's containers run, if they do.
+    pub(super) fn runs_since(&self, pod: &Pod) -> Option<SimTime> {
+        self.run()?.since.or_else(|| statuses::running_since(pod))
     }
 
     /// The containers, if they run.
@@ -261,6 +282,9 @@ impl Worker {
 
     /// Whether the kubelet itself ends the pod.
     pub(super) fn is_ended_by_kubelet(&self) -> bool {
+        if self.after_sync.as_ref().is_some_and(|end| end.status.is_some()) {
+            return true;
+        }
         match &self.state {
             WorkerState::Terminating { outcome, .. } | WorkerState::Stopped(outcome) => outcome.status.is_some(),
             WorkerState::Idle
@@ -313,6 +337,7 @@ impl Worker {
     /// started next, only the process knew. What is asked of a pod that is deleted is not forgotten: it is in the API.
     pub(super) fn halt(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let now = ctx.now;
+        self.after_sync = None;
         let state = std::mem::replace(&mut self.state, WorkerState::Idle);
         if !matches!(state, WorkerState::Running(_)) {
             state.cancel(ctx);
@@ -342,7 +367,8 @@ impl Worker {
             }
             WorkerState::Terminating { stop, mut outcome } => {
                 let exit = settings::exit_latency(&pod, ctx);
-                for ending in [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten() {
+                let endings = [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten();
+                for ending in endings.filter(|ending| ending.finished_at > now) {
                     let kill = stop.map(|(_, at)| Kill { at, code: ending.exit_code, is_orphan: true });
                     let goes_on = kill.map_or(ending.exit_code != KILLED, |kill| kill.goes_on(exit, now));
                     if !goes_on {

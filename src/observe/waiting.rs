@@ -6,12 +6,15 @@ use super::causes::Causes;
 use super::pods::PodRow;
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::state::{CauseId, ContainerState, Pod};
+use crate::state::{CauseId, ContainerState, Ending, Pod};
+
+/// What a container is said to wait for that is to be restarted.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// What a pod's containers wait for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// `state.waiting.reason`.
+    /// `state.waiting.reason`, or what it will be.
     pub reason: &'static str,
     /// The image that is waited for, or the container that waits for its restart.
     pub subject: Symbol,
@@ -20,14 +23,23 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// What the pod waits for: its init containers come first.
+    /// What the pod waits for: its init containers come first. A container that has been restarted and has ended once more waits for its restart,
+    /// though its status says so only from the next sync on.
     pub(super) fn of(pod: &Pod, cause: CauseId) -> Option<Self> {
         let inits = pod.init_containers.iter().zip(&pod.spec.init_containers);
-        let mut all = inits.chain(pod.containers.iter().zip(&pod.spec.containers));
-        all.find_map(|(status, container)| {
-            let reason = status.state.waiting_reason()?;
-            let is_restart = status.state == ContainerState::CrashLoopBackOff;
-            Some(Self { reason, subject: if is_restart { container.name } else { container.image }, cause })
+        let regular = pod.containers.iter().zip(&pod.spec.containers);
+        let regular = regular.map(|(status, container)| (status, container, true));
+        let mut all = inits.map(|(status, container)| (status, container, container.is_sidecar())).chain(regular);
+        all.find_map(|(status, container, ends_well)| {
+            let backs_off = status.state == ContainerState::CrashLoopBackOff || {
+                let ending = status.state.ending().filter(|ending| ending.exit_code != 0 || ends_well);
+                let is_restarted = |ending: Ending| pod.spec.restarts(container, ending.exit_code);
+                pod.is_active() && status.restarts > 0 && ending.is_some_and(is_restarted)
+            };
+            if backs_off {
+                return Some(Self { reason: CRASH_LOOP, subject: container.name, cause });
+            }
+            Some(Self { reason: status.state.waiting_reason()?, subject: container.image, cause })
         })
     }
 }

@@ -6,7 +6,7 @@ use super::assumption::Assumption;
 use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{
-    ConditionStatus, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node, Object, Pod,
+    ConditionStatus, Container, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node, Object, Pod,
     PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
 };
 use crate::state::CrashLoop;
@@ -80,7 +80,7 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
         let images = pod.spec.init_containers.iter().chain(&pod.spec.containers).map(|container| container.image);
         let key = (metadata.namespace, kind, name, images.collect());
         let statuses = || pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
-        if !statuses().any(|status| waits_for(status) == Some("CrashLoopBackOff")) {
+        if !statuses().any(|status| is_looping(pod, status)) {
             // One that does not run yet tells nothing.
             if statuses().any(|status| status.state.running.is_some()) {
                 found.insert(key, None);
@@ -103,9 +103,9 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
 fn keep(pod: &mut Pod, length: &'static str, code: &'static str, statuses: fn(&Pod) -> &[ContainerStatus]) {
     let annotations = &pod.metadata.annotations;
     let is_said = [length, code].iter().any(|key| annotations.contains_key(&Symbol::new(key)));
-    let looping = statuses(pod).iter().find(|status| waits_for(status) == Some("CrashLoopBackOff"));
+    let looping = statuses(pod).iter().find(|status| is_looping(pod, status));
     let Some(status) = looping.filter(|_| !is_said) else { return };
-    let last = status.last_state.terminated.as_deref();
+    let last = status.state.terminated.as_deref().or(status.last_state.terminated.as_deref());
     let stamp = |stamp: Option<Symbol>| stamp.and_then(|stamp| unix_nanos_from_rfc3339(stamp.as_str()));
     let ran = last.and_then(|last| {
         let nanos = stamp(last.finished_at)?.checked_sub(stamp(last.started_at)?)?;
@@ -114,6 +114,20 @@ fn keep(pod: &mut Pod, length: &'static str, code: &'static str, statuses: fn(&P
     let (ran, exit_code) = (ran.unwrap_or(CRASH_AFTER), last.map_or(1, |last| last.exit_code));
     pod.metadata.annotations.insert(Symbol::new(length), Symbol::from(ran.to_string()));
     pod.metadata.annotations.insert(Symbol::new(code), Symbol::from(exit_code.to_string()));
+}
+
+/// Whether the container is in a crash loop: it waits for its restart, or has ended and is about to. Its status says how it has ended until the
+/// second sync of its back-off; the first restart comes at once, and is none.
+fn is_looping(pod: &Pod, status: &ContainerStatus) -> bool {
+    let is_regular = pod.spec.containers.iter().any(|container| container.name == status.name);
+    let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let container = containers.find(|container| container.name == status.name);
+    let is_restarted = |code: i32| {
+        let may_be = |container: &&Container| code != 0 || is_regular || container.is_sidecar();
+        container.filter(may_be).is_some_and(|container| pod.spec.restarts(container, code))
+    };
+    let ended = status.state.terminated.as_deref().filter(|_| status.restart_count > 0);
+    waits_for(status) == Some("CrashLoopBackOff") || ended.is_some_and(|end| is_restarted(end.exit_code))
 }
 
 /// The reason for which a container waits.
@@ -306,6 +320,18 @@ mod tests {
         let bare = "{name: c, state: {waiting: {reason: CrashLoopBackOff}}}";
         check(&pod("a", &format!("{SPEC}\nstatus: {{containerStatuses: [{bare}]}}")), [Some("1s"), Some("1")]);
         check(&pod("a", &format!("{SPEC}\nstatus: {{containerStatuses: [{{name: c}}]}}")), [None, None]);
+        // Until the second sync of its back-off a container shows its end.
+        let ended = |restarts: u32, code: i32| {
+            format!(
+                "status: {{containerStatuses: [{{name: c, restartCount: {restarts}, state: {{terminated: {{exitCode: {code}, startedAt: \
+                 '2026-01-01T00:00:00Z', finishedAt: '2026-01-01T00:00:05Z'}}}}}}]}}"
+            )
+        };
+        check(&pod("a", &format!("{SPEC}\n{}", ended(1, 3))), [Some("5s"), Some("3")]);
+        check(&pod("a", &format!("{SPEC}\n{}", ended(2, 0))), [Some("5s"), Some("0")]);
+        check(&pod("a", &format!("{SPEC}\n{}", ended(0, 3))), [None, None]);
+        let once = SPEC.replacen("containers:", "restartPolicy: Never, containers:", 1);
+        check(&pod("a", &format!("{once}\n{}", ended(2, 3))), [None, None]);
     }
 
     #[test]

@@ -57,13 +57,14 @@ fn a_pod_that_is_rejected_has_no_containers() {
 #[test]
 fn containers_that_never_ran_are_lost_when_their_pod_is_ended() {
     let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/start: 60s", &format!("activeDeadlineSeconds: 10, {ONE}")));
-    bench.run_until(20.0);
+    bench.lacks_image(1, 100, "i");
+    bench.create(2.0, &bound("", &format!("activeDeadlineSeconds: 10, {ONE}")));
+    bench.run_until(30.0);
     assert_eq!((codes(bench.pod("p")), reason(bench.pod("p"))), (vec![Some(137)], "ContainerStatusUnknown"));
 }
 
 #[test]
-fn init_containers_that_have_begun_are_lost_when_their_pod_is_ended() {
+fn init_containers_that_back_off_have_ended_when_their_pod_is_ended() {
     let mut bench = Bench::new();
     let inits = "initContainers: [{name: a, image: i}, {name: b, image: i}]";
     let annotations = "kubesquall.sim/init: 2s, kubesquall.sim/init-exit-code: '3'";
@@ -71,8 +72,8 @@ fn init_containers_that_have_begun_are_lost_when_their_pod_is_ended() {
     bench.run_until(50.0);
     let pod = bench.pod("p");
     assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Failed, "DeadlineExceeded"));
-    assert_eq!((codes(pod), reason(pod)), (vec![Some(137), None], "ContainerStatusUnknown"));
-    assert!(pod.containers.is_empty());
+    assert_eq!((codes(pod), reason(pod)), (vec![None, Some(3), None], "Error"));
+    assert!(pod.containers[0].state.is_waiting());
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn sidecars_are_stopped_when_the_others_are_done() {
         bench.run_until(60.0);
         check_over(bench.pod("p"), phase, "");
         assert_eq!(codes(bench.pod("p")), [Some(code), Some(0)]);
-        assert_eq!(bench.finished_at("p").map(|at| at.round() as i64), Some(47));
+        assert_eq!(bench.finished_at("p").map(|at| at.round() as i64), Some(49));
         assert_eq!(bench.messages("Killing"), [("p", "Stopping container s")]);
     }
 }
@@ -149,7 +150,7 @@ fn sidecars_that_outlive_their_grace_are_killed() {
     bench.create(0.0, &bound(annotations, &spec));
     bench.run_until(60.0);
     assert_eq!(codes(bench.pod("p")), [Some(0), Some(137)]);
-    assert_eq!(bench.finished_at("p").map(|at| at.round() as i64), Some(32));
+    assert_eq!(bench.finished_at("p").map(|at| at.round() as i64), Some(34));
 }
 
 #[test]
@@ -244,4 +245,14 @@ fn who_ends_between_its_signals_has_not_been_killed() {
         bench.run_until(60.0);
         assert_eq!(bench.last_phase("p"), Some(expected), "{spec} {grace_s} {stop}");
     }
+}
+
+#[test]
+fn a_pod_past_its_deadline_is_not_ready_before_it_has_stopped() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 10s", &format!("activeDeadlineSeconds: 20, {ONE}")));
+    bench.run_until(60.0);
+    let [_, (unready, false)] = bench.ready_changes("p")[..] else { panic!("{:?}", bench.ready_changes("p")) };
+    let finished = bench.finished_at("p").expect("it has failed");
+    assert!((20.0..21.1).contains(&unready) && (finished - unready - 10.0).abs() < 0.01, "{unready} {finished}");
 }

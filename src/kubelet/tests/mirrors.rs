@@ -18,6 +18,9 @@ fn a_mirror_that_is_deleted_takes_no_container_with_it_and_its_successor_belongs
     bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
     bench.delete(10.0, "p", None);
     bench.run_until(10.1);
+    assert!(bench.pod("p").phase == PodPhase::Pending && bench.pod("p").deletion.is_none());
+    // Its status comes with the next comparison of all.
+    bench.run_until(20.2);
     assert!(bench.pod("p").is_ready() && bench.pod("p").deletion.is_none());
     assert!(matches!(bench.pod("p").owner, Some(crate::state::Owner::Node(_))), "{:?}", bench.pod("p").owner);
     assert_eq!((bench.events("Started").len(), bench.events("Killing").len()), (1, 0));
@@ -92,5 +95,5 @@ fn a_static_pod_ends_by_itself_whatever_becomes_of_its_mirror() {
     bench.create(0.0, &bound(&annotations, &format!("restartPolicy: Never, {ONE}")));
     bench.delete(10.0, "p", None);
     bench.run_until(40.0);
-    assert_eq!((bench.pod("p").phase, bench.finished_at("p").map(|at| at as u64)), (PodPhase::Succeeded, Some(32)));
+    assert_eq!((bench.pod("p").phase, bench.finished_at("p").map(|at| at as u64)), (PodPhase::Succeeded, Some(33)));
 }

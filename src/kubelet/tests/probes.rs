@@ -40,7 +40,9 @@ fn containers_that_probes_kill_back_off_when_they_ran_shorter_than_their_back_of
     bench.run_until(400.0);
     assert_eq!(bench.events("BackOff").len(), 1);
     assert_eq!(bench.events("Killing").len(), 6);
-    assert_eq!(bench.pod("p").containers[0].state, ContainerState::CrashLoopBackOff);
+    // The sync after that has not come yet.
+    let ending = bench.pod("p").containers[0].state.ending();
+    assert_eq!(ending.map(|ending| ending.exit_code), Some(143));
 }
 
 #[test]
@@ -74,17 +76,18 @@ fn each_probe_of_an_application_that_is_not_up_yet_is_told() {
         let spec = format!("containers: [{{name: c, image: i, {probes}}}]");
         bench.create(0.0, &bound(annotations, &spec));
         bench.run_until(100.0);
-        assert_eq!(bench.events("Unhealthy"), unhealthy, "{annotations}, {probes}");
+        let events: Vec<f64> = bench.events("Unhealthy").into_iter().map(|at| (at * 10.0).round() / 10.0).collect();
+        assert_eq!(events, unhealthy, "{annotations}, {probes}");
         let first = bench.ready_changes("p").into_iter().find(|(_, ready)| *ready).map(|(at, _)| at);
         assert!(first.is_some_and(|at| (ready_s..ready_s + 0.05).contains(&at)), "{first:?}: {annotations}, {probes}");
         assert_eq!(bench.pod("p").restarts_max(), 0);
     };
     let slow = "kubesquall.sim/ready: 12s";
-    // Containers run from 2.005 s on.
+    // Containers run from 2 s on, and are listed at 2.8 s and every second from then on.
     let probe = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
-    check(slow, probe, &[2.005, 7.005, 12.005], 17.0);
-    check("kubesquall.sim/ready: 10s", probe, &[2.005, 7.005], 12.0);
-    check(slow, "readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 11}", &[13.005], 23.0);
+    check(slow, probe, &[2.0, 2.8, 3.8, 8.8, 13.8], 18.79);
+    check("kubesquall.sim/ready: 10s", probe, &[2.0, 2.8, 3.8, 8.8], 13.79);
+    check(slow, "readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 11}", &[13.8], 23.79);
     // The startup probe is asked first, on the beat of its worker.
     let both = "startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 9}, readinessProbe: {httpGet: {port: 80}}";
     check(slow, both, &[10.0], 20.0);
@@ -187,4 +190,38 @@ fn nothing_but_startup_is_probed_before_it_has_passed() {
     bench.create(0.0, &bound("kubesquall.sim/ready: 40s, kubesquall.sim/healthy-for: 45s", spec));
     bench.run_until(105.0);
     assert!(bench.messages("Unhealthy").iter().all(|(_, text)| text.starts_with("Startup")));
+}
+
+#[test]
+fn readiness_is_asked_at_the_start_at_the_next_listings_and_then_every_period() {
+    let ready = |annotations: &str, probe: &str| {
+        let mut bench = Bench::new();
+        let probe = format!("readinessProbe: {{httpGet: {{port: 80}}, {probe}}}");
+        bench.create(0.0, &bound(annotations, &format!("containers: [{{name: c, image: i, {probe}}}]")));
+        bench.run_until(60.0);
+        bench.ready_changes("p")[0].0 - bench.events("Started")[0]
+    };
+    assert!(ready("", "periodSeconds: 10") < 0.1);
+    let soon = ready("kubesquall.sim/ready: 10ms", "periodSeconds: 30");
+    assert!((0.01..2.1).contains(&soon), "{soon}");
+    // The beat is that of the last listing, whatever the delay says.
+    for (annotations, probe) in
+        [("kubesquall.sim/ready: 5s", "periodSeconds: 10"), ("", "periodSeconds: 10, initialDelaySeconds: 4")]
+    {
+        let later = ready(annotations, probe);
+        assert!((10.0..12.1).contains(&later), "{annotations} {probe}: {later}");
+    }
+}
+
+#[test]
+fn a_fresh_kubelet_sleeps_before_it_asks_what_it_starts_anew() {
+    let mut bench = Bench::new();
+    let probe = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 10}";
+    bench.create(0.0, &bound("", &format!("containers: [{{name: c, image: i, {probe}}}]")));
+    super::crash(&mut bench, 20, 10);
+    bench.run_until(80.0);
+    let (changes, starts) = (bench.ready_changes("p"), bench.events("Started"));
+    let waited = changes.last().map_or(0.0, |(at, _)| at - starts[1]);
+    // The seed lets it sleep for longer than the start takes.
+    assert!(waited > 0.1 && waited < 10.0, "{changes:?} {starts:?}");
 }

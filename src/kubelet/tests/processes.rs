@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::{ONE, bound};
 use crate::chaos::FaultKind;
-use crate::state::{ContainerState, NodeConditionKind, PodPhase};
+use crate::state::{NodeConditionKind, PodPhase};
 
 const NEVER: &str = "restartPolicy: Never, containers: [{name: c, image: i}]";
 
@@ -107,7 +107,7 @@ fn init_containers_run_on_without_their_kubelet_and_are_not_run_again() {
             let starts: Vec<f64> = bench.events("Started").into_iter().filter(|at| *at > from_s as f64).collect();
             let [at] = starts[..] else { panic!("{starts:?}") };
             let after = at - from_s as f64;
-            assert!((ready_s..ready_s + 1.6).contains(&after), "stopped at {stop_s} for {for_s}, {boots}: {after}");
+            assert!((ready_s..ready_s + 3.6).contains(&after), "stopped at {stop_s} for {for_s}, {boots}: {after}");
             let inits = &bench.pod("p").init_containers;
             assert!(inits.iter().all(|init| init.state.ending().is_some()), "{inits:?}");
             assert!(bench.pod("p").is_ready());
@@ -126,7 +126,8 @@ fn an_init_container_that_fails_unseen_is_restarted_by_the_next_process() {
     let status = bench.pod("p").init_containers[0];
     assert!(status.restarts == 1 && status.state.running_since().is_some(), "{status:?}");
     bench.run_until(53.0);
-    assert_eq!(bench.pod("p").init_containers[0].state, ContainerState::CrashLoopBackOff);
+    let ending = bench.pod("p").init_containers[0].state.ending();
+    assert_eq!(ending.map(|ending| ending.exit_code), Some(3));
 }
 
 #[test]
@@ -249,4 +250,34 @@ fn labels_that_somebody_put_on_a_node_go_with_its_object() {
     bench.run_until(40.0);
     let node = bench.store().node(bench.node_id("n")).expect("a node");
     assert!(node.labels.get(key).is_none() && node.labels.get("topology.kubernetes.io/zone".into()).is_some());
+}
+
+#[test]
+fn with_what_could_not_be_posted_all_else_is_put_right_at_once() {
+    for (annotations, delay_s) in [("kubesquall.sim/run-for: 30s", 0.0..0.1), ("", 0.0..10.1)] {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound(annotations, NEVER));
+        bench.create(0.0, &bound("", ONE).replace("name: p,", "name: q,"));
+        bench.fault(20, FaultKind::Partition, Some(40));
+        bench.unready(50.0, "q");
+        bench.run_until(80.0);
+        let [.., (at, true)] = bench.ready_changes("q")[..] else { panic!("{:?}", bench.ready_changes("q")) };
+        let news = if annotations.is_empty() { 60.0 } else { bench.finished_at("p").expect("it has finished") };
+        assert!(delay_s.contains(&(at - news)), "{annotations}: {at}, {news}");
+    }
+}
+
+#[test]
+fn a_new_process_takes_the_containers_of_a_rejected_pod_for_lost() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, resources: {requests: {cpu: '100'}}}]";
+    bench.create(1.0, &bound("", spec));
+    bench.fault(20, FaultKind::KubeletStop, Some(5));
+    bench.run_until(19.0);
+    assert!(bench.pod("p").containers.is_empty());
+    bench.run_until(30.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Failed, "OutOfcpu"));
+    let ending = pod.containers[0].state.ending().expect("an end");
+    assert_eq!((ending.exit_code, ending.reason.as_str()), (137, "ContainerStatusUnknown"));
 }

@@ -146,24 +146,19 @@ fn three_pulls(bench: &mut Bench) {
 }
 
 #[test]
-fn pulls_of_pods_that_are_deleted_hold_up_nobody() {
-    let mut bench = Bench::new();
-    three_pulls(&mut bench);
-    bench.delete(10.0, "a", None);
-    bench.delete(10.0, "b", Some(0));
-    bench.run_until(200.0);
-    assert_eq!(bench.ready_changes("c")[0].0.round() as i64, 72);
-}
-
-#[test]
-fn who_waits_for_the_pull_of_a_pod_that_is_deleted_begins_it_anew() {
+fn pulls_of_pods_that_are_deleted_go_on() {
     let mut bench = Bench::new();
     three_pulls(&mut bench);
     bench.create(5.0, &bound("", "containers: [{name: c, image: of-a}]"));
     bench.delete(10.0, "a", None);
+    bench.delete(10.0, "b", Some(0));
     bench.run_until(300.0);
     let up = |pod: &str| bench.ready_changes(pod)[0].0.round() as i64;
-    assert_eq!([up("b"), up("c"), up("p")], [72, 132, 192]);
+    assert_eq!([up("a"), up("p"), up("c")], [62, 62, 182]);
+    // What is pulled is started, and stopped then.
+    let killed: Vec<i64> = bench.events("Killing").into_iter().map(|at| at.round() as i64).collect();
+    assert_eq!(killed, [62, 122]);
+    assert!(bench.gone_at("a").is_some_and(|at| (63.0..65.0).contains(&at)), "{:?}", bench.gone_at("a"));
 }
 
 #[test]

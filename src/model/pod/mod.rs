@@ -562,6 +562,24 @@ impl PodSpec {
         node_affinity.required_during_scheduling_ignored_during_execution.as_ref()
     }
 
+    /// Whether a container that ended with this code is started again: its own policy counts before the pod's.
+    ///
+    /// # Source
+    /// kubelet, `ContainerShouldRestart`; older versions know no policies of single containers, and their API servers take none.
+    #[must_use]
+    pub fn restarts(&self, container: &Container, code: i32) -> bool {
+        match container.restart_policy {
+            Some(ContainerRestartPolicy::Always) => true,
+            Some(ContainerRestartPolicy::OnFailure) => code != 0,
+            Some(ContainerRestartPolicy::Never) => false,
+            None => match self.restart_policy {
+                RestartPolicy::Always => true,
+                RestartPolicy::OnFailure => code != 0,
+                RestartPolicy::Never => false,
+            },
+        }
+    }
+
     /// The scheduler that the pod is left to.
     #[must_use]
     pub fn scheduler(&self) -> Symbol {

@@ -7,8 +7,8 @@ use super::Nature;
 use crate::component::{node_name, pod_name, workload_name};
 use crate::model::PersistentVolumePhase;
 use crate::state::{
-    AttachmentPhase, CauseId, Changed, DeletionCause, Node, NodeDelta, NodeId, NotScheduled, ObjectDelta, Pod,
-    PodDelta, PodDisruptionBudgetId, PodId, PodPhase, ServiceId, Store, WorkloadId,
+    AttachmentPhase, CauseId, Changed, ContainerState, DeletionCause, Node, NodeDelta, NodeId, NotScheduled,
+    ObjectDelta, Pod, PodDelta, PodDisruptionBudgetId, PodId, PodPhase, ServiceId, Store, WorkloadId,
 };
 
 /// What a row says.
@@ -95,7 +95,10 @@ fn of_pod(id: PodId, delta: PodDelta, store: &Store) -> Option<Said> {
         let reason = Parenthesis(pod.reason.as_str());
         return said(nature, format_args!("is {}{reason}{}", pod.phase.as_str(), Waits(", its containers wait", pod)));
     }
-    if delta.touches(PodDelta::CONTAINERS) && Waiting::of(pod, CauseId::NONE).is_some() {
+    if delta.touches(PodDelta::CONTAINERS)
+        && Waiting::of(pod, CauseId::NONE).is_some()
+        && !backs_off_as_said(pod, store)
+    {
         return said(Nature::Plain, format_args!("{}", Waits("waits", pod)));
     }
     if delta.touches(PodDelta::READY) {
@@ -108,6 +111,13 @@ fn of_pod(id: PodId, delta: PodDelta, store: &Store) -> Option<Said> {
         };
     }
     if delta.touches(PodDelta::NOMINATION) { said(Nature::Plain, format_args!("nominated")) } else { None }
+}
+
+/// Whether the status says that a container backs off: a kubelet has said so in fact when that had ended, what stands in for one has not.
+fn backs_off_as_said(pod: &Pod, store: &Store) -> bool {
+    let mut all = pod.init_containers.iter().chain(&pod.containers);
+    all.any(|status| status.state == ContainerState::CrashLoopBackOff)
+        && pod.node.is_some_and(|node| !store.machine(node).has_stand_in_kubelet)
 }
 
 /// The condition of a pod that has no node, and why.

@@ -88,6 +88,8 @@ pub struct Heartbeat {
     silent_since: Option<SimTime>,
     /// Last renewal of earlier runs.
     renewed_before: Option<SimTime>,
+    /// The first renewal of a loop that goes on, which is none of its beats.
+    back_at: Option<SimTime>,
     /// Last status post because of a change, or of earlier runs.
     posted: Option<SimTime>,
 }
@@ -95,7 +97,8 @@ pub struct Heartbeat {
 impl Heartbeat {
     /// The kubelet begins (again) to renew its lease. If its loop is the one that it had, it renews now and then goes on as before.
     pub fn begin(&mut self, now: SimTime, lease: HeartbeatLoop, reports: HeartbeatLoop) {
-        self.renewed_before = if self.lease == Some(lease) { Some(now) } else { self.renewed_at(now) };
+        self.renewed_before = self.renewed_at(now);
+        self.back_at = (self.lease == Some(lease)).then_some(now);
         self.posted = self.posted_at(now);
         self.lease = Some(lease);
         self.reports = Some(reports);
@@ -140,7 +143,7 @@ impl Heartbeat {
     #[must_use]
     pub fn renewed_at(&self, now: SimTime) -> Option<SimTime> {
         let current = self.lease.and_then(|l| l.last_at_or_before(self.until(now)));
-        current.max(self.renewed_before)
+        current.max(self.back_at).max(self.renewed_before)
     }
 
     /// The lease's `renewTime` when the kubelet's present run began.
@@ -189,6 +192,7 @@ mod tests {
         let beat = heartbeat.next_beat(s(31.0));
         heartbeat.begin(s(31.0), lease, lease);
         assert_eq!(heartbeat.renewed_at(s(31.0)), Some(s(31.0)));
+        assert!(heartbeat.renewed_in_earlier_runs() < Some(s(20.0)), "who was blind has seen this");
         assert_eq!((heartbeat.next_renewal(s(31.0)), heartbeat.renewed_at(beat.expect("one"))), (beat, beat));
     }
 

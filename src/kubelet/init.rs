@@ -2,13 +2,14 @@
 
 use smallvec::SmallVec;
 
+use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
 use super::phase::restarts_after;
 use super::probe_timing::{next_run, probed_from};
 use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Awaits, Worker, WorkerState};
+use super::worker::{Awaits, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, Latencies, PodStatusPatch};
 use crate::engine::Ticket;
@@ -227,6 +228,31 @@ impl Kubelets {
         patch.init_containers = Some(statuses::inits_at(&pod, index, ended, count, ctx.now));
         tell_back_off(&self.links, worker, pod, name, ctx);
         post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// A pod that a run finds between two failures of an init container waits on, from the last of them; false if it is none, or if it
+    /// has waited for long enough.
+    pub(super) fn goes_on_backing_off_inits(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
+        if self.links.is_stand_in(pod.node, ctx) || !ctx.store.machine(pod.node).kubelet_alive() {
+            return false;
+        }
+        let failed = pod.spec.init_containers.iter().zip(&pod.init_containers).find_map(|(container, status)| {
+            let is_over = status.state.running_since().is_none() && status.restarts > 0;
+            let ending = status.state.ending().or(status.last.filter(|_| status.state.is_waiting()))?;
+            let is_tried_again = ending.exit_code != 0 && restarts_after(container, &pod.spec, ending.exit_code);
+            (is_over && is_tried_again).then_some((status.restarts, ending.finished_at))
+        });
+        let Some((restarts, ended_at)) = failed else { return false };
+        let (back_off, wait) = BackOff::after(restarts, ctx.config.kubelet.restart_period_max);
+        if ended_at + wait <= ctx.now {
+            return false;
+        }
+        let ticket = pod.arm(ended_at + wait, PodTimer::InitRestart, ctx);
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.init_restarts = restarts + 1;
+        worker.init_back_off = back_off;
+        worker.enter(WorkerState::Starting(Launch::Pod, Awaits::InitRestart(ticket)), ctx);
+        true
     }
 
     /// The status of a pod whose init container waits for its restart says so.

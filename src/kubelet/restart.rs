@@ -175,7 +175,7 @@ impl Kubelets {
         post(&self.links, worker, pod, patch, ctx);
     }
 
-    /// A pod that a run finds between two crashes waits on, for a part of its back-off that nothing says.
+    /// A pod that a run finds between two crashes waits on, from its last end; where that tells nothing, for some part of its back-off.
     pub(super) fn goes_on_backing_off(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if !ctx.store.machine(pod.node).kubelet_alive() {
             return;
@@ -185,8 +185,13 @@ impl Kubelets {
             return;
         }
         let (back_off, wait) = BackOff::after(pod.restarts_max(), ctx.config.kubelet.restart_period_max);
-        let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
-        let until = ctx.now + SimDuration::from_secs_f64(left);
+        let ends = pod.containers.iter().filter(|status| status.state.running_since().is_none());
+        let ended =
+            ends.filter_map(|status| status.state.ending().or(status.last)).map(|ending| ending.finished_at).max();
+        let until = ended.map(|ended| ended + wait).filter(|until| *until > ctx.now).unwrap_or_else(|| {
+            let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
+            ctx.now + SimDuration::from_secs_f64(left)
+        });
         let ticket = pod.arm(until, PodTimer::Restart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.back_off = back_off;

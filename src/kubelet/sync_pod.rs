@@ -34,7 +34,13 @@ impl Kubelets {
             return;
         }
         match pod.phase {
-            PodPhase::Pending => self.pod_bound(pod, ctx),
+            PodPhase::Pending => {
+                if self.goes_on_backing_off_inits(pod, ctx) {
+                    watch_deadline(pod, ctx);
+                } else {
+                    self.pod_bound(pod, ctx);
+                }
+            }
             PodPhase::Running => {
                 self.gates_found(pod, ctx);
                 if statuses::is_backing_off(&pod) {

@@ -197,6 +197,40 @@ fn a_container_that_has_ended_is_restarted_if_its_policy_says_so() {
 }
 
 #[test]
+fn back_offs_of_a_dump_count_from_the_last_end() {
+    let ended = |name: &str, restarts: u32| {
+        format!(
+            "{{name: {name}, restartCount: {restarts}, state: {{terminated: {{exitCode: 1, startedAt: '2026-01-01T00:00:08Z', finishedAt: \
+             '2026-01-01T00:00:10Z'}}}}}}"
+        )
+    };
+    let annotations =
+        "annotations: {kubesquall.sim/run-for: 2s, kubesquall.sim/exit-code: '1', kubesquall.sim/init-exit-code: '1'}";
+    let pod = |name: &str, spec: &str, status: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default, uid: u-{name}, {annotations}}}, spec: {{nodeName: n1, \
+             {spec}containers: [{{name: c, image: i}}]}}, status: {{startTime: '2026-01-01T00:00:00Z', {status}}}}}\n"
+        )
+    };
+    let regular = pod("regular", "", &format!("phase: Running, containerStatuses: [{}]", ended("c", 3)));
+    let init = "initContainers: [{name: i, image: i}], ";
+    let init = pod("init", init, &format!("phase: Pending, initContainerStatuses: [{}]", ended("i", 2)));
+    let (observed, store) = plays::whole(&loaded("", &[&node("n1", "{}"), &regular, &init]));
+    let began = |name: &str, reason: &str| {
+        let mut events = observed.events.iter().filter(|event| &*event.name == name && event.reason == reason);
+        events.next().map(|event| event.at.as_nanos() as f64 / 1e9)
+    };
+    // Forty seconds after the fourth end; t=0 is the end itself.
+    let again = began("regular", "Started").expect("it is started again");
+    assert!((40.0..45.0).contains(&again), "{again}");
+    // Twenty and then forty and eighty: the fifth try of ten minutes comes later than the fourth of the other.
+    let tries = store.pods().map(|(_, pod)| (pod.name.to_string(), pod.restarts_max())).collect::<Vec<_>>();
+    let init = store.pods().find(|(_, pod)| &*pod.name == "init").expect("the pod").1;
+    let restarts = init.init_containers[0].restarts;
+    assert!((5..=7).contains(&restarts), "{restarts}, {tries:?}: nothing was restarted in the hours before t=0");
+}
+
+#[test]
 fn the_control_plane_on_nodes_is_said() {
     let program = |node: &str| {
         format!(

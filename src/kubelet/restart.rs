@@ -121,7 +121,10 @@ impl Kubelets {
         }
         if wait == SimDuration::ZERO {
             patch.containers = (done > 0).then_some(statuses);
-            post(&self.links, worker, pod, patch, ctx);
+            // A sync that kills and starts has made its status before: nobody sees that the container was down.
+            if done > 0 || seen_by == SeenBy::NextSync {
+                post(&self.links, worker, pod, patch, ctx);
+            }
             self.restart(pod, Launch::Containers, ctx);
             return;
         }

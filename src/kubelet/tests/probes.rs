@@ -23,8 +23,9 @@ fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
     // Silent from 57 s on: runs at 60, 70 and 80 s fail, the last after its timeout.
     assert_eq!(bench.events("Unhealthy"), [61.0, 71.0, 81.0]);
     assert_eq!(bench.events("Killing"), [81.0]);
-    // SIGKILL after the pod's grace; the first restart waits for nothing.
-    assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
+    // SIGKILL after the pod's grace; the first restart waits for nothing, and is part of the sync that has killed: Ready stays.
+    assert_eq!(bench.ready_changes("p"), [(2.01, true)]);
+    assert_eq!(bench.events("Started"), [2.005, 90.0]);
     assert_eq!(bench.pod("p").restarts_max(), 1);
 }
 
@@ -52,7 +53,20 @@ fn a_probe_has_a_grace_of_its_own() {
         "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, terminationGracePeriodSeconds: 3}}]";
     bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
     bench.run_until(95.0);
-    assert_eq!(bench.ready_changes("p")[1], (84.005, false));
+    assert_eq!(bench.events("Started"), [2.005, 86.0]);
+}
+
+#[test]
+fn who_has_a_readiness_probe_is_not_ready_when_it_has_been_restarted() {
+    let mut bench = Bench::new();
+    let spec = "terminationGracePeriodSeconds: 7, containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}, readinessProbe: \
+                {httpGet: {port: 80}, periodSeconds: 3, failureThreshold: 100}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/ready: 5s", spec));
+    bench.run_until(95.0);
+    let changes = bench.ready_changes("p");
+    let lost: Vec<f64> = changes.iter().filter(|(_, ready)| !ready).map(|(at, _)| *at).collect();
+    let started = bench.events("Started")[1];
+    assert!(lost.len() == 1 && (started..started + 0.1).contains(&lost[0]), "{changes:?}, {started}");
 }
 
 #[test]

@@ -331,13 +331,14 @@ fn pod_conditions(pod: &Pod, clock: Clock) -> Vec<Value> {
 fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
     let conditions = pod_conditions(pod, clock);
     let spec = &pod.spec.spec;
+    let has_inits = !spec.init_containers.is_empty();
     let list = |containers: &[crate::model::Container], statuses: &[ContainerStatus]| -> Value {
         let rows = containers.iter().zip(statuses);
         let rows: Vec<Value> = rows
             .map(|(container, status)| {
                 json!({
                     "name": container.name, "image": container.image, "ready": status.ready,
-                    "restartCount": status.restarts, "state": container_state(status.state, clock),
+                    "restartCount": status.restarts, "state": container_state(status.state, has_inits, clock),
                     "lastState": status.last.map(|ending| ended(ending, clock)),
                 })
             })
@@ -356,9 +357,12 @@ fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
     })
 }
 
-fn container_state(state: ContainerState, clock: Clock) -> Value {
+/// # Source
+/// kubelet, `convertToAPIContainerStatuses`: of a pod with init containers all that have not run yet wait for it to be initialized.
+fn container_state(state: ContainerState, has_inits: bool, clock: Clock) -> Value {
     let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
     match state {
+        ContainerState::Waiting if has_inits => waiting("PodInitializing"),
         ContainerState::Waiting => waiting("ContainerCreating"),
         ContainerState::CrashLoopBackOff => waiting("CrashLoopBackOff"),
         ContainerState::ErrImagePull => waiting("ErrImagePull"),

@@ -155,3 +155,21 @@ fn a_static_pod_counts_its_restarts_on_whatever_mirror_it_has() {
     // The play is verified.
     play(&spec, pod);
 }
+
+#[test]
+fn containers_that_wait_for_init_containers_say_so() {
+    let pool = POOL.replace("COUNT", "1");
+    let line = "get pods -o jsonpath='{range .items[*]}{.status.containerStatuses[0].state.waiting.reason} {end}'";
+    let spec = format!(
+        "duration: 2m, {pool}, latency: {{podStart: 1s, imagePull: 60s}}, timeline: [{{at: 5s, kubectl: {}}}]",
+        serde_json::to_string(line).expect("text")
+    );
+    let pod = |name: &str, inits: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default}}, spec: {{{inits}containers: [{{name: c, image: i}}]}}}}"
+        )
+    };
+    let objects = [pod("a", ""), pod("b", "initContainers: [{name: i, image: i}], ")].join("\n---\n");
+    let observed = play(&spec, &objects);
+    assert_eq!(observed.transcript[0].stdout, ["ContainerCreating PodInitializing "]);
+}

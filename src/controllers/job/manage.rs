@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 
 use crate::arena::{Symbol, sym};
+use crate::engine::Streams;
 use crate::model::{CompletionMode, JobSpec};
-use crate::state::{Pod, PodId, PodPhase};
+use crate::state::{Job, Pod, PodId, PodPhase};
+use crate::units::SimTime;
 
 /// The annotation that holds how many failures of an index that count came before the pod.
 pub(super) fn index_failures() -> Symbol {
@@ -90,6 +92,31 @@ pub(super) fn removals(spec: &JobSpec, active: &[(PodId, &Pod)], at_least: usize
 /// The lowest indexes that need a pod.
 pub(super) fn pending_indexes(completions: i32, taken: impl Fn(i32) -> bool, count: usize) -> Vec<i32> {
     (0..completions).filter(|index| !taken(*index)).take(count).collect()
+}
+
+/// The indexes in the order in which their pods are made: of a batch the last one is often first.
+///
+/// # Source
+/// job-controller, `manageJob`: batches of 1, 2, 4, …, each pod of which is made by a goroutine of its own; the one that was started last
+/// is the next to run, unless an idle processor has taken the first.
+pub(super) fn in_batches(
+    job: &Job,
+    mut indexes: Vec<Option<i32>>,
+    streams: &Streams,
+    now: SimTime,
+) -> Vec<Option<i32>> {
+    if !is_indexed(&job.spec) || indexes.len() < 3 {
+        return indexes;
+    }
+    let entity = format!("{}/{}", job.meta.namespace, job.meta.name);
+    let mut stream = streams.at("job-create-order", &entity, now.as_nanos().unsigned_abs());
+    let (mut left, mut batch) = (indexes.as_mut_slice(), 1);
+    while !left.is_empty() {
+        let (first, later) = left.split_at_mut(batch.min(left.len()));
+        first.rotate_right(stream.below(2) as usize % first.len());
+        (left, batch) = (later, batch * 2);
+    }
+    indexes
 }
 
 #[cfg(test)]

@@ -249,33 +249,13 @@ impl Jobs {
         if indexes.is_empty() {
             return;
         }
-        let indexes = Self::in_batches(job, indexes, ctx);
+        let indexes = manage::in_batches(job, indexes, ctx.streams, now);
         self.expectations.set(id, indexes.len(), 0, now);
         status.active += indexes.len() as i32;
         let calls = indexes
             .into_iter()
             .map(|index| Planned { request: self.create_request(id, job, index), purpose: Purpose::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
-    }
-
-    /// The indexes in the order in which their pods are made: of a batch the last one is often first.
-    ///
-    /// # Source
-    /// job-controller, `manageJob`: batches of 1, 2, 4, …, each pod of which is made by a goroutine of its own; the one that was started last
-    /// is the next to run, unless an idle processor has taken the first.
-    fn in_batches(job: &Job, mut indexes: Vec<Option<i32>>, ctx: &Ctx<'_, Controller<Self>>) -> Vec<Option<i32>> {
-        if !manage::is_indexed(&job.spec) || indexes.len() < 3 {
-            return indexes;
-        }
-        let entity = format!("{}/{}", job.meta.namespace, job.meta.name);
-        let mut stream = ctx.streams.at("job-create-order", &entity, ctx.now.as_nanos().unsigned_abs());
-        let (mut left, mut batch) = (indexes.as_mut_slice(), 1);
-        while !left.is_empty() {
-            let (now, later) = left.split_at_mut(batch.min(left.len()));
-            now.rotate_right(stream.below(2) as usize % now.len());
-            (left, batch) = (later, batch * 2);
-        }
-        indexes
     }
 
     /// # Source

@@ -84,13 +84,12 @@ impl ApiServer {
             let deletion = s.store.workload_meta(there).and_then(|meta| meta.deleting);
             return Err(already_exists("jobs.batch", name.as_str(), Standing::of(deletion)));
         }
-        let own_labels = &template.metadata.labels;
-        let labels = if own_labels.is_empty() { &template.spec.template.metadata.labels } else { own_labels }.clone();
+        template.spec.label(&mut template.metadata.labels);
         let mut meta = Meta {
             namespace,
             name,
             uid: self.names.new_uid(s, "Job", namespace, name.as_str()),
-            labels,
+            labels: template.metadata.labels.clone(),
             annotations: Arc::new(template.metadata.annotations.clone()),
             created_at: s.now,
             generation: 1,

@@ -2,9 +2,7 @@
 
 use super::rollout::revision;
 use crate::arena::Symbol;
-use crate::state::{
-    DeploymentId, DeploymentReason, DisruptionReason, JobReason, Node, NodeConditionKind, Owner, Pod, Status, Store,
-};
+use crate::state::{DeploymentId, DeploymentReason, DisruptionReason, Node, NodeConditionKind, Pod, Status, Store};
 
 /// Of a Deployment's condition.
 ///
@@ -14,8 +12,8 @@ use crate::state::{
 /// # Differs
 /// Why a ReplicaSet could not be made is not kept.
 pub(super) fn of_deployment(id: DeploymentId, reason: DeploymentReason, store: &Store) -> Option<String> {
-    let sets = store.replica_sets.iter().filter(|(_, set)| set.meta.owner == Some(Owner::Deployment(id)));
-    let newest = sets.max_by_key(|(_, set)| revision(&set.meta)).map(|(_, set)| set.meta.name);
+    let sets = store.replica_sets_of(id).iter().filter_map(|set| store.replica_sets.get(*set));
+    let newest = sets.max_by_key(|set| revision(&set.meta)).map(|set| set.meta.name);
     let of_set = |name: Symbol| format!("ReplicaSet \"{name}\"");
     let own = || format!("Deployment \"{}\"", store.deployments.get(id).map(|d| d.meta.name).unwrap_or_default());
     let subject = newest.map_or_else(own, of_set);
@@ -31,25 +29,6 @@ pub(super) fn of_deployment(id: DeploymentId, reason: DeploymentReason, store: &
         DeploymentReason::DeploymentPaused => "Deployment is paused".to_owned(),
         DeploymentReason::DeploymentResumed => "Deployment is resumed".to_owned(),
         DeploymentReason::ReplicaSetCreateError | DeploymentReason::Other(_) => return None,
-    })
-}
-
-/// Of a Job's condition.
-///
-/// # Source
-/// kube-controller-manager, job controller: `syncJob`, `finalizeJob`, `matchSuccessPolicy`.
-///
-/// # Differs
-/// Which rule of a policy has matched is not kept.
-pub(super) fn of_job(reason: JobReason) -> Option<&'static str> {
-    Some(match reason {
-        JobReason::CompletionsReached => "Reached expected number of succeeded pods",
-        JobReason::BackoffLimitExceeded => "Job has reached the specified backoff limit",
-        JobReason::DeadlineExceeded => "Job was active longer than specified deadline",
-        JobReason::FailedIndexes => "Job has failed indexes",
-        JobReason::MaxFailedIndexesExceeded => "Job has exceeded the specified maximal number of failed indexes",
-        JobReason::JobSuspended => "Job suspended",
-        JobReason::PodFailurePolicy | JobReason::SuccessPolicy | JobReason::Other(_) => return None,
     })
 }
 

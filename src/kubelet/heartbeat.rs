@@ -62,17 +62,19 @@ fn lease_phase(node: NodeId, stream: &mut Stream, ctx: &Ctx<'_, Kubelets>) -> Si
 
 /// The kubelet renews its lease now and goes on from here.
 pub(super) fn begin_now(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
-    let mut stream = stream(node, ctx);
-    let lease = HeartbeatLoop::new(ctx.now, lease_interval(ctx), stream.next_u64());
-    let reports = reports(&mut stream, ctx.now, ctx);
-    ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
+    begin(node, None, ctx);
 }
 
 /// A kubelet that has been running is heard again. A stand-in renews its lease now, and keeps the beat that it had.
 pub(super) fn is_heard_again(node: NodeId, is_stand_in: bool, ctx: &mut Ctx<'_, Kubelets>) {
-    let Some(lease) = ctx.store.heartbeat(node).lease().filter(|_| is_stand_in) else { return begin_now(node, ctx) };
+    let kept = ctx.store.heartbeat(node).lease().filter(|_| is_stand_in);
+    begin(node, kept, ctx);
+}
+
+fn begin(node: NodeId, kept: Option<HeartbeatLoop>, ctx: &mut Ctx<'_, Kubelets>) {
     let mut stream = stream(node, ctx);
-    let _ = stream.next_u64();
+    let key = stream.next_u64();
+    let lease = kept.unwrap_or_else(|| HeartbeatLoop::new(ctx.now, lease_interval(ctx), key));
     let reports = reports(&mut stream, ctx.now, ctx);
     ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
 }

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
-use super::phase::restarts_after;
 use super::probe_timing::{next_run, probed_from};
 use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
@@ -202,7 +201,7 @@ impl Kubelets {
         let ending = Ending::exit(code, ended_at);
         let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        if pod.spec.init_containers.get(index).is_some_and(|container| !restarts_after(container, &pod.spec, code)) {
+        if pod.spec.init_containers.get(index).is_some_and(|container| !pod.spec.restarts(container, code)) {
             patch.init_containers = Some(statuses::inits_at(&pod, index, ended, worker.init_restarts, ctx.now));
             self.wind_up(pod, patch, ctx);
             return;
@@ -239,7 +238,7 @@ impl Kubelets {
         let failed = pod.spec.init_containers.iter().zip(&pod.init_containers).find_map(|(container, status)| {
             let is_over = status.state.running_since().is_none() && status.restarts > 0;
             let ending = status.state.ending().or(status.last.filter(|_| status.state.is_waiting()))?;
-            let is_tried_again = ending.exit_code != 0 && restarts_after(container, &pod.spec, ending.exit_code);
+            let is_tried_again = ending.exit_code != 0 && pod.spec.restarts(container, ending.exit_code);
             (is_over && is_tried_again).then_some((status.restarts, ending.finished_at))
         });
         let Some((restarts, ended_at)) = failed else { return false };

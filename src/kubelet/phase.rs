@@ -1,12 +1,7 @@
 //! The phase of a pod, from what its containers do.
 
-use crate::model::{Container, PodSpec};
+use crate::model::PodSpec;
 use crate::state::{ContainerState, ContainerStatus, Ending, PodPhase};
-
-/// Whether a container that ended with this code is started again.
-pub(super) fn restarts_after(container: &Container, spec: &PodSpec, code: i32) -> bool {
-    spec.restarts(container, code)
-}
 
 /// Whether the kubelet will start nothing of the pod any more.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -26,7 +21,7 @@ pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[Con
     for (index, container) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
         match inits.get(index).and_then(|status| status.state.ending()) {
             Some(Ending { exit_code: 0, .. }) => {}
-            Some(Ending { exit_code, .. }) if !restarts_after(container, spec, exit_code) => return PodPhase::Failed,
+            Some(Ending { exit_code, .. }) if !spec.restarts(container, exit_code) => return PodPhase::Failed,
             Some(_) | None => are_inits_open = true,
         }
     }
@@ -36,7 +31,7 @@ pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[Con
     for (container, status) in spec.containers.iter().zip(containers) {
         if let Some(Ending { exit_code, .. }) = status.state.ending() {
             stopped += 1;
-            ended += u32::from(!restarts_after(container, spec, exit_code));
+            ended += u32::from(!spec.restarts(container, exit_code));
             succeeded += u32::from(exit_code == 0);
         } else if status.state.running_since().is_some() {
             running += 1;

@@ -9,7 +9,6 @@ use super::dying::Finding;
 use super::image::Need;
 use super::links::Away;
 use super::pace::RELIST;
-use super::phase::restarts_after;
 use super::process::Pods;
 use super::readiness::{Probed, ready_latency};
 use super::restart::SeenBy;
@@ -137,7 +136,7 @@ impl Kubelets {
         };
         let regular = statuses::known(worker, &pod).iter().zip(&pod.spec.containers).map(|(status, container)| {
             let code = status.state.ending().map_or(lost.exit_code, |ending| ending.exit_code);
-            gone(status, restarts_after(container, &pod.spec, code))
+            gone(status, pod.spec.restarts(container, code))
         });
         let containers: SmallVec<[ContainerStatus; 1]> = regular.collect();
         let restarts = containers.iter().any(|status| status.state.is_waiting());

@@ -3,7 +3,6 @@
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
 use super::links::Links;
-use super::phase::restarts_after;
 use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -265,7 +264,7 @@ pub(super) fn tell_back_off(
 
 /// The first container that is started again after that end.
 fn failed_name(pod: &Pod, ending: Ending) -> &str {
-    let failed = pod.spec.containers.iter().find(|container| restarts_after(container, &pod.spec, ending.exit_code));
+    let failed = pod.spec.containers.iter().find(|container| pod.spec.restarts(container, ending.exit_code));
     failed.map_or("", |container| container.name.as_str())
 }
 

@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::phase::restarts_after;
 use super::settings;
 use super::worker::Worker;
 use crate::component::PodStatusPatch;
@@ -46,7 +45,7 @@ pub(super) fn but_done(worker: Option<&Worker>, pod: &Pod, status: ContainerStat
 
 /// Whether the container has ended and will not be started again.
 pub(super) fn is_done(container: &Container, pod: &Pod, status: &ContainerStatus) -> bool {
-    status.state.ending().is_some_and(|ending| !restarts_after(container, &pod.spec, ending.exit_code))
+    status.state.ending().is_some_and(|ending| !pod.spec.restarts(container, ending.exit_code))
 }
 
 /// The statuses of containers that run, as the kubelet knows them: what it posted last may not have arrived.

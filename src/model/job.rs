@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::api_type::{api_enums, api_structs};
-use super::meta::ObjectMeta;
+use super::meta::{Labels, ObjectMeta};
 use super::pod::{ConditionStatus, PodConditionType, PodTemplateSpec};
 use super::selector::LabelSelector;
 use crate::arena::Symbol;
@@ -143,13 +143,18 @@ impl Job {
     /// The API server also makes a selector from the Job's UID: see the registry of the simulated one.
     pub fn apply_defaults(&mut self) {
         self.spec.apply_defaults();
-        if self.metadata.labels.is_empty() {
-            self.metadata.labels = self.spec.template.metadata.labels.clone();
-        }
+        self.spec.label(&mut self.metadata.labels);
     }
 }
 
 impl JobSpec {
+    /// A Job without labels gets those of its template.
+    pub fn label(&self, own: &mut Labels) {
+        if own.is_empty() {
+            own.clone_from(&self.template.metadata.labels);
+        }
+    }
+
     /// Fills in what the API server would. `completions` stays absent where only `parallelism` is given: a work queue.
     pub fn apply_defaults(&mut self) {
         Arc::make_mut(&mut self.template).spec.apply_defaults();

@@ -65,6 +65,25 @@ words! {
     BudgetReason { SufficientPods, InsufficientPods, SyncFailed }
 }
 
+impl JobReason {
+    /// The condition's message; none where it names a rule of a policy, as which has matched is not kept.
+    ///
+    /// # Source
+    /// kube-controller-manager, job controller: `syncJob` and `finalizeJob`.
+    #[must_use]
+    pub fn message(self) -> Option<&'static str> {
+        Some(match self {
+            Self::CompletionsReached => "Reached expected number of succeeded pods",
+            Self::BackoffLimitExceeded => "Job has reached the specified backoff limit",
+            Self::DeadlineExceeded => "Job was active longer than specified deadline",
+            Self::FailedIndexes => "Job has failed indexes",
+            Self::MaxFailedIndexesExceeded => "Job has exceeded the specified maximal number of failed indexes",
+            Self::JobSuspended => "Job suspended",
+            Self::PodFailurePolicy | Self::SuccessPolicy | Self::Other(_) => return None,
+        })
+    }
+}
+
 /// A condition of a Job that holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct JobCondition {

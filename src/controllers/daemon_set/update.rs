@@ -87,35 +87,25 @@ fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut 
 /// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it. The real
 /// controller looks up the node of an old pod that stands alone, and gives the pass up if it is gone.
 fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams, work: &mut Work) {
+    let left_behind: Vec<Found> = view.left_behind().collect();
+    if left_behind.iter().any(|found| matches!(found, Found::Old(_))) {
+        return;
+    }
     let mut surging = 0;
     let mut available_nodes = view.spots.current_count() as i32;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
-    let mut updated = Vec::new();
-    for found in view.left_behind() {
-        match found {
-            Found::Old(_) => return,
-            Found::Nothing => {}
-            Found::Unclear => surging += 1,
-            Found::New(pod) => available_nodes += i32::from(pod.is_available),
-            Found::Both { new, old } => {
-                available_nodes += i32::from(old.is_available);
-                surging += i32::from(!new.is_available);
-                updated.extend(new.is_available.then_some(replaced(old.id)));
-            }
-        }
-    }
-    work.delete.append(&mut updated);
-    for spot in view.spots.behind() {
-        if let Found::Old(pod) | Found::New(pod) | Found::Both { old: pod, .. } = spot.found {
+    let spots = view.spots.behind().map(|spot| (spot.found, Some(spot)));
+    for (found, spot) in left_behind.into_iter().map(|found| (found, None)).chain(spots) {
+        if let Found::Old(pod) | Found::New(pod) | Found::Both { old: pod, .. } = found {
             available_nodes += i32::from(pod.is_available);
         }
-        match spot.found {
-            Found::Nothing | Found::New(_) => {}
-            Found::Unclear => surging += 1,
-            Found::Both { new, old } if new.is_available => work.delete.push(replaced(old.id)),
-            Found::Both { .. } => surging += 1,
-            Found::Old(pod) => match (pod.is_available, spot.placement.should_run) {
+        match (found, spot) {
+            (Found::Nothing | Found::New(_), _) | (Found::Old(_), None) => {}
+            (Found::Unclear, _) => surging += 1,
+            (Found::Both { new, old }, _) if new.is_available => work.delete.push(replaced(old.id)),
+            (Found::Both { .. }, _) => surging += 1,
+            (Found::Old(pod), Some(spot)) => match (pod.is_available, spot.placement.should_run) {
                 (false, false) => work.delete.push(replaced(pod.id)),
                 (false, true) => work.create.push(spot.node),
                 (true, false) => unwanted.push(pod.id),

@@ -44,7 +44,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::controllers::deployment::revision::Hashes;
     use crate::model::DeploymentSpec;
     use crate::state::{Deployment, DeploymentStatus, Store};
     use crate::testing::meta;
@@ -58,14 +57,7 @@ mod tests {
             let status = DeploymentStatus::default();
             let deployment = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
             let id = store.deployments.insert(deployment.clone());
-            let view = View {
-                id,
-                deployment: &deployment,
-                newest: None,
-                old: Vec::new(),
-                hashes: &Hashes::default(),
-                now: SimTime::ZERO,
-            };
+            let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
             assert_eq!(max_unavailable(&view), expected, "{:?}", deployment.spec);
         };
         check("replicas: 5, strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 10}}", 5);

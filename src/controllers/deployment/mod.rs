@@ -153,7 +153,7 @@ impl Reconcile for Deployments {
         }
         let mut plan = SyncPlan::nothing();
         let claimed = claim(ctx.store, id, deployment, &mut plan);
-        let view = View::new(id, deployment, claimed, &self.hashes, ctx.now);
+        let view = View::new(id, deployment, claimed, ctx.now);
         if deployment.meta.deleting.is_some() {
             finish(&view, progress::counted(ctx.config, &view), &mut plan);
             return plan;
@@ -168,11 +168,11 @@ impl Reconcile for Deployments {
         }
         let mut created = false;
         let acted = if view.is_rolling() {
-            rolling::roll(&view, &mut plan, &mut created)
+            rolling::roll(&view, &self.hashes, &mut plan, &mut created)
         } else {
-            rolling::recreate(ctx.store, &view, &mut plan, &mut created)
+            rolling::recreate(ctx.store, &view, &self.hashes, &mut plan, &mut created)
         };
-        if created && revision::is_taken(ctx.store, &view) {
+        if created && revision::is_taken(ctx.store, deployment, &self.hashes) {
             // The creation will be refused, which fails the pass; the next one makes another name.
             let old = deployment.status;
             let status = DeploymentStatus { collision_count: old.collision_count + 1, ..old };

@@ -211,7 +211,6 @@ mod tests {
 
     use super::*;
     use crate::arena::Id;
-    use crate::controllers::deployment::revision::Hashes;
     use crate::model;
     use crate::state::{DeploymentId, ReplicaSet, Store};
     use crate::testing::{config, meta};
@@ -245,8 +244,7 @@ mod tests {
     fn a_roll_out_times_out_after_its_deadline_unless_it_was_complete() {
         let check = |deadline_s: Option<i32>, reason, ago_s: u64, expected: bool| {
             let (object, id) = deployment(deadline_s, reason, SECOND * ago_s);
-            let view =
-                View { id, deployment: &object, newest: None, old: Vec::new(), hashes: &Hashes::default(), now: NOW };
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
             let case = format!("{deadline_s:?} {reason} {ago_s} s ago");
             assert_eq!(has_timed_out(&view, object.status.progressing), expected, "{case}");
         };
@@ -262,8 +260,7 @@ mod tests {
         let check = |paused: bool, reason, expected_reason: DeploymentReason, is_fresh: bool| {
             let (mut object, id) = deployment(Some(10), reason, SECOND * 60);
             Arc::make_mut(&mut object.spec).paused = paused;
-            let view =
-                View { id, deployment: &object, newest: None, old: Vec::new(), hashes: &Hashes::default(), now: NOW };
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
             let found = counted(&config(), &view).progressing.expect("a condition");
             assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
             assert_eq!(found.status == Status::Unknown, is_fresh, "{paused} {reason}");
@@ -291,7 +288,7 @@ mod tests {
             };
             let made: Vec<ReplicaSet> = sets.iter().map(|&sizes| set(sizes)).collect();
             let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
-            let view = View { id, deployment: &object, newest: None, old, hashes: &Hashes::default(), now: NOW };
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
             assert_eq!(counted(&config(), &view).unavailable, expected, "{sets:?}");
         };
         check(&[(3, 3)], 0);
@@ -315,7 +312,7 @@ mod tests {
             };
             let made: Vec<ReplicaSet> = sets.iter().map(|&status| set(status)).collect();
             let old = made.iter().map(|set| (store.replica_sets.insert(set.clone()), set)).collect();
-            let view = View { id, deployment: &object, newest: None, old, hashes: &Hashes::default(), now: NOW };
+            let view = View { id, deployment: &object, newest: None, old, now: NOW };
             let config = Config { version: version.parse().expect("a version"), ..config() };
             assert_eq!(counted(&config, &view).terminating, expected, "{version} {sets:?}");
         };
@@ -333,8 +330,7 @@ mod tests {
         let paused = object.status.progressing.as_mut().expect("a condition");
         paused.status = Status::Unknown;
         let since = paused.since;
-        let view =
-            View { id, deployment: &object, newest: None, old: Vec::new(), hashes: &Hashes::default(), now: NOW };
+        let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
         let found = counted(&config(), &view).progressing.expect("a condition");
         let resumed = DeploymentReason::DeploymentResumed;
         let expected = DeploymentCondition { status: Status::Unknown, reason: resumed, updated_at: NOW, since };
@@ -345,8 +341,7 @@ mod tests {
     fn a_roll_out_is_looked_at_again_when_its_deadline_is_over() {
         let check = |deadline_s: Option<i32>, reason, ago: SimDuration, from_to: Option<(SimDuration, SimDuration)>| {
             let (object, id) = deployment(deadline_s, reason, ago);
-            let view =
-                View { id, deployment: &object, newest: None, old: Vec::new(), hashes: &Hashes::default(), now: NOW };
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
             let found = check_again_after(&view, &object.status);
             let holds = match (found, from_to) {
                 (Some(found), Some((from, to))) => (from..=to).contains(&found),

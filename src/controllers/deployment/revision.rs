@@ -82,18 +82,18 @@ impl Hashes {
 ///
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
-pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
-    let name = view.hashes.name(view.deployment).1;
-    store.find_workload(ObjectKind::ReplicaSet, view.deployment.meta.namespace, name).is_some()
+pub(super) fn is_taken(store: &Store, deployment: &Deployment, hashes: &Hashes) -> bool {
+    let name = hashes.name(deployment).1;
+    store.find_workload(ObjectKind::ReplicaSet, deployment.meta.namespace, name).is_some()
 }
 
 /// Creates the ReplicaSet of the present template with its first size applied, and notes it in the Deployment.
 ///
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: one write of the Deployment has its revision and that the roll-out has begun.
-pub(super) fn create(view: &View<'_>, size: i32, plan: &mut SyncPlan<Purpose>) {
+pub(super) fn create(view: &View<'_>, hashes: &Hashes, size: i32, plan: &mut SyncPlan<Purpose>) {
     let deployment = view.deployment;
-    let (hash, name) = view.hashes.name(deployment);
+    let (hash, name) = hashes.name(deployment);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
     template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
@@ -246,8 +246,7 @@ mod tests {
             })
             .collect();
         let old = old.iter().map(|(id, set)| (*id, set)).collect();
-        let view =
-            View { id, deployment: &deployment, newest: None, old, hashes: &Hashes::default(), now: SimTime::ZERO };
+        let view = View { id, deployment: &deployment, newest: None, old, now: SimTime::ZERO };
         let mut plan = SyncPlan::nothing();
         prune(&view, &mut plan);
         assert_eq!(plan.steps.len(), expected, "limit {limit}, {sets:?}");
@@ -263,14 +262,7 @@ mod tests {
         meta.annotations = of(&[cause, ("deployment.kubernetes.io/revision", "3"), (OWN[0], "{}")]);
         let deployment = Deployment { meta, spec: Arc::default(), status: DeploymentStatus::default() };
         let id = store.deployments.insert(deployment.clone());
-        let view = View {
-            id,
-            deployment: &deployment,
-            newest: None,
-            old: Vec::new(),
-            hashes: &Hashes::default(),
-            now: SimTime::ZERO,
-        };
+        let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
         let own = ("deployment.kubernetes.io/revision", "1");
         let expected = of(&[cause, own]);
         assert_eq!(inherited(&view, &of(&[own, ("kubernetes.io/change-cause", "old")])), Some(expected.clone()));

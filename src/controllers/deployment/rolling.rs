@@ -2,7 +2,7 @@
 
 use super::call::{Purpose, rescale_call, scale_call};
 use super::fenceposts::{max_surge, max_unavailable};
-use super::revision;
+use super::revision::{self, Hashes};
 use super::view::View;
 use crate::component::{Step, SyncPlan};
 use crate::state::{PodPhase, Store, WorkloadId};
@@ -18,11 +18,11 @@ pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i64) -> i3
 }
 
 /// Rolls one step; true if something was scaled or created.
-pub(super) fn roll(view: &View<'_>, plan: &mut SyncPlan<Purpose>, created: &mut bool) -> bool {
+pub(super) fn roll(view: &View<'_>, hashes: &Hashes, plan: &mut SyncPlan<Purpose>, created: &mut bool) -> bool {
     let (replicas, surge) = (view.replicas(), max_surge(view));
     let Some((id, newest)) = view.newest else {
         let size = new_size(replicas, surge, 0, view.total());
-        revision::create(view, size, plan);
+        revision::create(view, hashes, size, plan);
         *created = true;
         return true;
     };
@@ -97,7 +97,13 @@ fn without_unhealthy(old: &[(i32, i32)], budget: i32) -> Option<Vec<i32>> {
 }
 
 /// Recreate: all old pods have to be gone, terminating ones included, before the new ReplicaSet grows.
-pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut SyncPlan<Purpose>, created: &mut bool) -> bool {
+pub(super) fn recreate(
+    store: &Store,
+    view: &View<'_>,
+    hashes: &Hashes,
+    plan: &mut SyncPlan<Purpose>,
+    created: &mut bool,
+) -> bool {
     let calls: Vec<_> =
         view.old.iter().filter(|(_, set)| set.replicas > 0).map(|(id, set)| scale_call(view, *id, set, 0)).collect();
     if !calls.is_empty() {
@@ -117,7 +123,7 @@ pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut SyncPlan<Purpo
     }
     match view.newest {
         None => {
-            revision::create(view, view.replicas(), plan);
+            revision::create(view, hashes, view.replicas(), plan);
             *created = true;
             true
         }

@@ -1,6 +1,5 @@
 //! What one sync sees.
 
-use super::revision::Hashes;
 use crate::component::same_template;
 use crate::model::DeploymentStrategyType;
 use crate::state::{Deployment, DeploymentId, ReplicaSet, ReplicaSetId};
@@ -14,8 +13,6 @@ pub(super) struct View<'a> {
     pub(super) newest: Option<(ReplicaSetId, &'a ReplicaSet)>,
     /// The others, oldest first.
     pub(super) old: Vec<(ReplicaSetId, &'a ReplicaSet)>,
-    /// What templates hash to.
-    pub(super) hashes: &'a Hashes,
     pub(super) now: SimTime,
 }
 
@@ -24,7 +21,6 @@ impl<'a> View<'a> {
         id: DeploymentId,
         deployment: &'a Deployment,
         mut sets: Vec<(ReplicaSetId, &'a ReplicaSet)>,
-        hashes: &'a Hashes,
         now: SimTime,
     ) -> Self {
         sets.sort_by(|(_, a), (_, b)| {
@@ -32,7 +28,7 @@ impl<'a> View<'a> {
         });
         let newest = sets.iter().position(|(_, set)| same_template(&set.spec.template, &deployment.spec.template));
         let newest = newest.map(|index| sets.remove(index));
-        Self { id, deployment, newest, old: sets, hashes, now }
+        Self { id, deployment, newest, old: sets, now }
     }
 
     pub(super) fn replicas(&self) -> i32 {

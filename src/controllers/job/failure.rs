@@ -38,18 +38,3 @@ pub(super) fn deadline_left(job: &Job, status: &JobStatus, now: SimTime) -> Opti
     let deadline = SimDuration::from_secs(job.spec.active_deadline_seconds?.max(0).unsigned_abs());
     Some((status.started_at?.floor_to_second() + deadline).saturating_since(now))
 }
-
-pub(super) fn failure_message(reason: JobReason) -> &'static str {
-    match reason {
-        JobReason::BackoffLimitExceeded => "Job has reached the specified backoff limit",
-        JobReason::DeadlineExceeded => "Job was active longer than specified deadline",
-        JobReason::MaxFailedIndexesExceeded => "Job has exceeded the specified maximal number of failed indexes",
-        JobReason::FailedIndexes => "Job has failed indexes",
-        // Which pod it was is known as long as the pod is there, or this process lives.
-        JobReason::PodFailurePolicy
-        | JobReason::CompletionsReached
-        | JobReason::SuccessPolicy
-        | JobReason::JobSuspended
-        | JobReason::Other(_) => "A pod matches a FailJob rule",
-    }
-}

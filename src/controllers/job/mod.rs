@@ -31,7 +31,7 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
 use census::Census;
-use failure::{deadline_left, failure, failure_message, is_suspended};
+use failure::{deadline_left, failure, is_suspended};
 use indexes::IndexFailures;
 use key::BATCH_PERIOD;
 pub use key::Key;
@@ -450,8 +450,10 @@ impl Jobs {
             JobEvent::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
             JobEvent::Completed => event(ctx, id, EventDraft::normal, "Completed", "Job completed"),
             JobEvent::Failed(reason) => {
+                // Which pod it was is known as long as the pod is there, or this process lives.
                 let verdict = self.verdicts.get(&id).filter(|_| reason == JobReason::PodFailurePolicy);
-                let message = verdict.map_or_else(|| failure_message(reason), String::as_str);
+                let message = verdict.map(String::as_str).or(reason.message());
+                let message = message.unwrap_or("A pod matches a FailJob rule");
                 event(ctx, id, EventDraft::warning, reason.as_str(), message);
             }
         }

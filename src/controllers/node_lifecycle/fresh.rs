@@ -2,7 +2,7 @@
 
 use super::NodeLifecycle;
 use crate::component::Ctx;
-use crate::state::{PodId, Status};
+use crate::state::PodId;
 
 impl NodeLifecycle {
     /// The first pass has found out how all zones are, and is about to act on it. The tainting loop begins at the same instant, and is often
@@ -27,9 +27,8 @@ impl NodeLifecycle {
             return;
         }
         let store = ctx.store;
-        let is_down = |ready: Option<Status>| ready.is_some_and(|ready| ready != Status::True);
-        let down = self.health.iter().filter(|(_, health)| is_down(health.ready)).map(|(node, _)| *node);
-        let mut pods: Vec<PodId> = down.flat_map(|node| store.pods_on(node).iter().copied()).collect();
+        let down = self.health.keys().filter(|node| self.is_known_down(**node));
+        let mut pods: Vec<PodId> = down.flat_map(|node| store.pods_on(*node).iter().copied()).collect();
         // A list comes in the order of the keys.
         pods.sort_by_key(|id| store.pod(*id).map(|pod| (pod.namespace, &pod.name)));
         for pod in pods {

@@ -461,14 +461,18 @@ impl NodeLifecycle {
         self.proceed(node, progress, ctx);
     }
 
+    /// Whether the last look at a node found it not Ready.
+    pub(super) fn is_known_down(&self, node: NodeId) -> bool {
+        self.health.get(&node).and_then(|health| health.ready).is_some_and(|ready| ready != Status::True)
+    }
+
     /// A pod newly seen on a node that is not Ready is marked like those that were there.
     ///
     /// # Source
     /// Node lifecycle controller, pod-update workers.
     pub(super) fn pod_bound(&mut self, pod: PodId, attempt: u8, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = ctx.store.pod(pod).and_then(|pod| pod.node) else { return };
-        let saved = self.health.get(&node).and_then(|health| health.ready);
-        let is_down = saved.is_some_and(|ready| ready != Status::True) && ctx.store.node(node).is_some();
+        let is_down = self.is_known_down(node) && ctx.store.node(node).is_some();
         if is_down && let Some(request) = not_ready_patch(pod, ctx) {
             ctx.call(request, Tag(Waiting::Pod(pod, attempt)));
         }

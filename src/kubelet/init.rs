@@ -247,7 +247,7 @@ impl Kubelets {
             return false;
         }
         let ticket = pod.arm(ended_at + wait, PodTimer::InitRestart, ctx);
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::found(&pod));
         worker.init_restarts = restarts + 1;
         worker.init_back_off = back_off;
         worker.enter(WorkerState::Starting(Launch::Pod, Awaits::InitRestart(ticket)), ctx);

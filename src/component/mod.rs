@@ -20,6 +20,7 @@ mod pool;
 mod quota;
 pub mod reason;
 mod record;
+mod reflector;
 mod request;
 mod revision;
 mod status_write;
@@ -55,6 +56,7 @@ pub use record::{
     EventDraft, EventRecorder, EventType, FaultNature, FaultPhase, FaultTarget, InvolvedKind, ObjectRef, Record,
     Recorder, SCENARIO, Stops, Timer, TimerPhase, Transcript, typed,
 };
+pub use reflector::{RESET, Reflector};
 pub use request::{
     Answer, ApiError, BaseVersion, CronJobStatusUpdate, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet,
     NewRevision, NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request,

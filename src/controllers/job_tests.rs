@@ -503,6 +503,7 @@ fn a_suspended_job_forgets_when_it_began_since_1_36() {
         };
         suspend(true);
         suspend(false);
+        assert!(work.conditions().contains(&("Suspended", "JobResumed")));
         work.conditions().contains(&("FailureTarget", "DeadlineExceeded"))
     };
     assert!(ends(35), "the time that it was suspended counts");

@@ -519,11 +519,12 @@ fn replica_failure(failure: ReplicaFailure, updated: Option<&str>, clock: Clock)
 }
 
 fn job_status(Job { spec, status, .. }: &Job, store: &Store, clock: Clock) -> Value {
-    let conditions = status.conditions.iter().map(|JobCondition { kind, reason, since }| {
+    let conditions = status.conditions.iter().map(|condition @ JobCondition { kind, reason, since }| {
+        let holds = if condition.holds() { "True" } else { "False" };
         let (message, since) = (reason.message(), clock.stamp(*since));
         let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
         json!({
-            "type": kind.as_str(), "status": "True", "reason": reason, "message": message, "lastProbeTime": since,
+            "type": kind.as_str(), "status": holds, "reason": reason, "message": message, "lastProbeTime": since,
             "lastTransitionTime": since,
         })
     });

@@ -73,6 +73,16 @@ impl BackOff {
         SimDuration::ZERO
     }
 
+    /// That of containers which have last been started so long after their end: as long a wait goes before, to which up to half as much is
+    /// added.
+    pub(super) fn behind(gap: SimDuration, longest: SimDuration) -> Self {
+        let mut back_off = Self::of_found_dead();
+        while back_off.wait <= gap && back_off.wait < longest {
+            back_off.wait = (back_off.wait * 2).min(longest);
+        }
+        back_off
+    }
+
     /// That of containers which have been restarted so often, and how long they wait for the next time.
     pub(super) fn after(restarts: u32, longest: SimDuration) -> (Self, SimDuration) {
         let doublings = restarts.saturating_sub(1).min(16);
@@ -131,6 +141,16 @@ impl PullBackOff {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_before_a_start_tells_which_wait_is_next() {
+        let longest = SimDuration::from_secs(300);
+        let next = |gap_s: f64| {
+            let mut back_off = BackOff::behind(SimDuration::from_secs_f64(gap_s), longest);
+            back_off.next(SimTime::ZERO, SimTime::from_secs(5), longest).as_secs()
+        };
+        assert_eq!([0.5, 12.0, 15.0, 29.0, 45.0, 290.0, 420.0].map(next), [10, 20, 20, 40, 80, 300, 300]);
+    }
 
     #[test]
     fn crash_loops_wait_ten_seconds_doubling_to_five_minutes() {

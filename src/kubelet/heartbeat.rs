@@ -123,6 +123,9 @@ impl Kubelets {
                 None => uniform(&mut stream(node, ctx), RETRY_MAX),
             };
             let is_unheard = self.links.process(node).is_some_and(|process| process.is_unheard);
+            if is_unheard && !is_stand_in {
+                self.reads_later(node, ctx);
+            }
             if is_stand_in || is_unheard {
                 self.await_reconnection(node, delay, Away::ApiServer, ctx);
             } else {

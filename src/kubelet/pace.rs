@@ -47,7 +47,9 @@ impl Kubelets {
             self.takes_up_its_pods(node, ctx);
             return;
         }
-        let ticket = NodeTimer::PodsSeen.arm_in(node, uniform(node, "kubelet-pods", 1100, 1400, ctx), ctx);
+        let usual = ctx.now + uniform(node, "kubelet-pods", 1100, 1400, ctx);
+        let reads_at = self.links.process(node).and_then(|process| process.reads_at);
+        let ticket = NodeTimer::PodsSeen.arm(node, reads_at.map_or(usual, |at| at.max(usual)), ctx);
         let process = self.links.process_mut(node);
         process.stays_closed(ctx);
         process.pods = Pods::Opening(ticket);

@@ -6,7 +6,7 @@ use super::links::Links;
 use super::probe_timing::longest_period;
 use super::timer::{NodeTimer, Timer};
 use super::{Kubelets, heartbeat};
-use crate::component::{Ctx, EventDraft, ObjectRef};
+use crate::component::{Ctx, EventDraft, ObjectRef, Reflector};
 use crate::engine::Ticket;
 use crate::state::NodeId;
 use crate::units::{SimDuration, SimTime};
@@ -22,6 +22,8 @@ pub(super) struct Process {
     /// When it began, and when it looked at its pods for the first time.
     began_at: Option<SimTime>,
     pub(super) opened_at: Option<SimTime>,
+    /// When it can look at them, if it has begun while nobody answered.
+    pub(super) reads_at: Option<SimTime>,
     /// Nobody has heard yet that it has started.
     pub(super) is_unheard: bool,
     /// Its status loop has something to correct when it next comes round.
@@ -126,6 +128,28 @@ impl NodeTimer {
 }
 
 impl Kubelets {
+    /// The API server is back, and the node's kubelet has begun while it was away: it lists what it needs when it next tries.
+    ///
+    /// # Source
+    /// kubelet, `NewSourceApiserver`: pods are listed after the node; `makeEnvironmentVariables`: no container is started before Services
+    /// have been listed, which the next sync looks at again.
+    ///
+    /// # Differs
+    /// It does not look at its pods before it can start them, nor do static pods start sooner.
+    pub(super) fn reads_later(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
+        let Some(process) = self.links.processes.get_mut(&node) else { return };
+        let Some(began_at) = process.began_at else { return };
+        let began_ms = began_at.as_nanos().unsigned_abs() / 1_000_000;
+        let mut stream = ctx.streams.at("kubelet-lists", ctx.store.node_name(node).as_str(), began_ms);
+        let mut listed_at = || Reflector::first_list(began_at, ctx.now, || stream.unit());
+        let (node_at, services_at) = (listed_at(), listed_at());
+        let mut reads_at = node_at + SimDuration::from_secs_f64(stream.unit());
+        while reads_at < services_at {
+            reads_at += SimDuration::from_secs_f64(10.0 + 5.0 * stream.unit());
+        }
+        process.reads_at = Some(reads_at);
+    }
+
     /// A process of the node's kubelet starts.
     pub(super) fn process_starts(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.links.end_process(node, ctx);

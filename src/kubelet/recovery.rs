@@ -140,12 +140,15 @@ impl Kubelets {
         let worker = self.workers.get(&pod.id);
         let lost = lost(ctx.now);
         let gone = |status: &ContainerStatus, restarts: bool| {
-            let ending = if status.state.running_since().is_some() { Some(lost) } else { status.state.ending() };
+            let ran = status.state.running_since().is_some();
+            let ending = if ran { Some(lost) } else { status.state.ending() };
             let (state, last) = match ending {
                 Some(ending) if !restarts => (ContainerState::Terminated(ending), status.last),
                 _ => (ContainerState::Waiting, ending.or(status.last)),
             };
-            ContainerStatus { state, last, ready: false, ..*status }
+            // A container that is lost counts as restarted, also if it is not.
+            let count = status.restarts + u32::from(ran && !restarts);
+            ContainerStatus { state, last, ready: false, restarts: count }
         };
         let regular = statuses::known(worker, &pod).iter().zip(&pod.spec.containers).map(|(status, container)| {
             let code = status.state.ending().map_or(lost.exit_code, |ending| ending.exit_code);
@@ -348,7 +351,8 @@ impl Kubelets {
             return;
         }
         let has_news = worker.is_some_and(|worker| worker.unposted.is_some());
-        let is_compared = !is_stand_in || away == Away::Link;
+        // That somebody has written it comes by a watch, as all that has changed since the API server is back.
+        let is_compared = away == Away::Link;
         if has_news && is_stand_in {
             self.resync(pod, ctx);
         } else if has_news || (is_compared && !pod.is_ready()) {
@@ -371,7 +375,8 @@ impl Kubelets {
     /// on from what runs of it. `SyncTerminatingPod` says what is there before it stops it. Statuses follow from what the runtime has, so that what the process before could not post is said now.
     fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if pod.deletion.is_some() {
-            let keeps_readiness = ctx.config.version.at_least(35) || settings::readiness_period(&pod).is_none();
+            // Since 1.35 a probed container is as ready as the API has it.
+            let keeps_readiness = settings::readiness_period(&pod).is_none();
             let is_stand_in = self.links.is_stand_in(pod.node, ctx);
             if !is_stand_in && keeps_readiness && self.runs(pod, ctx.now) {
                 self.resync(pod, ctx);

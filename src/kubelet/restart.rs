@@ -135,6 +135,12 @@ impl Kubelets {
         let ticket = await_syncs(&syncs, worker.back_offs_told, pod, timer, PodTimer::Restart, ctx);
         let until = ctx.now + syncs.last().copied().unwrap_or(SimDuration::ZERO);
         worker.enter(WorkerState::BackingOff { ticket, until }, ctx);
+        tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
+        if seen_by == SeenBy::Killer {
+            // It has made its status before, and the next one knows of the back-off already.
+            pod.arm(Self::listed_at(pod.node, ctx.now, ctx), timer, ctx);
+            return;
+        }
         for (container, status) in pod.spec.containers.iter().zip(&mut statuses) {
             if !statuses::is_done(container, &pod, status) {
                 (status.state, status.last) = match self.links.is_stand_in(pod.node, ctx) {
@@ -144,7 +150,6 @@ impl Kubelets {
             }
         }
         patch.containers = Some(statuses);
-        tell_back_off(&self.links, worker, pod, failed_name(&pod, ending), ctx);
         post(&self.links, worker, pod, patch, ctx);
     }
 
@@ -176,8 +181,22 @@ impl Kubelets {
         if *statuses::known(Some(worker), &pod) == containers[..] {
             return;
         }
-        let patch = PodStatusPatch { containers: Some(containers), ..PodStatusPatch::default() };
+        let patch =
+            PodStatusPatch { ready: Some(Status::False), containers: Some(containers), ..PodStatusPatch::default() };
         post(&self.links, worker, pod, patch, ctx);
+    }
+
+    /// A pod that a run finds running since its last crash remembers the back-off that it has had.
+    pub(super) fn remembers_back_off(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) {
+        let gaps = pod.containers.iter().filter_map(|status| {
+            let ended = status.last.filter(|_| status.restarts > 0)?.finished_at;
+            status.state.running_since().map(|since| since.saturating_since(ended))
+        });
+        if let Some(gap) = gaps.max() {
+            let longest = ctx.config.kubelet.restart_period_max;
+            let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
+            worker.back_off = BackOff::behind(gap, longest);
+        }
     }
 
     /// A pod that a run finds between two crashes waits on, from its last end; where that tells nothing, for some part of its back-off.
@@ -193,9 +212,14 @@ impl Kubelets {
         let ends = pod.containers.iter().filter(|status| status.state.running_since().is_none());
         let ended =
             ends.filter_map(|status| status.state.ending().or(status.last)).map(|ending| ending.finished_at).max();
-        let until = ended.map(|ended| ended + wait).filter(|until| *until > ctx.now).unwrap_or_else(|| {
-            let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
-            ctx.now + SimDuration::from_secs_f64(left)
+        let syncs = settings::syncs(&pod, wait, "restart-sync", pod.restarts_max().into(), ctx);
+        let over = ended.zip(syncs.last()).map(|(ended, last)| ended + *last);
+        let until = over.filter(|until| *until > ctx.now).unwrap_or_else(|| {
+            // The last sync comes when it is over for up to half as long.
+            let longest = ended.map(|ended| ended + wait + wait / 2).filter(|longest| *longest > ctx.now);
+            let left = longest.map_or(wait, |longest| longest.saturating_since(ctx.now));
+            let unit = ctx.streams.at("crash-loop-found", &settings::entity(&pod), 0).unit();
+            ctx.now + SimDuration::from_secs_f64(left.as_secs_f64() * unit)
         });
         let ticket = pod.arm(until, PodTimer::Restart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::found(&pod));

@@ -50,6 +50,7 @@ impl Kubelets {
                     return;
                 } else {
                     self.go_on(pod, ctx);
+                    self.remembers_back_off(pod, ctx);
                     if ctx.store.machine(pod.node).kubelet_alive() {
                         self.probes_found(pod, ctx);
                     }

@@ -17,6 +17,7 @@ use super::rejection::Rejection;
 use super::{message, obstacles};
 use crate::arena::{Symbol, sym};
 use crate::component::Config;
+use crate::engine::Stream;
 use crate::model::Labels;
 use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId, Store};
 
@@ -51,13 +52,13 @@ impl ScheduleAlgorithm {
     /// Knows everything the store has.
     pub(super) fn of(store: &Store, config: &Config) -> Self {
         let mut algorithm = Self::new(Cache::new(config.version));
-        algorithm.list(store);
+        algorithm.list(store, None);
         algorithm
     }
 
-    /// Takes in everything the store has.
-    pub(super) fn list(&mut self, store: &Store) {
-        self.cache.list(store);
+    /// Takes in everything the store has; nodes come in the order of their names, or by chance.
+    pub(super) fn list(&mut self, store: &Store, chance: Option<&mut Stream>) {
+        self.cache.list(store, chance);
         for (id, pod) in store.pods().filter(|(_, pod)| pod.node.is_none() && !pod.phase.is_terminal()) {
             self.set_nomination(id, pod, pod.nominated_node);
             self.nominator.publish(id, pod.nominated_node);

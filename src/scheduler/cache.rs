@@ -49,13 +49,16 @@ impl Cache {
         }
     }
 
-    /// Takes in everything the store has; nodes arrive in the order of their names, as an API list gives them.
-    pub(super) fn list(&mut self, store: &Store) {
+    /// Takes in everything the store has; nodes arrive in the order of their names, as an API list gives them, or by chance.
+    pub(super) fn list(&mut self, store: &Store, chance: Option<&mut Stream>) {
         for (_, namespace) in store.namespaces.iter() {
             self.counts.set_namespace(namespace.name, &namespace.labels, &self.pods);
         }
         let mut nodes: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
         nodes.sort_by_key(|&id| store.node_name(id));
+        if let Some(chance) = chance {
+            chance.shuffle(&mut nodes);
+        }
         for id in nodes {
             self.set_node(id, store);
         }

@@ -341,7 +341,7 @@ fn a_pod_that_is_written_goes_to_the_end_and_the_last_takes_its_place() {
     };
     let (a, b, c) = (insert("a", 1, 7), insert("b", 2, 8), insert("c", 3, 9));
     let mut cache = Cache::new(KubernetesVersion::NEWEST);
-    cache.list(&store);
+    cache.list(&store, None);
     assert_eq!(cache.node(node_id).pods, [a, b, c], "a list comes in the order of names");
     cache.touch(a, node_id);
     assert_eq!(cache.node(node_id).pods, [c, b, a]);
@@ -349,7 +349,7 @@ fn a_pod_that_is_written_goes_to_the_end_and_the_last_takes_its_place() {
     assert_eq!(cache.node(node_id).pods, [a, b]);
     // Bound in this order, and then written in this order: a goes, c takes its place, and so on.
     let mut seen = Cache::new(KubernetesVersion::NEWEST);
-    seen.list(&store);
+    seen.list(&store, None);
     seen.replay(&store, None);
     assert_eq!(seen.node(node_id).pods, [b, a, c]);
 }
@@ -366,7 +366,7 @@ fn in_which_order_pods_of_one_second_were_bound_is_up_to_chance() {
     }
     let orders = (0..20).map(|seed| {
         let mut cache = Cache::new(KubernetesVersion::NEWEST);
-        cache.list(&store);
+        cache.list(&store, None);
         cache.replay(&store, Some(Streams::new(seed).stream("scheduler-bind-order", "")));
         let names = cache.node(node_id).pods.iter().map(|&id| store.pod(id).expect("a pod").name.to_string());
         names.collect::<String>()

@@ -53,7 +53,7 @@ fn a_wide_plugin_is_asked_anew_as_time_goes_by() {
     let [spec, _] = cache_tests::specs();
     let id = store.insert_pod(cache_tests::pod(0, &spec, false));
     let mut algorithm = ScheduleAlgorithm::new(Cache::new(KubernetesVersion::NEWEST));
-    algorithm.list(&store);
+    algorithm.list(&store, None);
     let profile = Profile::of_wide("NodeAge", NodeAge);
     let mut at = |now: SimTime| {
         let incoming = Incoming { id, pod: store.pod(id).expect("the pod"), store: &store, now };
@@ -93,7 +93,7 @@ fn scores_that_are_added_up_choose_as_scores_by_plugin_do() {
     }
     let profiles = Profiles::new(&KubeSchedulerConfiguration::default(), KubernetesVersion::NEWEST);
     let mut algorithm = ScheduleAlgorithm::new(Cache::new(KubernetesVersion::NEWEST));
-    algorithm.list(&store);
+    algorithm.list(&store, None);
     let mut several = 0;
     for number in 0..60_u8 {
         let pod = cache_tests::pod(number % 3, &specs[usize::from(number % 2)], false);

@@ -482,7 +482,11 @@ impl Component for Scheduler {
 
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
-        self.algorithm.list(ctx.store);
+        // A list that is streamed passes through a map, and comes in no order (client-go, reflector, `watchList`).
+        let is_streamed = start == Start::Fresh && ctx.now > SimTime::ZERO && ctx.config.version.at_least(35);
+        let instant = (ctx.now.as_nanos() / 1_000_000).unsigned_abs();
+        let mut chance = is_streamed.then(|| ctx.streams.at("scheduler-list", "", instant));
+        self.algorithm.list(ctx.store, chance.as_mut());
         self.volume_limits.have_risen(ctx.store);
         if start == Start::Initial {
             self.algorithm.cache.replay(ctx.store, Some(ctx.streams.stream("scheduler-bind-order", "")));
@@ -495,6 +499,9 @@ impl Component for Scheduler {
         // A process that begins sees the API's list; one that has run for long saw them come.
         let came_at = |pod: &Pod| if start == Start::Initial { pod.created_at } else { SimTime::ZERO };
         waiting.sort_by_key(|(_, pod)| (came_at(pod), pod.namespace, &pod.name));
+        if let Some(chance) = &mut chance {
+            chance.shuffle(&mut waiting);
+        }
         for (id, pod) in waiting {
             if !pod.phase.is_terminal()
                 && let Some(profile) = self.profiles.of(pod.spec.scheduler_name)

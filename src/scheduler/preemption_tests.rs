@@ -33,7 +33,7 @@ fn preempted(priorities: [i32; 5], first: u32) -> String {
     let incoming = Pod { phase: PodPhase::Pending, ..cache_tests::pod(1, &of_priority(10), false) };
     let id = store.insert_pod(incoming);
     let mut algorithm = ScheduleAlgorithm::new(Cache::new(KubernetesVersion::NEWEST));
-    algorithm.list(&store);
+    algorithm.list(&store, None);
     let mut draw = |below: u32| if below == 5 { first } else { 0 };
     let pod = store.pod(id).expect("the pod");
     let incoming = Incoming { id, pod, store: &store, now: SimTime::ZERO };

@@ -15,7 +15,6 @@ mod leader_election;
 mod links;
 mod own_controllers;
 mod past;
-mod reflector;
 mod refusals;
 mod settling;
 mod verified;
@@ -199,9 +198,7 @@ impl Simulation {
         self.kernel.watches.set_present(if has_own { present.with(Watcher::OwnControllers) } else { present });
         self.await_requests();
         let kernel = &mut self.kernel;
-        if let Some(oldest) = kernel.store.nodes().map(|(_, node)| node.created_at).min() {
-            kernel.watches.set_begun(oldest, &kernel.streams);
-        }
+        kernel.watches.set_begun(&kernel.store, &kernel.streams);
         for (at, action) in &self.inputs.timeline {
             let timer = match *action {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),

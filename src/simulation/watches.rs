@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::reflector::{RESET, Reflector};
-use crate::component::Latencies;
+use crate::component::{Latencies, RESET, Reflector};
 use crate::engine::{Distribution, Streams};
 use crate::state::{Change, Changed, NodeId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -248,13 +247,26 @@ impl Watches {
         self.present = present;
     }
 
-    /// The processes began with a cluster whose oldest node is of that instant. For how long it has been watched since is not
-    /// known, and drawn where it counts: within the time after which a reflector's back-off begins anew.
-    pub(super) fn set_begun(&mut self, oldest: SimTime, streams: &Streams) {
+    /// The processes began with the cluster, kubelets with their nodes. How long before its oldest node a cluster began is not known, and
+    /// drawn where it counts: within the time after which a reflector's back-off begins anew, and not before its first namespace.
+    pub(super) fn set_begun(&mut self, store: &Store, streams: &Streams) {
+        let Some(oldest) = store.nodes().map(|(_, node)| node.created_at).min() else { return };
+        let first =
+            store.namespaces.iter().map(|(_, namespace)| namespace.created_at).min().filter(|first| *first <= oldest);
         for watcher in Watcher::ALL {
             let part = streams.stream(watcher.concern(), "begun").unit();
             let age = SimDuration::from_nanos((RESET.as_nanos() as f64 * part) as u64);
-            self.list(watcher, oldest - age);
+            self.list(watcher, first.map_or(oldest - age, |first| first.max(oldest - age)));
+        }
+        let mut begun = [None; KUBELET_GROUPS];
+        for (id, node) in store.nodes() {
+            begun[group_of(id)].get_or_insert(node.created_at);
+        }
+        for (index, watch) in self.watches.iter_mut().enumerate() {
+            let id = WatchId(index as u16);
+            if id.watcher() == Watcher::Kubelets {
+                watch.reflector = Reflector::new(begun[id.group() as usize]);
+            }
         }
     }
 

@@ -49,10 +49,10 @@ words! {
     /// The type of a Job's condition.
     JobConditionType { Complete, Failed, SuccessCriteriaMet, FailureTarget, Suspended }
 
-    /// Why a condition of a Job holds.
+    /// Why a condition of a Job holds, or does not.
     JobReason {
         BackoffLimitExceeded, DeadlineExceeded, MaxFailedIndexesExceeded, FailedIndexes, PodFailurePolicy,
-        CompletionsReached, SuccessPolicy, JobSuspended
+        CompletionsReached, SuccessPolicy, JobSuspended, JobResumed
     }
 
     /// Why a condition of a Deployment holds, or does not.
@@ -79,12 +79,13 @@ impl JobReason {
             Self::FailedIndexes => "Job has failed indexes",
             Self::MaxFailedIndexesExceeded => "Job has exceeded the specified maximal number of failed indexes",
             Self::JobSuspended => "Job suspended",
+            Self::JobResumed => "Job resumed",
             Self::PodFailurePolicy | Self::SuccessPolicy | Self::Other(_) => return None,
         })
     }
 }
 
-/// A condition of a Job that holds.
+/// A condition of a Job.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct JobCondition {
     /// Type.
@@ -93,6 +94,14 @@ pub struct JobCondition {
     pub reason: JobReason,
     /// `lastTransitionTime`.
     pub since: SimTime,
+}
+
+impl JobCondition {
+    /// Whether its status is True: all but that of a Job that has been resumed.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.reason != JobReason::JobResumed
+    }
 }
 
 impl JobConditionType {

@@ -244,10 +244,10 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
-    /// The condition of that type.
+    /// The condition of that type, if it holds.
     #[must_use]
     pub fn condition(&self, kind: JobConditionType) -> Option<&JobCondition> {
-        self.conditions.iter().find(|condition| condition.kind == kind)
+        self.conditions.iter().find(|condition| condition.kind == kind && condition.holds())
     }
 
     /// Complete or Failed.

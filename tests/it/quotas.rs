@@ -195,3 +195,15 @@ fn what_a_quota_or_a_limit_keeps_from_being_made_is_not_called_broken() {
     check("", "apiCall: 30s", &[cron_job]);
     check("{at: 1m, fault: {kind: KubeletStop, nodes: {names: [n-0]}, for: 5m}}", "apiCall: 1h", &[cron_job]);
 }
+
+#[test]
+fn a_deployment_that_wants_no_more_than_it_has_has_failed_no_more() {
+    let up = "{at: 60s, kubectl: 'scale deploy/web --replicas=5 -n shop'}";
+    let down = "{at: 90s, kubectl: 'scale deploy/web --replicas=3 -n shop'}";
+    let shown = "{at: 80s, kubectl: 'get deploy web -n shop -o jsonpath={.status.conditions[*].type}'}, \
+                 {at: 100s, kubectl: 'get deploy web -n shop -o jsonpath={.status.conditions[*].type}'}";
+    let observed = play(3, "", &format!("{up}, {down}, {shown}"));
+    let told: Vec<bool> =
+        observed.transcript.iter().map(|line| line.stdout.join(" ").contains("ReplicaFailure")).collect();
+    assert_eq!(told, [false, true, false, false]);
+}

@@ -7,7 +7,7 @@ use crate::apiserver::server::ApiServer;
 use crate::apiserver::session::Session;
 use crate::arena::Symbol;
 use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta};
-use crate::state::{Job, JobCondition, JobStatus, Meta};
+use crate::state::{Job, JobCondition, JobReason, JobStatus, Meta};
 
 impl WorkloadObject for model::Job {
     type Held = Job;
@@ -37,7 +37,7 @@ impl WorkloadObject for model::Job {
         let Object::Job(present) = present else { return };
         present.status.active = held.status.active;
         present.status.start_time = held.status.started_at.map(|_| Symbol::new("started"));
-        for held in &held.status.conditions {
+        for held in held.status.conditions.iter().filter(|condition| condition.holds()) {
             let condition =
                 model::JobCondition { condition_type: Symbol::new(held.kind.as_str()), ..Default::default() };
             present.status.conditions.push(condition);
@@ -82,8 +82,11 @@ fn status(api: &ApiServer, s: &Session<'_>, job: &model::Job) -> JobStatus {
     let status = &job.status;
     let at = |stamp: Option<Symbol>| api.instant(stamp, s.now);
     let indexes = |text: Symbol| model::job_indexes(text.as_str(), job.spec.completions.unwrap_or(0)).into();
-    let is_true = |condition: &&model::JobCondition| condition.status == ConditionStatus::True;
-    let conditions = status.conditions.iter().filter(is_true).map(|condition| JobCondition {
+    // Of those that do not hold, only that of a Job that has been resumed is ever there.
+    let is_known = |condition: &&model::JobCondition| {
+        condition.status == ConditionStatus::True || condition.reason == JobReason::JobResumed.as_str()
+    };
+    let conditions = status.conditions.iter().filter(is_known).map(|condition| JobCondition {
         kind: condition.condition_type.as_str().into(),
         reason: condition.reason.as_str().into(),
         since: at(condition.last_transition_time),

@@ -20,6 +20,9 @@ use due::{Due, Missed};
 /// The controller wakes this long after a slot.
 const AFTER_SLOT: SimDuration = SimDuration::from_millis(100);
 
+/// For so long, at most, the sync takes that begins to wait.
+const LATE_MAX: SimDuration = SimDuration::from_millis(10);
+
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
 pub enum Purpose {
@@ -84,9 +87,16 @@ fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<
     }
 }
 
-/// How long it is until a slot, and what the controller waits beyond it.
-fn until(slot_s: i64, ctx: &Ctx<'_, Controller<CronJobs>>) -> SimDuration {
-    SimTime::from_secs(slot_s - ctx.config.epoch_unix_s).saturating_since(ctx.now) + AFTER_SLOT
+/// How long it is until a slot, and what the controller waits beyond it; each CronJob waits a little longer of its own.
+///
+/// # Source
+/// cronjob-controller, `syncCronJob`: what it waits counts from when the sync began, and begins when that is over. So CronJobs that are due
+/// at once come in an order of their own.
+fn until(slot_s: i64, of: &CronJob, ctx: &Ctx<'_, Controller<CronJobs>>) -> SimDuration {
+    let entity = format!("{}/{}", of.meta.namespace, of.meta.name);
+    let late = ctx.streams.at("cronjob-late", &entity, slot_s.unsigned_abs()).unit();
+    let late = SimDuration::from_secs_f64(late * LATE_MAX.as_secs_f64());
+    SimTime::from_secs(slot_s - ctx.config.epoch_unix_s).saturating_since(ctx.now) + AFTER_SLOT + late
 }
 
 /// Since when slots count, in Unix seconds.
@@ -250,7 +260,7 @@ impl CronJobs {
         match Schedule::parse_in(new.0.as_str(), zone) {
             Ok(schedule) => {
                 let next = due::next(since_s(cron_job, ctx.config), unix_s(ctx.now, ctx.config), &schedule);
-                queue.after(id, next.map_or(SimDuration::ZERO, |slot_s| until(slot_s, ctx)));
+                queue.after(id, next.map_or(SimDuration::ZERO, |slot_s| until(slot_s, cron_job, ctx)));
             }
             Err(_) => {
                 let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
@@ -286,7 +296,7 @@ fn start_job(
         }
     };
     let requeue_after = |since_s: i64, ctx: &Ctx<'_, Controller<CronJobs>>| {
-        due::next(since_s, now_s, &schedule).map(|slot_s| until(slot_s, ctx))
+        due::next(since_s, now_s, &schedule).map(|slot_s| until(slot_s, cron_job, ctx))
     };
     plan.requeue_after = requeue_after(since_s, ctx);
     let Due { slot_s: Some(slot_s), missed } = due else { return None };

@@ -307,7 +307,7 @@ fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTi
             Some(JobEvent::Suspended)
         }
         (false, true) => {
-            status.conditions.retain(|condition| condition.kind != JobConditionType::Suspended);
+            set_condition(status, JobConditionType::Suspended, JobReason::JobResumed, now);
             status.started_at = Some(now);
             Some(JobEvent::Resumed)
         }

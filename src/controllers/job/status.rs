@@ -6,9 +6,14 @@ use crate::component::{Planned, Request, StatusUpdate, SyncPlan};
 use crate::state::{Job, JobCondition, JobConditionType, JobId, JobReason, JobStatus, Pod, PodId};
 use crate::units::SimTime;
 
+/// # Source
+/// kube-controller-manager, `ensureJobConditionStatus`: one that is there keeps its place.
 pub(super) fn set_condition(status: &mut JobStatus, kind: JobConditionType, reason: JobReason, now: SimTime) {
-    if status.condition(kind).is_none() {
-        status.conditions.push(JobCondition { kind, reason, since: now });
+    let condition = JobCondition { kind, reason, since: now };
+    match status.conditions.iter_mut().find(|condition| condition.kind == kind) {
+        Some(present) if present.holds() != condition.holds() => *present = condition,
+        Some(_) => {}
+        None => status.conditions.push(condition),
     }
 }
 

@@ -53,7 +53,7 @@ pub struct ReplicaSets {
     names: FxHashMap<PodId, Arc<str>>,
     /// Sets whose pods have to be held against the selector: new ones, and those of which a pod was relabeled.
     unchecked: FxHashSet<ReplicaSetId>,
-    /// Sets whose last create or delete was refused, with the condition's reason and message.
+    /// Sets whose last create or delete was refused, with the condition's reason and message, until one succeeds or a sync has nothing to do.
     failing: FxHashMap<ReplicaSetId, (&'static str, Symbol)>,
     /// Statuses on their way.
     statuses: StatusWrites<ReplicaSetId, ReplicaSetStatus>,
@@ -201,6 +201,7 @@ impl Reconcile for ReplicaSets {
             return SyncPlan::nothing();
         }
         let mut plan = SyncPlan::nothing();
+        let mut has_calls = false;
         let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
         if !claims.is_empty() {
             plan.steps.push(Step::Concurrent(claims.calls(id)));
@@ -214,6 +215,7 @@ impl Reconcile for ReplicaSets {
                 Ordering::Greater => {
                     let count = (missing as usize).min(BURST_REPLICAS);
                     self.expectations.set(id, count, 0, ctx.now);
+                    has_calls = true;
                     let calls =
                         (0..count).map(|_| Planned { request: create_request(id, set), purpose: Purpose::Create });
                     plan.steps.push(Step::SlowStart(calls.collect()));
@@ -221,6 +223,7 @@ impl Reconcile for ReplicaSets {
                 Ordering::Less => {
                     let victims = victims(id, missing.unsigned_abs() as usize, &claims, ctx);
                     self.expectations.set(id, 0, victims.len(), ctx.now);
+                    has_calls = true;
                     let cause = deletion_cause(ctx.store, set);
                     let calls = victims.iter().map(|&pod| {
                         self.deleting.insert(pod, id);
@@ -235,6 +238,9 @@ impl Reconcile for ReplicaSets {
                 }
                 Ordering::Equal => {}
             }
+        }
+        if !has_calls {
+            self.failing.remove(&id);
         }
         let (mut status, next) = status(ctx.config, ctx.store, id, set, ctx.now);
         status.failure = self.failing.get(&id).map(|&(reason, message)| {
@@ -263,6 +269,9 @@ impl Reconcile for ReplicaSets {
             }
             (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
+                if error.is_of_terminating_namespace() {
+                    return;
+                }
                 self.failing.entry(id).or_insert_with(|| (reason::FAILED_CREATE, Symbol::new(&error.message)));
                 if let Some(about) = about {
                     let message = format!("Error creating: {}", error.message);

@@ -325,3 +325,16 @@ fn what_runs_again_is_not_started_once_more_because_the_api_server_has_not_heard
     assert_eq!(bench.pod("p").restarts_max(), 2);
     assert_eq!(bench.events("Started").len(), 3, "{:?}", bench.events("Started"));
 }
+
+#[test]
+fn a_process_that_starts_while_nobody_answers_looks_at_its_pods_when_its_reflectors_try_again() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(20, FaultKind::ControlPlaneOutage, Some(70));
+    bench.fault(30, FaultKind::Reboot, None);
+    bench.run_until(300.0);
+    assert!(bench.heard() && bench.pod("p").is_ready() && bench.pod("p").restarts_max() == 1);
+    let [_, started_s] = bench.events("Started")[..] else { panic!("{:?}", bench.events("Started")) };
+    // The machine has booted at 30 s; tries are up to a minute apart.
+    assert!((92.0..165.0).contains(&started_s), "{started_s}");
+}

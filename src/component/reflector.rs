@@ -9,24 +9,28 @@ const FIRST: SimDuration = SimDuration::from_millis(800);
 const LONGEST: SimDuration = SimDuration::from_secs(30);
 
 /// After so long the next pause is the first again, whatever has been since.
-pub(super) const RESET: SimDuration = SimDuration::from_secs(120);
+pub const RESET: SimDuration = SimDuration::from_secs(120);
 
 /// Of a longer outage only the end is played: what went before no longer shows.
 const PLAYED_MAX: SimDuration = SimDuration::from_secs(900);
+
+/// For so long an API server that starts lets connections wait before it answers.
+const ANSWERS_AFTER: SimDuration = SimDuration::from_millis(1600);
 
 /// What keeps a cache filled: lists, then watches, and backs off when it meets no API server.
 ///
 /// # Source
 /// client-go, reflector: a watch that breaks is asked for again at once; while the connection is refused, after pauses of 0.8 s
 /// to 30 s that double, each lengthened by up to as much again. The watch cache of an API server that has just begun does not
-/// reach back to what the reflector saw last ("too old resource version"): that costs one more pause, and then it lists. The first
+/// reach back to what the reflector saw last ("too old resource version"): that costs one more pause, and then it lists. An API server that
+/// starts listens before it answers: who asks meanwhile is not refused. The first
 /// pause more than two minutes after the last time begins with the shortest again, also in the middle of an outage.
 ///
 /// # Differs
 /// What a component reads is always the truth: while its watches are blind nothing wakes it, but what something else makes
 /// it look at it finds as it is.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Reflector {
+pub struct Reflector {
     blind_until: Option<SimTime>,
     /// Pauses since the back-off began anew, and when it did.
     pauses: u32,
@@ -35,33 +39,42 @@ pub(super) struct Reflector {
 
 impl Reflector {
     /// The reflector of a process that began at `began_at`; none if that is long ago.
-    pub(super) fn new(began_at: Option<SimTime>) -> Self {
+    #[must_use]
+    pub fn new(began_at: Option<SimTime>) -> Self {
         Self { began_at, ..Self::default() }
     }
 
     /// What is committed before then is seen then.
-    pub(super) fn blind_until(&self) -> SimTime {
+    #[must_use]
+    pub fn blind_until(&self) -> SimTime {
         self.blind_until.unwrap_or(SimTime::MIN)
     }
 
-    /// The API server was away from `since` to `until`; `at_most` ends the blindness if it comes first, and `unit` gives numbers
-    /// in [0, 1).
-    pub(super) fn outage(
-        &mut self,
-        since: SimTime,
-        until: SimTime,
-        at_most: Option<SimTime>,
-        mut unit: impl FnMut() -> f64,
-    ) {
-        let mut at = since;
-        while at < until {
+    /// The API server was away from `since` to `until`, when it answers; `at_most` ends the blindness if it comes first, and `unit` gives
+    /// numbers in [0, 1).
+    pub fn outage(&mut self, since: SimTime, until: SimTime, at_most: Option<SimTime>, mut unit: impl FnMut() -> f64) {
+        let answered_at = self.tried(since, until, &mut unit);
+        let seen = self.pause(answered_at, unit());
+        self.blind_until = Some(at_most.map_or(seen, |at_most| seen.min(at_most)));
+    }
+
+    /// When a process lists for the first time that has begun at `began_at`, while the API server was away, which answers from `until` on:
+    /// it has seen nothing yet that could be too old.
+    #[must_use]
+    pub fn first_list(began_at: SimTime, until: SimTime, mut unit: impl FnMut() -> f64) -> SimTime {
+        Self::new(Some(began_at)).tried(began_at, until, &mut unit)
+    }
+
+    /// When a try is answered, if the first is at `since`.
+    fn tried(&mut self, since: SimTime, until: SimTime, unit: &mut impl FnMut() -> f64) -> SimTime {
+        let (mut at, listens_at) = (since, until - ANSWERS_AFTER);
+        while at < listens_at {
             at = self.pause(at, unit());
             if until.saturating_since(at) > PLAYED_MAX {
                 at = until - PLAYED_MAX;
             }
         }
-        let seen = self.pause(at, unit());
-        self.blind_until = Some(at_most.map_or(seen, |at_most| seen.min(at_most)));
+        at.max(until)
     }
 
     /// When the pause that begins at `at` is over.
@@ -93,13 +106,19 @@ mod tests {
     #[test]
     fn pauses_double_and_one_more_is_needed_after_the_return() {
         // Tries at 0, 0.8, 2.4, 5.6, 12 s; then a list 12.8 s after the one that got through.
-        check(0.5, 0.0, 0.8 + 1.6);
-        check(7.0, 0.0, 0.8 + 1.6 + 3.2 + 6.4 + 12.8);
+        check(8.6, 0.0, 0.8 + 1.6 + 3.2 + 6.4 + 12.8);
+    }
+
+    #[test]
+    fn who_asks_while_the_api_server_starts_waits_for_it() {
+        check(0.5, 0.0, 0.5 + 0.8);
+        // The try at 5.6 s is answered at 7 s.
+        check(7.0, 0.0, 7.0 + 6.4);
     }
 
     #[test]
     fn jitter_makes_pauses_up_to_twice_as_long() {
-        check(0.5, 0.5, 1.2 + 2.4);
+        check(2.1, 0.5, 2.1 + 2.4);
     }
 
     #[test]
@@ -110,31 +129,31 @@ mod tests {
 
     #[test]
     fn after_two_minutes_the_shortest_pause_comes_again() {
-        // The last pause of 30 s ends at 140.4 s; then 0.8, 1.6 and 3.2 s, and one more for the list.
-        check(142.0, 0.0, 140.4 + 0.8 + 1.6 + 3.2);
+        // The last pause of 30 s ends at 140.4 s; then 0.8 and 1.6 s, and one more for the list.
+        check(143.7, 0.0, 143.7 + 3.2);
     }
 
     #[test]
     fn two_minutes_count_from_the_begin_of_a_young_process() {
         let mut reflector = Reflector::new(Some(SimTime::ZERO));
         let begin = SimTime::from_secs(119);
-        reflector.outage(begin, begin + SimDuration::from_secs(1), None, || 0.0);
-        // 0.8 s; then, later than 120 s after the begin or not, 1.6 s; then the shortest again.
-        assert_eq!(reflector.blind_until(), begin + SimDuration::from_millis(800 + 1600 + 800));
+        reflector.outage(begin, begin + SimDuration::from_millis(2600), None, || 0.0);
+        // 0.8 s, and 1.6 s; then, more than 120 s after the begin, the shortest again.
+        assert_eq!(reflector.blind_until(), begin + SimDuration::from_millis(2600 + 800));
     }
 
     #[test]
     fn a_second_outage_goes_on_with_the_pauses_of_the_first_unless_two_minutes_have_passed() {
         let mut reflector = Reflector::default();
-        let second = SimDuration::from_secs(1);
-        reflector.outage(SimTime::ZERO, SimTime::ZERO + second, None, || 0.0);
+        let short = SimDuration::from_millis(2600);
+        reflector.outage(SimTime::ZERO, SimTime::ZERO + short, None, || 0.0);
         let again = SimTime::from_secs(60);
-        reflector.outage(again, again + second, None, || 0.0);
+        reflector.outage(again, again + short, None, || 0.0);
         // The first took 0.8, 1.6 and 3.2 s.
         assert_eq!(reflector.blind_until(), again + SimDuration::from_millis(6400 + 12_800));
         let late = SimTime::from_secs(300);
-        reflector.outage(late, late + second, None, || 0.0);
-        assert_eq!(reflector.blind_until(), late + SimDuration::from_millis(800 + 1600 + 3200));
+        reflector.outage(late, late + short, None, || 0.0);
+        assert_eq!(reflector.blind_until(), late + SimDuration::from_millis(2600 + 3200));
     }
 
     #[test]

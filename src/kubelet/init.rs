@@ -200,7 +200,8 @@ impl Kubelets {
         let status = begun(&worker.known_init(&pod, index), state, ctx.now);
         worker.note_init(&pod, index, status);
         run.has_begun = true;
-        if run.code == 0 && run.seen(pod, index, ctx) <= ctx.now {
+        // A sync that is to be the last starts nothing behind it.
+        if run.code == 0 && run.seen(pod, index, ctx) <= ctx.now && worker.after_sync.is_none() {
             worker.init_is_done(&pod, run.done);
             return true;
         }
@@ -225,6 +226,9 @@ impl Kubelets {
     /// # Source
     /// kubelet, `convertToAPIContainerStatuses`.
     pub(super) fn inits_change(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if self.sync_is_over(pod, ctx) {
+            return;
+        }
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, Awaits::Init(run)) = &worker.state else { return };
         let (launch, run) = (*launch, run.clone());

@@ -138,14 +138,18 @@ impl Kubelets {
             let waits = || pod.spec.containers.iter().map(|_| ContainerStatus::default());
             patch.containers = has_none.then(|| waits().collect());
         } else {
-            // What was posted before may still be on its way.
-            let restarts = worker.begun.max(pod.restarts_max());
-            let waits = ContainerStatus { state: ContainerState::Waiting, ready: false, restarts, last: worker.ended };
+            let waits = ContainerStatus { last: worker.ended, ..ContainerStatus::default() };
             let mut containers = statuses::but_done(Some(worker), &pod, waits);
-            for (status, container) in containers.iter_mut().zip(&pod.spec.containers) {
-                if status.state.is_waiting() && container.image == image {
+            let known = statuses::known(Some(worker), &pod);
+            for (index, container) in pod.spec.containers.iter().enumerate() {
+                let Some(status) = containers.get_mut(index).filter(|status| status.state.is_waiting()) else {
+                    continue;
+                };
+                if container.image == image {
                     status.state = state;
                 }
+                // What was posted before may still be on its way.
+                status.restarts = known.get(index).map_or(0, |known| known.restarts).max(worker.begun);
             }
             patch.containers = Some(containers);
         }

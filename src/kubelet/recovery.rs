@@ -424,7 +424,12 @@ impl Kubelets {
             }
             WorkerState::Starting(launch, _) => {
                 let launch = *launch;
-                (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
+                if launch != Launch::Pod {
+                    worker.back_off = BackOff::of_found_dead();
+                }
+                if statuses::has_run(&worker.known_init(&pod, worker.at_init)) {
+                    worker.init_back_off = BackOff::of_found_dead();
+                }
                 self.try_again(pod, launch, ctx);
             }
             WorkerState::Idle | WorkerState::BackingOff { .. } => {

@@ -60,7 +60,9 @@ impl Kubelets {
             Awaits::Init(run) => {
                 let ends = run.sync_ends(pod.spec.init_containers.get(worker.at_init)?);
                 let then = Running { begun: 0, inits: worker.running_inits(&pod, Some(run), ends) };
-                Sync { ends, then, first: usize::MAX }
+                // Of the timers of one instant another may come before that which lets it begin.
+                let is_under_way = ctx.now < ends || !run.has_begun;
+                return is_under_way.then_some(Sync { ends, then, first: usize::MAX });
             }
             Awaits::Room(_)
             | Awaits::Volumes(_)

@@ -3,7 +3,9 @@
 use super::bench::Bench;
 use super::{ONE, bound};
 use crate::chaos::FaultKind;
+use crate::engine::Distribution;
 use crate::state::{ContainerState, PodPhase};
+use crate::units::SimDuration;
 
 fn with_init(annotations: &str, more: &str) -> String {
     bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {more}, {ONE}"))
@@ -224,4 +226,37 @@ fn what_begins_later_does_not_move_an_init_container_that_runs() {
     bench.delete(25.0, "p", None);
     bench.run_until(60.0);
     assert_eq!(bench.events("Killing"), [25.005]);
+}
+
+#[test]
+fn a_pod_that_is_deleted_while_a_sidecars_image_is_pulled_starts_that_one_and_nothing_behind_it() {
+    let hook = "lifecycle: {postStart: {sleep: {seconds: 20}}}";
+    for (more, killed_s) in [("", 30), (hook, 50)] {
+        let mut bench = Bench::new();
+        bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(30));
+        let sidecar = format!("{{name: s, image: s, restartPolicy: Always, {more}}}");
+        let spec = format!("initContainers: [{sidecar}, {{name: a, image: i}}], {ONE}");
+        bench.create(0.0, &bound("", &spec));
+        bench.delete(10.0, "p", None);
+        bench.run_until(100.0);
+        let killed: Vec<i64> = bench.events("Killing").into_iter().map(|at| at.round() as i64).collect();
+        assert_eq!((killed, bench.messages("Killing")[0].1), (vec![killed_s], "Stopping container s"));
+        assert_eq!(bench.messages("Pulling").len(), 1);
+        assert!(!bench.pod_exists("p"));
+    }
+}
+
+#[test]
+fn a_new_process_does_not_hold_ends_of_init_containers_against_the_others() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/init: 6s, kubesquall.sim/init-exit-code: '1', kubesquall.sim/run-for: 100s";
+    bench.create(0.0, &bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {ONE}")));
+    bench.fault(41, FaultKind::KubeletStop, Some(2));
+    bench.run_until(48.0);
+    bench.annotate("p", "kubesquall.sim/run-for", "100s");
+    bench.run_until(170.0);
+    let first = bench.events("Started")[0];
+    bench.run_until(first + 110.0);
+    // Their first end is followed by a start at once.
+    assert_eq!((bench.events("Started").len(), bench.pod("p").restarts_max()), (2, 1));
 }

@@ -89,8 +89,8 @@ impl Images {
     /// too.
     ///
     /// # Differs
-    /// Asking for an image that is there takes no time. Containers that are started together wait for the images of all. A pull that fails does so after a second; one that is under way when its
-    /// registry fails goes on.
+    /// Asking for an image that is there takes no time. Containers that are started together wait for the images of all. A pull that fails does so
+    /// after a second; one that is under way when its registry fails goes on.
     ///
     /// Whether a pull fails, and how long it takes, is foreseen from what holds now. `again` are pulls that were foreseen before and have
     /// been taken back, as that has changed before they began.

@@ -322,7 +322,7 @@ impl Kubelets {
         let ticket = pod.arm(ended_at + wait, PodTimer::InitRestart, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.at_init = index;
-        worker.init_restarts = restarts + 1;
+        (worker.restarts, worker.init_restarts) = (pod.restarts_max(), restarts + 1);
         worker.init_back_off = back_off;
         worker.enter(WorkerState::Starting(Launch::Pod, Awaits::InitRestart(ticket)), ctx);
         true
@@ -342,7 +342,7 @@ impl Kubelets {
         let since = pod.init_containers.get(at_init).and_then(|status| status.state.running_since());
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.at_init = at_init;
-        worker.init_restarts = worker.init_restarts.max(init_restarts_max(&pod));
+        (worker.restarts, worker.init_restarts) = (pod.restarts_max(), init_restarts_max(&pod));
         let Some(since) = since else {
             self.go_on_starting(pod, Launch::Pod, &[], ctx);
             return true;

@@ -188,8 +188,8 @@ impl Kubelets {
         self.go_on_starting(pod, Launch::Pod, &[], ctx);
     }
 
-    /// Goes on with a start where it has come to: the next init container, or the others. Whether what init containers do was told. `again` are
-    /// pulls that were foreseen before and have been taken back.
+    /// Goes on with a start where it has come to: the next init container, or the others. Returns whether it has told what init containers
+    /// do. `again` are pulls that were foreseen before and have been taken back.
     ///
     /// # Source
     /// kubelet, `SyncPod` and `startContainer`: whatever is started asks for its image when it is its turn.
@@ -197,7 +197,7 @@ impl Kubelets {
         &mut self,
         pod: BoundPod<'_>,
         launch: Launch,
-        again: &[Pull],
+        mut again: &[Pull],
         ctx: &mut Ctx<'_, Self>,
     ) -> bool {
         let mut is_news = false;
@@ -227,6 +227,7 @@ impl Kubelets {
                 self.tell_inits(pod, ctx);
                 return is_news;
             }
+            again = &[];
         };
         if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.enter(WorkerState::Starting(launch, awaits), ctx);

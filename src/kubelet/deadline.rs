@@ -4,7 +4,7 @@ use super::Kubelets;
 use super::bound_pod::BoundPod;
 use super::grace::own_grace;
 use super::timer::PodTimer;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerState};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::state::{Pod, PodPhase, Status};
@@ -31,7 +31,11 @@ impl Kubelets {
     /// The pod has been active as long as it may be: its containers are stopped, and it has failed.
     ///
     /// # Source
-    /// kubelet, `ShouldEvict` and `generateAPIPodStatus`: with the pod's own grace; it is not Ready from then on.
+    /// kubelet, `ShouldEvict` and `generateAPIPodStatus`: with the pod's own grace; it is not Ready from then on. Of a pod that is being stopped
+    /// already, only the last status says it.
+    ///
+    /// # Differs
+    /// Of such a one, too, it is told at once.
     pub(super) fn deadline_passed(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
         let is_due = due(&pod, ctx.now).is_some_and(|due| due <= ctx.now);
@@ -46,9 +50,12 @@ impl Kubelets {
         }
         let text = "Pod was active on the node longer than the specified deadline";
         self.links.event(pod.node, EventDraft::normal("DeadlineExceeded", ObjectRef::pod(&pod), text), ctx);
-        // Only the phase waits for the end of what runs.
-        let unready = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        self.post_status(pod, unready, ctx);
+        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+        if !matches!(state, Some(WorkerState::Terminating { .. })) {
+            // Only the phase waits for the end of what runs.
+            let unready = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+            self.post_status(pod, unready, ctx);
+        }
         let status = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("DeadlineExceeded")),

@@ -10,8 +10,8 @@ use super::timer::NodeTimer;
 use super::worker::{Kill, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, ObjectRef};
-use crate::state::{NodeId, PersistentVolumeId, Pod, PodId, Power};
-use crate::units::SimDuration;
+use crate::state::{NodeId, PersistentVolumeId, Pod, PodId};
+use crate::units::{SimDuration, SimTime};
 
 /// A pod of which nothing is left but what runs on its node, or is about to.
 #[derive(Clone, Debug)]
@@ -66,16 +66,20 @@ impl Kubelets {
     /// kubelet, `HandlePodRemoves`; the volume manager keeps what a runtime still uses.
     pub(super) fn dies(&mut self, id: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) -> bool {
         let Some(node) = last.node else { return false };
-        let is_up = ctx.store.machine(node).power == Power::On && !self.fresh_boots.contains_key(&node);
-        if last.is_mirror || !is_up || self.links.is_stand_in(node, ctx) {
+        if last.is_mirror || !self.containers_survive(node, ctx) || self.links.is_stand_in(node, ctx) {
             return false;
         }
         let pod = BoundPod { id, node, object: last };
         let kill = match self.workers.get(&id).map(|worker| &worker.state) {
-            Some(WorkerState::Terminating { stop: Some((_, at)), outcome }) => {
+            Some(WorkerState::Terminating { stop, outcome }) => {
                 let is_killed = outcome.ending.is_some_and(|ending| ending.exit_code == KILLED);
-                Some(Kill { at: *at, code: if is_killed { KILLED } else { 0 }, is_orphan: false })
+                let code = if is_killed { KILLED } else { 0 };
+                // Those who have had their signal end, though the process that has sent it is gone.
+                let orphaned = || outcome.ends_at().filter(|at| (ctx.now..SimTime::MAX).contains(at));
+                let at = stop.map(|(_, at)| at).or_else(orphaned);
+                at.map(|at| Kill { at, code, is_orphan: stop.is_none() })
             }
+            Some(WorkerState::Running(run)) => run.killed.filter(|kill| kill.is_orphan),
             _ => None,
         };
         let sync = self.sync(pod, ctx).filter(|sync| sync.then.is_any());

@@ -116,12 +116,19 @@ impl Kubelets {
         self.links.is_api_down = false;
         let nodes: Vec<NodeId> = ctx.store.node_ids().filter(|&node| ctx.store.machine(node).talks()).collect();
         for node in nodes {
-            let beat = ctx.store.heartbeat(node).next_beat(ctx.now).filter(|_| self.links.is_stand_in(node, ctx));
+            let is_stand_in = self.links.is_stand_in(node, ctx);
+            let beat = ctx.store.heartbeat(node).next_beat(ctx.now).filter(|_| is_stand_in);
             let delay = match beat {
                 Some(beat) => beat.saturating_since(ctx.now),
                 None => uniform(&mut stream(node, ctx), RETRY_MAX),
             };
-            self.await_reconnection(node, delay, Away::ApiServer, ctx);
+            let is_unheard = self.links.process(node).is_some_and(|process| process.is_unheard);
+            if is_stand_in || is_unheard {
+                self.await_reconnection(node, delay, Away::ApiServer, ctx);
+            } else {
+                self.sees_what_it_missed(node, ctx);
+                NodeTimer::Answered.arm_in(node, delay, ctx);
+            }
         }
     }
 

@@ -320,9 +320,9 @@ impl Kubelets {
             return false;
         }
         let ticket = pod.arm(ended_at + wait, PodTimer::InitRestart, ctx);
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::found(&pod));
         worker.at_init = index;
-        (worker.restarts, worker.init_restarts) = (pod.restarts_max(), restarts + 1);
+        worker.init_restarts = restarts + 1;
         worker.init_back_off = back_off;
         worker.enter(WorkerState::Starting(Launch::Pod, Awaits::InitRestart(ticket)), ctx);
         true
@@ -340,9 +340,9 @@ impl Kubelets {
         };
         let at_init = pod.spec.init_containers.iter().zip(&pod.init_containers).take_while(is_past).count();
         let since = pod.init_containers.get(at_init).and_then(|status| status.state.running_since());
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::found(&pod));
         worker.at_init = at_init;
-        (worker.restarts, worker.init_restarts) = (pod.restarts_max(), init_restarts_max(&pod));
+        worker.init_restarts = init_restarts_max(&pod);
         let Some(since) = since else {
             self.go_on_starting(pod, Launch::Pod, &[], ctx);
             return true;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::readiness::{Probed, ready_latency};
+use super::readiness_gates::watch_gates;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, DeleteOptions, PodStatusPatch, Request};
 use crate::model::{self, ObjectMeta, OwnerReference};
-use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Power, Status};
+use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// Marks a mirror pod.
@@ -23,10 +24,20 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 struct File {
     /// Its last mirror.
     mirror: Arc<Pod>,
-    /// It goes on though its mirror is gone.
-    goes_on: bool,
-    /// What is under way with it meanwhile, under the id of its last mirror.
+    standing: Standing,
+    /// What is under way with it while there is no mirror, under the id of the last one.
     worker: Option<(PodId, Worker)>,
+}
+
+/// What becomes of a static pod with its next mirror.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It is started: nothing of it runs.
+    Starts,
+    /// It goes on.
+    GoesOn,
+    /// It shows how it has come to its end, to which only a new process of the kubelet makes it a mirror.
+    Over { is_looked_at: bool },
 }
 
 /// The static pods of one machine, by namespace and name.
@@ -42,9 +53,10 @@ impl Kubelets {
     pub(super) fn learn_file(&mut self, pod: BoundPod<'_>) {
         if pod.is_mirror {
             let files = &mut self.statics.entry(pod.node).or_default().0;
+            let is_over = pod.phase.is_terminal();
             files.entry(key(&pod)).or_insert_with(|| File {
                 mirror: Arc::new(pod.object.clone()),
-                goes_on: false,
+                standing: if is_over { Standing::Over { is_looked_at: false } } else { Standing::Starts },
                 worker: None,
             });
         }
@@ -63,7 +75,8 @@ impl Kubelets {
     /// A mirror has left the API: it is made anew while the pod's file is there, and the pod goes on.
     ///
     /// # Source
-    /// kubelet, pod workers: that of a static pod has the UID of the pod in the file, and knows nothing of its mirror.
+    /// kubelet, pod workers: that of a static pod has the UID of the pod in the file, and knows nothing of its mirror; the worker of one that
+    /// has come to its end does nothing more, and makes it no mirror.
     ///
     /// # Differs
     /// What comes about while there is no mirror is seen when there is one again.
@@ -74,18 +87,45 @@ impl Kubelets {
             worker.state.cancel(ctx);
         }
         let is_under_way = last.phase == PodPhase::Running || (worker.is_some() && !last.phase.is_terminal());
-        let goes_on = is_under_way && ctx.store.machine(node).power == Power::On;
-        let worker = worker.filter(|_| goes_on).map(|worker| (id, worker));
-        let file = File { mirror: Arc::new(last.clone()), goes_on, worker };
+        let survives = self.containers_survive(node, ctx);
+        let begins_anew = self.statics.get(&node).and_then(|files| files.0.get(&key(last))).is_some_and(|file| {
+            // The machine has been down since it ended.
+            file.mirror.phase.is_terminal() && file.standing == Standing::Starts
+        });
+        let standing = match last.phase {
+            _ if !survives => Standing::Starts,
+            PodPhase::Succeeded | PodPhase::Failed if !begins_anew => Standing::Over { is_looked_at: false },
+            PodPhase::Pending | PodPhase::Running if is_under_way => Standing::GoesOn,
+            _ => Standing::Starts,
+        };
+        let worker = worker.filter(|_| standing == Standing::GoesOn).map(|worker| (id, worker));
+        let file = File { mirror: Arc::new(last.clone()), standing, worker };
         self.statics.entry(node).or_default().0.insert(key(last), file);
         self.recreate_mirrors(node, ctx);
+    }
+
+    /// A new process finds that the static pod has ended with its machine, or before: it starts it with the next mirror.
+    pub(super) fn begins_with_next_mirror(&mut self, mirror: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let file = File { mirror: Arc::new(mirror.object.clone()), standing: Standing::Starts, worker: None };
+        self.statics.entry(mirror.node).or_default().0.insert(key(&mirror), file);
+        Self::drop_mirror(mirror, ctx);
     }
 
     /// The machine is down: its containers are gone.
     pub(super) fn static_pods_stop(&mut self, node: NodeId) {
         for file in self.statics.get_mut(&node).into_iter().flat_map(|files| files.0.values_mut()) {
-            (file.goes_on, file.worker) = (false, None);
+            (file.standing, file.worker) = (Standing::Starts, None);
         }
+    }
+
+    /// A new process of the kubelet looks at its static pods: of those that are over, too, it makes mirrors.
+    pub(super) fn looks_at_static_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        for file in self.statics.get_mut(&node).into_iter().flat_map(|files| files.0.values_mut()) {
+            if let Standing::Over { is_looked_at } = &mut file.standing {
+                *is_looked_at = true;
+            }
+        }
+        self.recreate_mirrors(node, ctx);
     }
 
     /// The kubelet process is gone: so is what it knew of static pods that have no mirror.
@@ -117,7 +157,8 @@ impl Kubelets {
             ..OwnerReference::default()
         };
         for file in self.statics.get(&node).into_iter().flat_map(|files| files.0.values()) {
-            if ctx.store.find_pod(file.mirror.namespace, &file.mirror.name).is_none() {
+            let is_made = file.standing != Standing::Over { is_looked_at: false };
+            if is_made && ctx.store.find_pod(file.mirror.namespace, &file.mirror.name).is_none() {
                 let pod = picture(&file.mirror, name, owner.clone());
                 ctx.send(Request::Create(Box::new(model::Object::Pod(Box::new(pod)))));
             }
@@ -130,9 +171,20 @@ impl Kubelets {
     /// kubelet, status manager: as far as it knows nothing has changed, so that only the comparison of all finds the mirror.
     pub(super) fn goes_on_as_mirror(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
         let Some(files) = self.statics.get_mut(&pod.node).filter(|_| pod.is_mirror) else { return false };
-        let Some(file) = files.0.get_mut(&key(&pod)).filter(|file| file.goes_on) else { return false };
-        file.goes_on = false;
+        let Some(file) = files.0.get_mut(&key(&pod)) else { return false };
         let last = Arc::clone(&file.mirror);
+        let standing = file.standing;
+        file.standing = match standing {
+            Standing::Starts | Standing::GoesOn => Standing::Starts,
+            Standing::Over { .. } => Standing::Over { is_looked_at: false },
+        };
+        if standing == Standing::Starts {
+            if last.uid != pod.uid && last.phase != PodPhase::Pending {
+                let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+                worker.restarts = last.restarts_max() + 1;
+            }
+            return false;
+        }
         let mut worker = file.worker.take().map(|(_, worker)| worker);
         let mut patch = PodStatusPatch {
             phase: (last.phase != PodPhase::Pending).then_some(last.phase),
@@ -145,17 +197,25 @@ impl Kubelets {
         if let Some(worker) = &mut worker {
             // What was posted of the last mirror may not have arrived any more.
             if let Some(run) = worker.run().filter(|run| run.since.is_some()) {
-                let is_ready = run.ready.is_none() && !run.is_silent;
+                let containers = statuses::running(Some(worker), &last, run.ready.is_none() && !run.is_silent);
                 patch.phase = Some(PodPhase::Running);
-                patch.ready = Some(if is_ready { Status::True } else { Status::False });
-                patch.containers = Some(statuses::running(Some(worker), &last, is_ready));
+                patch.ready = Some(if statuses::are_ready(&containers) { Status::True } else { Status::False });
+                patch.containers = Some(containers);
             }
             if let Some(unposted) = worker.unposted.take() {
                 statuses::merge(&mut patch, *unposted);
             }
         }
+        if patch.phase == Some(PodPhase::Running) {
+            // Nobody has written conditions of this one yet.
+            watch_gates(&mut self.gated, pod, ctx.now, ctx);
+            patch.ready = patch.ready.filter(|_| !self.gated.contains(&pod.id)).or(Some(Status::False));
+        }
         let is_under_way = worker.is_some();
-        let mut worker = worker.unwrap_or_else(|| Worker::running(&last));
+        let mut worker = worker.unwrap_or_else(|| match standing {
+            Standing::Over { .. } => Worker::new(WorkerState::Over),
+            Standing::Starts | Standing::GoesOn => Worker::running(&last),
+        });
         worker.unposted = Some(Box::new(patch));
         self.workers.insert(pod.id, worker);
         pod.arm(Self::next_status_sync(pod.node, ctx), PodTimer::Resync, ctx);
@@ -173,11 +233,13 @@ impl Kubelets {
         watch_deadline(BoundPod { object: last, ..pod }, ctx);
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let restarts = worker.restarts;
+        // The last mirror may not have shown it.
+        let phase = worker.unposted.as_ref().and_then(|patch| patch.phase).unwrap_or(last.phase);
         match &mut worker.state {
             WorkerState::Running(run) => {
                 let since = *run.since.get_or_insert(statuses::running_since(last).unwrap_or(ctx.now));
                 if run.ready.is_some() {
-                    let probed = Probed { since, probers_at: run.probers_at };
+                    let probed = Probed { known: &last.containers, since, probers_at: run.probers_at };
                     let due = since + ready_latency(&pod, restarts, probed, ctx);
                     run.ready = Some(pod.arm(due, PodTimer::Ready, ctx));
                 }
@@ -203,7 +265,7 @@ impl Kubelets {
                 let launch = *launch;
                 self.try_again(pod, launch, ctx);
             }
-            WorkerState::Idle if last.phase == PodPhase::Pending => self.await_volumes(pod, ctx),
+            WorkerState::Idle if phase == PodPhase::Pending => self.await_volumes(pod, ctx),
             WorkerState::Idle => self.restart(pod, Launch::Containers, ctx),
             WorkerState::Terminating { stop, outcome } => {
                 let at = stop.map(|(_, at)| at).or(outcome.ends_at()).unwrap_or(ctx.now);

@@ -89,8 +89,8 @@ pub struct Kubelets {
     templates: Arc<Vec<PoolTemplate>>,
     /// How a node whose object is gone would register again.
     registrations: Registrations,
-    /// Draws made so far per concern of a node; keeps repeated boots apart.
-    boots: FxHashMap<NodeId, u64>,
+    /// Draws made so far of each machine.
+    draws: FxHashMap<NodeId, recovery::Draws>,
 }
 
 /// What the machines of a pool register with.
@@ -137,6 +137,7 @@ impl Kubelets {
                 self.links.process_mut(node).awaited = None;
                 self.caught_up(node, away, ctx);
             }
+            NodeTimer::Answered => self.caught_up(node, Away::ApiServer, ctx),
             NodeTimer::FirstStatus => {
                 if self.links.are_up(node, ctx) {
                     self.post(node, ctx);

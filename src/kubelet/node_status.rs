@@ -136,9 +136,15 @@ impl Kubelets {
 
     /// The status loop comes round.
     pub(super) fn report(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.links.process_mut(node).is_reporting = false;
-        if self.gets_through(node, ctx) && self.differs(node, ctx) {
+        let differs = self.differs(node, ctx);
+        let is_posted = differs && self.gets_through(node, ctx);
+        // Where nobody answers yet, or not this node's lease, the loop tries again; who is cut off looks anew when its link is back.
+        let is_tried_again = differs && !is_posted && self.links.are_up(node, ctx);
+        self.links.process_mut(node).is_reporting = is_tried_again;
+        if is_posted {
             self.post(node, ctx);
+        } else if is_tried_again {
+            NodeTimer::Report.arm_in(node, ctx.config.kubelet.node_status_update_frequency, ctx);
         }
     }
 

@@ -22,11 +22,12 @@ fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<Sim
     let run = worker.run().filter(|run| run.early < EVENTS_MAX)?;
     let since = run.since?;
     let up_at = since + settings::application_latency(pod, worker.restarts, ctx);
-    if first_to_fail(pod, ProbeKind::Startup).is_some() {
+    let known = statuses::known(Some(worker), pod);
+    if first_to_fail(pod, known, ProbeKind::Startup).is_some() {
         return None;
     }
-    let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
-    let runs = readiness::runs(pod, probe, worker.restarts, Probed { since, probers_at: run.probers_at }, ctx);
+    let (_, probe) = first_to_fail(pod, known, ProbeKind::Readiness)?;
+    let runs = readiness::runs(pod, probe, worker.restarts, Probed { known, since, probers_at: run.probers_at }, ctx);
     let first = runs.first_from(probed_from(probe, since));
     Some(runs.at(first + run.early)).filter(|at| *at < up_at)
 }
@@ -50,18 +51,20 @@ pub(super) fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime,
 /// hangs lets the probe wait for its timeout.
 fn next_failure(
     pod: &Pod,
+    worker: &Worker,
     run: &Run,
-    restarts: u32,
     since: SimTime,
     ctx: &Ctx<'_, Kubelets>,
 ) -> Option<(SimTime, ProbeKind)> {
+    let (known, restarts) = (statuses::known(Some(worker), pod), worker.restarts);
     let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let worker_at = |kind: ProbeKind, probe: &Probe, usual: SimTime| {
         run.probers_at.map_or(usual, |at| beat(pod, kind, probe, at, ctx))
     };
     let next = |kind: ProbeKind, usual: SimTime, silent_at: SimTime| {
         let failures = run.misses[kind as usize];
-        let (_, probe) = first_to_fail(pod, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
+        let (_, probe) =
+            first_to_fail(pod, known, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
         Some((fails_at(probe, worker_at(kind, probe, usual), since, silent_at, failures), kind))
     };
     let silent_at = settings::healthy_for(pod, restarts, ctx).map(|healthy_for| since + healthy_for);
@@ -69,7 +72,7 @@ fn next_failure(
     // Since 1.35 what had started when a kubelet began anew is not asked again whether it has.
     let is_started = ctx.config.version.at_least(35) && run.probers_at.is_some_and(|at| up_at < at);
     let mut started_at = since;
-    if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup).filter(|_| !is_started) {
+    if let Some((_, probe)) = first_to_fail(pod, known, ProbeKind::Startup).filter(|_| !is_started) {
         let from = probed_from(probe, since);
         let first = next_run(probe, worker_at(ProbeKind::Startup, probe, scheduled_at), from);
         let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
@@ -82,11 +85,11 @@ fn next_failure(
     let silent_at = silent_at?.max(started_at);
     let readiness = || {
         let failures = run.misses[ProbeKind::Readiness as usize];
-        let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
+        let (_, probe) = first_to_fail(pod, known, ProbeKind::Readiness)?;
         if failures >= EVENTS_MAX.max(threshold(probe)) {
             return None;
         }
-        let runs = readiness::runs(pod, probe, restarts, Probed { since, probers_at: run.probers_at }, ctx);
+        let runs = readiness::runs(pod, probe, restarts, Probed { known, since, probers_at: run.probers_at }, ctx);
         let first = runs.first_from(silent_at.max(probed_from(probe, since)));
         let timeout = seconds(probe.timeout_seconds.unwrap_or(1).max(1));
         Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))
@@ -108,7 +111,7 @@ impl Worker {
     pub(super) fn watch_probes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
         let Some(run) = self.run().filter(|run| run.killed.is_none() && may_fail(&pod)) else { return };
         let since = self.runs_since(&pod).unwrap_or(ctx.now);
-        let failure = next_failure(&pod, run, self.restarts, since, ctx);
+        let failure = next_failure(&pod, self, run, since, ctx);
         let early = next_early(&pod, self, ctx).map(|at| pod.arm(at.max(ctx.now), PodTimer::ProbeEarly, ctx));
         let ticket =
             early.or_else(|| failure.map(|(at, kind)| pod.arm(at.max(ctx.now), PodTimer::ProbeFailed(kind), ctx)));
@@ -142,9 +145,10 @@ impl Kubelets {
     /// Containers of a pod fail together, and events are of one of them.
     pub(super) fn probe_failed(&mut self, pod: BoundPod<'_>, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let failing = first_to_fail(&pod, statuses::known(Some(worker), &pod), kind);
         let Some(run) = worker.run_mut() else { return };
         run.probe = None;
-        let Some((container, probe)) = first_to_fail(&pod, kind) else { return };
+        let Some((container, probe)) = failing else { return };
         let failures = &mut run.misses[kind as usize];
         *failures += 1;
         let is_enough = *failures == threshold(probe);

@@ -1,7 +1,8 @@
 //! When probes run, and when they have failed often enough.
 
+use super::statuses::is_done;
 use crate::model::{Container, Probe};
-use crate::state::Pod;
+use crate::state::{ContainerStatus, Pod};
 use crate::units::{SimDuration, SimTime};
 
 /// Which probe failed for good.
@@ -68,6 +69,18 @@ pub(super) fn threshold(probe: &Probe) -> u64 {
     probe.failure_threshold.unwrap_or(3).max(1).unsigned_abs().into()
 }
 
+/// The containers of the pod that probes ask, if they have any: those that are not done.
+///
+/// # Source
+/// kubelet, prober: a worker stops when its container has ended and will not be started again.
+pub(super) fn asked<'a>(pod: &'a Pod, known: &[ContainerStatus]) -> impl Iterator<Item = &'a Container> {
+    let is_done = |(index, container): &(usize, &Container)| {
+        known.get(*index).is_some_and(|status| is_done(container, pod, status))
+    };
+    let containers = pod.spec.containers.iter().enumerate();
+    containers.filter(move |container| !is_done(container)).map(|(_, container)| container)
+}
+
 /// So many events of failed probes are kept of one container; more of them the recorder takes for spam.
 ///
 /// # Source
@@ -93,9 +106,13 @@ pub(super) fn fails_at(
         + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
 }
 
-/// The container whose probe of a kind fails for good first.
-pub(super) fn first_to_fail(pod: &Pod, kind: ProbeKind) -> Option<(&Container, &Probe)> {
-    let probed = pod.spec.containers.iter().filter_map(|container| Some((container, kind.of(container)?)));
+/// The container whose probe of a kind fails for good first, of those that are not done by what is `known` of them.
+pub(super) fn first_to_fail<'a>(
+    pod: &'a Pod,
+    known: &[ContainerStatus],
+    kind: ProbeKind,
+) -> Option<(&'a Container, &'a Probe)> {
+    let probed = asked(pod, known).filter_map(|container| Some((container, kind.of(container)?)));
     probed.min_by_key(|(_, probe)| seconds(probe.initial_delay_seconds) + period(probe) * threshold(probe))
 }
 

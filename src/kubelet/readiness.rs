@@ -4,16 +4,18 @@ use smallvec::SmallVec;
 
 use super::pace::RELIST;
 use super::probe::beat;
-use super::probe_timing::{ProbeKind, next_run, period, probed_from, seconds};
+use super::probe_timing::{ProbeKind, asked, next_run, period, probed_from, seconds};
 use super::{Kubelets, settings};
 use crate::component::Ctx;
 use crate::model::Probe;
-use crate::state::Pod;
+use crate::state::{ContainerStatus, Pod};
 use crate::units::{SimDuration, SimTime};
 
 /// Since when containers run, and who probes them.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Probed {
+pub(super) struct Probed<'a> {
+    /// What is known of them: those that are done are not asked.
+    pub(super) known: &'a [ContainerStatus],
     pub(super) since: SimTime,
     /// When a kubelet that had just begun took over their probes.
     pub(super) probers_at: Option<SimTime>,
@@ -37,7 +39,7 @@ impl Runs {
     /// # Differs
     /// Whether the second listing finds something is drawn: in recordings it does three times in four. What stands in for a kubelet asks every
     /// period from the start on.
-    fn new(pod: &Pod, probe: &Probe, probed: Probed, startup_at: Option<SimTime>, ctx: &Ctx<'_, Kubelets>) -> Self {
+    fn new(pod: &Pod, probe: &Probe, probed: Probed<'_>, startup_at: Option<SimTime>, ctx: &Ctx<'_, Kubelets>) -> Self {
         const SECOND: f64 = 0.75;
         let period = period(probe);
         let slept = probed.probers_at.map(|at| beat(pod, ProbeKind::Readiness, probe, at, ctx));
@@ -83,7 +85,7 @@ impl Runs {
 }
 
 /// The runs of a readiness probe of the pod, none before its startup probes have passed. A container that is ready no sync asks.
-pub(super) fn runs(pod: &Pod, probe: &Probe, restarts: u32, probed: Probed, ctx: &Ctx<'_, Kubelets>) -> Runs {
+pub(super) fn runs(pod: &Pod, probe: &Probe, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, Kubelets>) -> Runs {
     let app = settings::application_latency(pod, restarts, ctx);
     let startup = startup_latency(pod, restarts, probed, ctx);
     let mut runs = Runs::new(pod, probe, probed, startup.map(|latency| probed.since + latency), ctx);
@@ -96,8 +98,8 @@ pub(super) fn runs(pod: &Pod, probe: &Probe, restarts: u32, probed: Probed, ctx:
 ///
 /// # Source
 /// kubelet, prober: a worker runs every period from when the pod was first synced, whenever the container has started.
-fn startup_latency(pod: &Pod, restarts: u32, probed: Probed, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
-    let mut startup = pod.spec.containers.iter().filter_map(|c| c.startup_probe.as_ref()).peekable();
+fn startup_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
+    let mut startup = asked(pod, probed.known).filter_map(|c| c.startup_probe.as_ref()).peekable();
     startup.peek()?;
     let app = settings::application_latency(pod, restarts, ctx);
     let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
@@ -114,11 +116,11 @@ fn startup_latency(pod: &Pod, restarts: u32, probed: Probed, ctx: &Ctx<'_, Kubel
 ///
 /// # Source
 /// kubelet, prober: a run counts that is not before `initialDelaySeconds`; it takes `successThreshold` successes in a row.
-pub(super) fn ready_latency(pod: &Pod, restarts: u32, probed: Probed, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+pub(super) fn ready_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     let app = settings::application_latency(pod, restarts, ctx);
     let startup = startup_latency(pod, restarts, probed, ctx);
     let startup_at = startup.map(|latency| probed.since + latency);
-    let probes = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref());
+    let probes = asked(pod, probed.known).filter_map(|c| c.readiness_probe.as_ref());
     let found = probes.map(|probe| {
         let runs = Runs::new(pod, probe, probed, startup_at, ctx);
         runs.at(runs.ready(probe, probed.since, app)).saturating_since(probed.since)

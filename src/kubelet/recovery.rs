@@ -28,13 +28,20 @@ pub(super) struct FreshBoot {
     pub(super) is_told: bool,
 }
 
+/// How many lengths have been drawn of one machine, so that each is another; what happens to it of one kind shifts no draw of the other.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Draws {
+    boots: u64,
+    reconnections: u64,
+}
+
 impl Kubelets {
     /// Power is on: the machine boots.
     pub(super) fn boots(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
-        let boot = self.boots.entry(node).or_insert(0);
-        *boot += 1;
-        let usual = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
+        let Draws { boots, .. } = self.draws.entry(node).or_default();
+        *boots += 1;
+        let usual = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boots);
         let delay = self.next_boot.remove(&node).unwrap_or(usual);
         self.await_in(node, delay, NodeTimer::Booted, ctx);
     }
@@ -68,7 +75,13 @@ impl Kubelets {
             }
         }
         self.kills_the_dying(node, Finding::Orphans, ctx);
-        self.recreate_mirrors(node, ctx);
+        self.looks_at_static_pods(node, ctx);
+    }
+
+    /// Whether containers that have been started on the node run, if they have not ended: its machine is up, and a kubelet has looked at them
+    /// since it has booted.
+    pub(super) fn containers_survive(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        ctx.store.machine(node).power == Power::On && !self.fresh_boots.contains_key(&node)
     }
 
     /// Containers died with the machine.
@@ -110,7 +123,7 @@ impl Kubelets {
         if pod.phase.is_terminal() {
             // A static pod that has ended begins anew: its file is there.
             if pod.is_mirror {
-                Self::drop_mirror(pod, ctx);
+                self.begins_with_next_mirror(pod, ctx);
             } else {
                 self.finds_nothing_of(pod, ctx);
             }
@@ -207,19 +220,19 @@ impl Kubelets {
         }
     }
 
-    /// Packets flow again: the lease is renewed at once, the rest follows when the watches are up.
+    /// Packets flow again: the lease is renewed at once, the rest follows when the watches are up. A process that has started meanwhile has no
+    /// watches yet.
     pub(super) fn reconnected(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let is_unheard = self.links.process(node).is_some_and(|process| process.is_unheard);
-        if is_unheard && self.fresh_boots.contains_key(&node) {
+        if self.links.process(node).is_some_and(|process| process.is_unheard) {
             self.introduces_itself(node, ctx);
             return;
         }
         heartbeat::begin_now(node, ctx);
         let name = ctx.store.node_name(node);
-        let boot = self.boots.entry(node).or_insert(0);
-        *boot += 1;
+        let Draws { reconnections, .. } = self.draws.entry(node).or_default();
+        *reconnections += 1;
         let latency = &ctx.config.latency.kubelet_reconnect;
-        let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *boot);
+        let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *reconnections);
         self.await_reconnection(node, delay, Away::Link, ctx);
     }
 
@@ -228,7 +241,8 @@ impl Kubelets {
         self.await_in(node, delay, NodeTimer::Reconnected(away), ctx);
     }
 
-    /// The kubelet sees what changed while it was cut off.
+    /// The kubelet speaks again, after its link was down or the API server away, and sees what changed while it was cut off. What changes
+    /// once the API server is back comes by the watches, which may take longer.
     pub(super) fn caught_up(&mut self, node: NodeId, away: Away, ctx: &mut Ctx<'_, Self>) {
         if !self.links.reach(node, ctx) {
             return;
@@ -238,24 +252,22 @@ impl Kubelets {
             self.introduces_itself(node, ctx);
             return;
         }
-        let was_cordoned = process.is_some_and(|process| process.cordoned.is_some());
         let registers = process.is_some_and(|process| process.registration_tries.is_some());
         let is_stand_in = self.links.is_stand_in(node, ctx);
         if !ctx.store.heartbeat(node).is_alive() {
             heartbeat::is_heard_again(node, is_stand_in, ctx);
         }
+        if !self.links.are_up(node, ctx) {
+            return;
+        }
         if ctx.store.node(node).is_some() {
-            if is_stand_in {
+            if !is_stand_in {
+                if away == Away::Link {
+                    self.looks_at_its_node(node, ctx);
+                }
+            } else if away == Away::Link || self.differs(node, ctx) {
                 // It says so at once, after its link was down whether or not anything has changed.
-                if away == Away::Link || self.differs(node, ctx) {
-                    self.post(node, ctx);
-                }
-            } else {
-                // The status loop goes on as it did; it finds the difference when it next comes round.
-                self.conditions_overwritten(node, ctx);
-                if was_cordoned {
-                    self.look_at_schedulable(node, ctx);
-                }
+                self.post(node, ctx);
             }
         } else if registers {
             self.register(node, ctx);
@@ -281,6 +293,34 @@ impl Kubelets {
         }
     }
 
+    /// The API server is back: what it had said of the node and its pods when it went away is known, as watches break without losing
+    /// what has been sent.
+    pub(super) fn sees_what_it_missed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.looks_at_its_node(node, ctx);
+        for pod in BoundPod::all_on(node, ctx.store) {
+            if pod.deletion.is_none() {
+                self.pod_bound(pod, ctx);
+            } else if !self.has_stopped(pod) {
+                self.pod_deleted(pod, ctx);
+            }
+        }
+        self.kills_the_dying(node, Finding::Removal, ctx);
+    }
+
+    /// The status loop goes on as it did; it finds what differs when it next comes round.
+    fn looks_at_its_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.conditions_overwritten(node, ctx);
+        if self.links.process(node).is_some_and(|process| process.cordoned.is_some()) {
+            self.look_at_schedulable(node, ctx);
+        }
+    }
+
+    /// Whether no container of the pod runs any more, and none will.
+    fn has_stopped(&self, pod: BoundPod<'_>) -> bool {
+        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+        matches!(state, Some(WorkerState::Stopped(_) | WorkerState::Over | WorkerState::CleaningUp(_)))
+    }
+
     /// Whether there are statuses that the kubelet could not post.
     fn has_unposted(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
         BoundPod::all_on(node, ctx.store)
@@ -297,8 +337,9 @@ impl Kubelets {
     fn pod_after_silence(&mut self, pod: BoundPod<'_>, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
         let worker = self.workers.get(&pod.id);
-        let has_stopped = worker.is_some_and(|worker| matches!(worker.state, WorkerState::Stopped(_)));
-        if pod.deletion.is_some() || has_stopped {
+        let awaits_the_end = worker.is_some_and(|worker| matches!(worker.state, WorkerState::Stopped(_)));
+        let is_watched = !is_stand_in && away == Away::ApiServer;
+        if awaits_the_end || (pod.deletion.is_some() && (!is_watched || self.has_stopped(pod))) {
             if !is_stand_in && pod.phase == PodPhase::Running {
                 self.resync(pod, ctx);
             }
@@ -309,14 +350,16 @@ impl Kubelets {
             return;
         }
         if pod.phase == PodPhase::Pending && worker.is_none() {
-            self.pod_bound(pod, ctx);
+            if !is_watched {
+                self.pod_bound(pod, ctx);
+            }
             return;
         }
         let has_news = worker.is_some_and(|worker| worker.unposted.is_some());
-        let is_watched = !is_stand_in || away == Away::Link;
+        let is_compared = !is_stand_in || away == Away::Link;
         if has_news && is_stand_in {
             self.resync(pod, ctx);
-        } else if has_news || (is_watched && !pod.is_ready()) {
+        } else if has_news || (is_compared && !pod.is_ready()) {
             pod.arm(sync_at, PodTimer::Resync, ctx);
         }
     }
@@ -410,10 +453,14 @@ impl Kubelets {
                 }
                 let Some(since) = run.since.filter(|_| is_news) else { return false };
                 run.probers_at = Some(ctx.now);
-                let probed = Probed { since, probers_at: run.probers_at };
+                let is_silent = run.is_silent;
+                let known = statuses::known(Some(worker), &pod);
+                let probed = Probed { known, since, probers_at: Some(ctx.now) };
                 let due = since + ready_latency(&pod, worker.restarts, probed, ctx);
-                let ticket = (!run.is_silent).then(|| pod.arm(due.max(ctx.now), PodTimer::Ready, ctx));
-                rearm(&mut run.ready, ticket, ctx);
+                let ticket = (!is_silent).then(|| pod.arm(due.max(ctx.now), PodTimer::Ready, ctx));
+                if let Some(run) = worker.run_mut() {
+                    rearm(&mut run.ready, ticket, ctx);
+                }
                 worker.watch_probes(pod, ctx);
             }
             WorkerState::Starting(_, Awaits::Hook { .. }) => self.containers_started(pod, ctx),

@@ -73,6 +73,9 @@ impl Kubelets {
     }
 
     /// A container of the pod has ended, and is started again when its back-off says so.
+    ///
+    /// # Source
+    /// kubelet, `SyncPod`: the sync that starts it again says first how it has ended.
     pub(super) fn ended(&mut self, pod: BoundPod<'_>, ending: Ending, seen_by: SeenBy, ctx: &mut Ctx<'_, Self>) {
         let machine = ctx.store.machine(pod.node);
         // A process that does not know which pods it has sees the end when it does.
@@ -120,7 +123,7 @@ impl Kubelets {
             worker.known = Some(Box::new(Known { containers: statuses.clone(), inits }));
         }
         if wait == SimDuration::ZERO {
-            patch.containers = (done > 0).then_some(statuses);
+            patch.containers = Some(statuses);
             // A sync that kills and starts has made its status before: nobody sees that the container was down.
             if done > 0 || seen_by == SeenBy::NextSync {
                 post(&self.links, worker, pod, patch, ctx);
@@ -196,7 +199,7 @@ impl Kubelets {
             ctx.now + SimDuration::from_secs_f64(left)
         });
         let ticket = pod.arm(until, PodTimer::Restart, ctx);
-        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::found(&pod));
         worker.back_off = back_off;
         worker.enter(WorkerState::BackingOff { ticket, until }, ctx);
     }

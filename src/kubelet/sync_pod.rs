@@ -68,13 +68,17 @@ impl Kubelets {
         let is_down = |(container, status): (&Container, &ContainerStatus)| {
             status.state.running_since().is_none() && !statuses::is_done(container, &pod, status)
         };
-        if pod.spec.containers.iter().zip(&pod.containers).any(is_down) {
+        let worker = self.workers.get(&pod.id);
+        // That they run again may still be on its way.
+        let run_since = worker.and_then(Worker::run).and_then(|run| run.since);
+        if run_since.is_none() && pod.spec.containers.iter().zip(&pod.containers).any(is_down) {
             self.restart(pod, Launch::Containers, ctx);
             return;
         }
-        let restarts = pod.restarts_max();
-        let since = running_since(pod);
-        let due = since + ready_latency(&pod, restarts, Probed { since, probers_at: None }, ctx);
+        let restarts = worker.map_or(0, |worker| worker.restarts).max(pod.restarts_max());
+        let since = run_since.unwrap_or_else(|| running_since(pod));
+        let known = statuses::known(self.workers.get(&pod.id), &pod);
+        let due = since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None }, ctx);
         let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
@@ -182,7 +186,7 @@ impl Kubelets {
     /// Starts the pod's containers for the first time in its sandbox: init containers, then the others.
     pub(super) fn start(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
-        worker.restarts = pod.restarts_max();
+        worker.restarts = worker.restarts.max(pod.restarts_max());
         worker.init_restarts = worker.init_restarts.max(init_restarts_max(&pod));
         worker.at_init = 0;
         self.go_on_starting(pod, Launch::Pod, &[], ctx);
@@ -324,7 +328,8 @@ impl Kubelets {
         let restarts = worker.restarts;
         worker.begun = restarts;
         let probers_at = self.links.fresh_probers(pod);
-        let ready_at = since + ready_latency(&pod, restarts, Probed { since, probers_at }, ctx);
+        let known = statuses::known(Some(worker), &pod);
+        let ready_at = since + ready_latency(&pod, restarts, Probed { known, since, probers_at }, ctx);
         let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
         let is_ready = delay == SimDuration::ZERO && !is_killed;

@@ -72,7 +72,10 @@ impl Kubelets {
     }
 
     /// Stops the pod's containers, when a sync that is under way has started them; returns how long that takes. If the kubelet itself
-    /// ends the pod, the status is posted then.
+    /// ends the pod, the status is posted then, also of one that is being stopped already.
+    ///
+    /// # Source
+    /// kubelet, pod workers: who asks for the end of a pod that is terminating still has its say in the last status.
     ///
     /// # Differs
     /// A stand-in waits for no start, and a shorter grace counts.
@@ -84,8 +87,10 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
-        let worker = self.workers.get(&pod.id).filter(|_| !is_stand_in);
-        if let Some(WorkerState::Terminating { stop: Some((_, at)), .. }) = worker.map(|worker| &worker.state) {
+        let worker = self.workers.get_mut(&pod.id).filter(|_| !is_stand_in);
+        if let Some(WorkerState::Terminating { stop: Some((_, at)), outcome }) = worker.map(|worker| &mut worker.state)
+        {
+            outcome.status = outcome.status.take().or(status);
             return at.saturating_since(ctx.now);
         }
         if let Some(sync) = self.sync(pod, ctx).filter(|_| !is_stand_in) {
@@ -175,7 +180,9 @@ impl Kubelets {
         let status = outcome.status.take();
         let stopped = Stopped::new(worker.as_ref(), &pod, &outcome, ctx.now);
         let is_of_job = matches!(pod.owner, Some(Owner::Job(_)));
-        let (was_over, has_run) = (pod.phase.is_terminal(), pod.phase == PodPhase::Running);
+        // That they run may still be on its way.
+        let has_run = pod.phase == PodPhase::Running || outcome.ending.is_some();
+        let was_over = pod.phase.is_terminal();
         if let Some(mut patch) = status {
             stopped.lay_over(&mut patch);
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch });

@@ -497,6 +497,25 @@ fn an_api_server_outage_silences_every_kubelet_and_loses_no_status() {
 }
 
 #[test]
+fn what_changes_once_the_api_server_is_back_comes_by_watches_that_back_off() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.create(0.0, &bound("", ONE).replace("name: p", "name: early"));
+    bench.delete(9.999, "early", Some(5));
+    bench.fault(10, FaultKind::ControlPlaneOutage, Some(60));
+    // The lease is renewed within seven seconds; the watches' last pause began while nobody answered, and one more follows.
+    bench.taken_for_lost(71.0);
+    bench.delete(71.0, "p", Some(5));
+    bench.run_until(79.0);
+    assert!(bench.heard() && bench.node_ready() == Some(Status::Unknown));
+    bench.run_until(200.0);
+    assert_eq!(bench.node_ready(), Some(Status::True));
+    let (early, late) = (bench.gone_at("early").expect("gone"), bench.gone_at("p").expect("gone"));
+    assert!((70.0..80.1).contains(&early), "{early}");
+    assert!((80.0..160.0).contains(&late), "{late}");
+}
+
+#[test]
 fn slow_heartbeats_are_silent_for_interval_and_delay() {
     let mut bench = Bench::new();
     let delay = Distribution::Constant(SimDuration::from_secs(60));

@@ -26,6 +26,8 @@ pub enum NodeTimer {
     Booted,
     /// The kubelet sees again what the API server has.
     Reconnected(Away),
+    /// The API server, which has been away, answers the kubelet; what its watches show comes by them.
+    Answered,
     /// A new kubelet process finds its node ready.
     FirstStatus,
     /// A new kubelet process looks at the pods that are bound to it.
@@ -146,7 +148,7 @@ impl NodeTimer {
     fn words(self) -> &'static str {
         match self {
             Self::Booted => "has booted",
-            Self::Reconnected(_) => "reaches the API server again",
+            Self::Reconnected(_) | Self::Answered => "reaches the API server again",
             Self::FirstStatus => "has a kubelet that has just started",
             Self::PodsSeen => "has a kubelet that looks at its pods for the first time",
             Self::Register => "tries to register",

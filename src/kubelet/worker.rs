@@ -255,10 +255,15 @@ impl Worker {
         Self::new(WorkerState::Idle)
     }
 
+    /// That of a pod that has been started before, and of which nothing runs.
+    pub(super) fn found(pod: &Pod) -> Self {
+        let restarts = pod.restarts_max();
+        Self { restarts, begun: restarts, ..Self::idle() }
+    }
+
     /// That of a pod whose containers are found running.
     pub(super) fn running(pod: &Pod) -> Self {
-        let restarts = pod.restarts_max();
-        Self { restarts, begun: restarts, ..Self::new(WorkerState::Running(Run::default())) }
+        Self { state: WorkerState::Running(Run::default()), ..Self::found(pod) }
     }
 
     /// Since when the pod's containers run, if they do.
@@ -391,6 +396,10 @@ impl Worker {
             WorkerState::CleaningUp(_) => WorkerState::CleaningUp(None),
             state @ (WorkerState::Stopped(_) | WorkerState::Over) => state,
         };
+        if self.run().is_some_and(|run| run.end.is_none() && run.ended_unseen.is_none()) {
+            // Whom the process was about to end comes to its own end again.
+            self.watch_end(pod, ctx);
+        }
     }
 
     /// What is left of a start whose kubelet process ends.

@@ -448,7 +448,7 @@ impl Simulation {
         self.kernel.api_is_up = true;
         self.kernel.say_again();
         let kernel = &mut self.kernel;
-        kernel.watches.resume(kernel.now, &kernel.streams, &kernel.config.latency.kubelet_reconnect);
+        kernel.watches.resume(kernel.now, &kernel.store, &kernel.streams, &kernel.config.latency.kubelet_reconnect);
         let Some(since) = self.api_down_since.take() else { return };
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
             let Some(terms) = Terms::of(process, &self.kernel.config) else { continue };

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::reflector::{RESET, Reflector};
 use crate::component::Latencies;
 use crate::engine::{Distribution, Streams};
@@ -275,7 +277,7 @@ impl Watches {
             if watcher == Watcher::Kubelets {
                 // A pod that is nowhere concerns no kubelet.
                 let Some(node) = node_of(&change.what, store) else { continue };
-                group = node.index() % KUBELET_GROUPS;
+                group = group_of(node);
             }
             let id = WatchId::new(watcher, resource, group);
             let lag = self.lag(id, change.at, streams);
@@ -323,10 +325,12 @@ impl Watches {
         self.broken_since.get_or_insert(now);
     }
 
-    /// The API server answers again; each watch finds out at its next try. A kubelet's is not blind for longer than
-    /// `reconnect` says.
-    pub(super) fn resume(&mut self, now: SimTime, streams: &Streams, reconnect: &Distribution) {
+    /// The API server answers again; each watch finds out at its next try. Stand-ins for kubelets do not back off: theirs are not
+    /// blind for longer than `reconnect` says.
+    pub(super) fn resume(&mut self, now: SimTime, store: &Store, streams: &Streams, reconnect: &Distribution) {
         let Some(since) = self.broken_since.take() else { return };
+        let stand_ins = store.node_ids().filter(|node| store.machine(*node).has_stand_in_kubelet);
+        let groups_of_stand_ins: FxHashSet<usize> = stand_ins.map(group_of).collect();
         for index in 0..self.watches.len() {
             let id = WatchId(index as u16);
             let watcher = id.watcher();
@@ -336,7 +340,8 @@ impl Watches {
             }
             let entity = format!("{}/{}/{}", id.resource().name(), id.group(), since.as_nanos());
             let mut stream = streams.stream(watcher.concern(), &entity);
-            let at_most = (watcher == Watcher::Kubelets).then(|| now + reconnect.sample(&mut stream));
+            let backs_off = watcher != Watcher::Kubelets || !groups_of_stand_ins.contains(&(id.group() as usize));
+            let at_most = (!backs_off).then(|| now + reconnect.sample(&mut stream));
             self.watches[index].reflector.outage(since, now, at_most, || stream.unit());
         }
     }
@@ -363,6 +368,11 @@ impl Watches {
         let watches = (0..self.watches.len()).filter(of).map(|index| &self.watches[index]);
         watches.flat_map(|watch| watch.undelivered.iter().map(|(_, change)| &**change))
     }
+}
+
+/// Whose watches a kubelet's are late with.
+fn group_of(node: NodeId) -> usize {
+    node.index() % KUBELET_GROUPS
 }
 
 /// The node whose kubelet is concerned.

@@ -184,7 +184,8 @@ impl Calm<'_> {
         if !self.is_fine(node) {
             return None;
         }
-        let is_fine = pod.phase == PodPhase::Running && (pod.is_ready() || Self::was_never_ready(pod));
+        let is_fine = pod.phase == PodPhase::Running
+            && (pod.is_ready() || Self::was_never_ready(pod) || Self::has_a_container_that_is_done(pod));
         let is_new = pod.scheduled_at.is_some_and(|at| at + self.under_way > self.now);
         if is_fine
             || is_new
@@ -232,6 +233,13 @@ impl Calm<'_> {
     /// The input says that it runs and is not Ready, and nothing has changed since: its application does not answer its probe.
     fn was_never_ready(pod: &Pod) -> bool {
         pod.ready.is_some_and(|ready| ready.since <= SimTime::ZERO) && pod.created_at <= SimTime::ZERO
+    }
+
+    /// One of its containers has ended for good while others run: it is not ready any more.
+    fn has_a_container_that_is_done(pod: &Pod) -> bool {
+        pod.spec.containers.iter().zip(&pod.containers).any(|(container, status)| {
+            status.state.ending().is_some_and(|ending| !pod.spec.restarts(container, ending.exit_code))
+        })
     }
 
     /// It has claims, and nobody binds or attaches volumes.

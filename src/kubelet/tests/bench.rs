@@ -255,6 +255,11 @@ impl Bench {
         self.fault_spec(from_s, serde_saphyr::from_str(&text).expect("a fault"));
     }
 
+    /// A container of each pod crashes.
+    pub(super) fn crashes(&mut self, at_s: u64) {
+        self.fault_spec(at_s, serde_saphyr::from_str("{kind: ContainerCrash, pods: {}}").expect("a fault"));
+    }
+
     pub(super) fn fault(&mut self, at_s: u64, kind: FaultKind, for_s: Option<u64>) {
         let fault: AnyFault = match kind {
             FaultKind::ControlPlaneOutage => {

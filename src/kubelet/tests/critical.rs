@@ -2,6 +2,7 @@
 
 use super::bench::Bench;
 use super::{ONE, bound};
+use crate::chaos::FaultKind;
 use crate::state::PodPhase;
 
 fn pod(name: &str, priority: i32, requests: &str) -> String {
@@ -51,4 +52,19 @@ fn a_node_label_that_was_just_set_counts() {
     bench.create(10.0, &bound("", &spec).replace("name: p,", "name: q,"));
     bench.run_until(20.0);
     assert!(bench.pod("q").is_ready());
+}
+
+#[test]
+fn a_victim_whose_end_is_forgotten_comes_to_its_own_end() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/run-for: 100s, kubesquall.sim/stop: 200s";
+    let spec = "restartPolicy: Never, terminationGracePeriodSeconds: 60, \
+        containers: [{name: c, image: i, resources: {requests: {cpu: '8'}}}]";
+    bench.create(0.0, &bound(annotations, spec));
+    bench.create(30.0, &pod("critical", 2_000_000_000, "cpu: '1'"));
+    bench.fault(40, FaultKind::KubeletStop, Some(5));
+    bench.delete(42.0, "critical", Some(0));
+    bench.run_until(390.0);
+    let ended_s = bench.finished_at("p").expect("it has ended");
+    assert!((102.0..105.0).contains(&ended_s), "{ended_s}");
 }

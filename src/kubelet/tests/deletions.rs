@@ -96,3 +96,24 @@ fn a_new_process_says_that_a_deleted_pod_is_ready_before_it_stops_it() {
     let changes: Vec<bool> = bench.ready_changes("p").into_iter().map(|(_, ready)| ready).collect();
     assert_eq!(changes, [true, false, true, false]);
 }
+
+#[test]
+fn a_pod_that_is_deleted_while_it_starts_and_ends_at_once_is_told_so_once() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 0s, kubesquall.sim/start: 3s", ONE));
+    bench.delete(2.5, "p", None);
+    bench.run_until(20.0);
+    assert_eq!(bench.events("Killing").len(), 1);
+    assert!(bench.last_phase("p").is_some_and(PodPhase::is_terminal), "{:?}", bench.last_phase("p"));
+}
+
+#[test]
+fn a_pod_that_has_ended_as_it_was_told_is_not_killed_again_by_the_next_process() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 8s", ONE));
+    bench.delete(60.0, "p", None);
+    bench.fault(62, FaultKind::KubeletStop, Some(60));
+    bench.delete(64.0, "p", Some(0));
+    bench.run_until(200.0);
+    assert_eq!(bench.events("Killing").len(), 1);
+}

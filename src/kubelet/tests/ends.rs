@@ -2,6 +2,7 @@
 
 use super::bench::Bench;
 use super::{ONE, bound, crash};
+use crate::chaos::FaultKind;
 use crate::model::config::KubernetesVersion;
 use crate::state::{ContainerState, Pod, PodPhase, Status};
 
@@ -255,4 +256,31 @@ fn a_pod_past_its_deadline_is_not_ready_before_it_has_stopped() {
     let [_, (unready, false)] = bench.ready_changes("p")[..] else { panic!("{:?}", bench.ready_changes("p")) };
     let finished = bench.finished_at("p").expect("it has failed");
     assert!((20.0..21.1).contains(&unready) && (finished - unready - 10.0).abs() < 0.01, "{unready} {finished}");
+}
+
+#[test]
+fn a_container_that_crashed_is_down_until_it_runs_again() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/start: 20s", ONE));
+    bench.crashes(60);
+    bench.run_until(70.0);
+    let [container] = bench.pod("p").containers[..] else { panic!("one container") };
+    assert!(container.state.ending().is_some() && !container.ready, "{container:?}");
+    bench.run_until(90.0);
+    assert!(bench.pod("p").is_ready() && bench.pod("p").restarts_max() == 1);
+}
+
+#[test]
+fn a_deadline_that_passes_while_sidecars_stop_is_told_once_and_is_the_reason() {
+    let mut bench = Bench::new();
+    let sidecar =
+        "initContainers: [{name: s, image: i, restartPolicy: Always, lifecycle: {preStop: {sleep: {seconds: 55}}}}]";
+    let spec =
+        format!("restartPolicy: Never, activeDeadlineSeconds: 30, terminationGracePeriodSeconds: 60, {sidecar}, {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 20s, kubesquall.sim/exit-code: '1'", &spec));
+    bench.fault(5, FaultKind::KubeletStop, Some(3));
+    bench.run_until(100.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Failed, "DeadlineExceeded"));
+    assert_eq!(bench.events("DeadlineExceeded").len(), 1);
 }

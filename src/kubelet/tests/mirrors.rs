@@ -97,3 +97,67 @@ fn a_static_pod_ends_by_itself_whatever_becomes_of_its_mirror() {
     bench.run_until(40.0);
     assert_eq!((bench.pod("p").phase, bench.finished_at("p").map(|at| at as u64)), (PodPhase::Succeeded, Some(33)));
 }
+
+#[test]
+fn a_static_pod_keeps_its_restart_count_whatever_becomes_of_its_mirror() {
+    let mut bench = Bench::new();
+    let crashes = format!("{MIRROR}, kubesquall.sim/run-for: 5s, kubesquall.sim/exit-code: '1'");
+    bench.create(0.0, &bound(&crashes, ONE));
+    bench.delete(60.0, "p", None);
+    bench.fault(61, FaultKind::KubeletStop, Some(10));
+    bench.run_until(59.0);
+    let before = bench.pod("p").restarts_max();
+    bench.run_until(100.0);
+    assert!(before >= 2 && bench.pod("p").restarts_max() > before, "{before}, {}", bench.pod("p").restarts_max());
+}
+
+#[test]
+fn a_static_pod_whose_mirror_goes_before_anybody_looks_after_a_boot_is_started() {
+    let mut bench = Bench::new();
+    bench.boots_for(10);
+    bench.create(0.0, &bound(MIRROR, ONE));
+    bench.fault(60, FaultKind::Partition, Some(60));
+    bench.fault(65, FaultKind::Reboot, None);
+    bench.delete(90.0, "p", Some(0));
+    bench.run_until(140.0);
+    assert_eq!(bench.events("Started").len(), 2);
+    assert!(bench.pod("p").is_ready() && bench.pod("p").restarts_max() == 1);
+}
+
+#[test]
+fn the_new_mirror_of_a_static_pod_is_as_ready_as_its_containers_and_its_gates() {
+    let two = "containers: [{name: a, image: i, restartPolicy: Never}, {name: b, image: i}]";
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound(MIRROR, two));
+    bench.crashes(30);
+    bench.delete(60.0, "p", None);
+    bench.run_until(90.0);
+    assert!(bench.pod("p").phase == PodPhase::Running && !bench.pod("p").is_ready());
+
+    let mut bench = Bench::new();
+    let gated = format!("{MIRROR}, kubesquall.sim/gate-lb: 20s");
+    bench.create(0.0, &bound(&gated, &format!("readinessGates: [{{conditionType: example.com/lb}}], {ONE}")));
+    bench.delete(60.0, "p", None);
+    bench.run_until(75.0);
+    assert!(bench.pod("p").phase == PodPhase::Running && !bench.pod("p").is_ready());
+    bench.run_until(100.0);
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_static_pod_that_is_done_is_not_run_again_and_shown_again_by_the_next_process() {
+    let mut bench = Bench::new();
+    let done = format!("{MIRROR}, kubesquall.sim/run-for: 10s");
+    bench.create(0.0, &bound(&done, &format!("restartPolicy: OnFailure, {ONE}")));
+    for at in [60.0, 120.0] {
+        bench.delete(at, "p", None);
+    }
+    bench.fault(90, FaultKind::KubeletStop, Some(5));
+    bench.run_until(89.0);
+    assert!(!bench.pod_exists("p"));
+    bench.run_until(119.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Succeeded);
+    bench.run_until(200.0);
+    assert!(!bench.pod_exists("p"));
+    assert_eq!(bench.events("Started").len(), 1);
+}

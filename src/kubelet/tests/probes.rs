@@ -239,3 +239,15 @@ fn a_fresh_kubelet_sleeps_before_it_asks_what_it_starts_anew() {
     // The seed lets it sleep for longer than the start takes.
     assert!(waited > 0.1 && waited < 10.0, "{changes:?} {starts:?}");
 }
+
+#[test]
+fn a_container_that_is_done_is_not_probed() {
+    let mut bench = Bench::new();
+    let probe = "livenessProbe: {tcpSocket: {port: 1}, periodSeconds: 5, failureThreshold: 1}";
+    let spec = format!("containers: [{{name: a, image: i, restartPolicy: Never, {probe}}}, {{name: b, image: i}}]");
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 20s", &spec));
+    bench.run_until(300.0);
+    // It fails once, and takes the other with it, as containers fail together.
+    assert_eq!(bench.events("Killing").len(), 1);
+    assert_eq!(bench.pod("p").restarts_max(), 1);
+}

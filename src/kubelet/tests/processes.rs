@@ -2,8 +2,10 @@
 
 use super::bench::Bench;
 use super::{ONE, bound};
-use crate::chaos::FaultKind;
-use crate::state::{NodeConditionKind, PodPhase};
+use crate::chaos::{FaultKind, FaultSpec, SlowNetwork};
+use crate::engine::Distribution;
+use crate::state::{MachineChange, NodeConditionKind, PodPhase};
+use crate::units::SimDuration;
 
 const NEVER: &str = "restartPolicy: Never, containers: [{name: c, image: i}]";
 
@@ -280,4 +282,46 @@ fn a_new_process_takes_the_containers_of_a_rejected_pod_for_lost() {
     assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Failed, "OutOfcpu"));
     let ending = pod.containers[0].state.ending().expect("an end");
     assert_eq!((ending.exit_code, ending.reason.as_str()), (137, "ContainerStatusUnknown"));
+}
+
+#[test]
+fn a_process_that_has_started_behind_a_partition_registers_when_the_link_is_back() {
+    let mut bench = Bench::new();
+    bench.config_mut().latency.kubelet_reconnect = Distribution::Constant(SimDuration::from_secs(50));
+    bench.fault(60, FaultKind::KubeletStop, Some(20));
+    bench.fault(70, FaultKind::Partition, Some(60));
+    bench.run_until(135.0);
+    assert!(bench.heard() && bench.events("Starting").len() == 1, "{:?}", bench.events("Starting"));
+}
+
+#[test]
+fn a_partition_shifts_no_later_boot() {
+    let booted = |is_cut_off: bool| {
+        let mut bench = Bench::new();
+        let (min, max) = (SimDuration::from_secs(20), SimDuration::from_secs(200));
+        bench.config_mut().latency.node_boot = Distribution::Uniform { min, max };
+        if is_cut_off {
+            bench.fault(20, FaultKind::Partition, Some(2));
+        }
+        bench.fault(60, FaultKind::Reboot, None);
+        bench.run_until(300.0);
+        bench.machine_changes.iter().find_map(|(at, change)| matches!(change, MachineChange::Booted(_)).then_some(*at))
+    };
+    assert!(booted(false).is_some());
+    assert_eq!(booted(false), booted(true));
+}
+
+#[test]
+fn what_runs_again_is_not_started_once_more_because_the_api_server_has_not_heard_of_it() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    let delay = Distribution::Constant(SimDuration::from_secs(30));
+    let slow = FaultSpec { length: Some(SimDuration::from_secs(120)), ..FaultSpec::new(SlowNetwork { delay }) };
+    bench.fault_spec(60, slow);
+    bench.crashes(70);
+    bench.crashes(75);
+    bench.fault(109, FaultKind::KubeletStop, Some(2));
+    bench.run_until(290.0);
+    assert_eq!(bench.pod("p").restarts_max(), 2);
+    assert_eq!(bench.events("Started").len(), 3, "{:?}", bench.events("Started"));
 }

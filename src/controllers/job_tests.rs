@@ -503,7 +503,7 @@ fn a_suspended_job_forgets_when_it_began_since_1_36() {
         };
         suspend(true);
         suspend(false);
-        assert!(work.conditions().contains(&("Suspended", "JobResumed")));
+        assert!(minor < 36 || work.conditions().contains(&("Suspended", "JobResumed")), "{:?}", work.conditions());
         work.conditions().contains(&("FailureTarget", "DeadlineExceeded"))
     };
     assert!(ends(35), "the time that it was suspended counts");

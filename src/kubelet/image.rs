@@ -4,7 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::back_off::PullFailure;
 use super::bound_pod::BoundPod;
-use super::settings;
+use super::worker::{Launch, Worker};
+use super::{settings, statuses};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
@@ -79,29 +80,35 @@ pub(super) struct Images {
 }
 
 impl Images {
-    /// What a pod needs for its images, which its containers ask for one after the other; what is missing is pulled.
+    /// What a pod needs for the images of what is started next: an init container, or the others that are not done, which ask for theirs one
+    /// after the other. What is missing is pulled.
     ///
     /// # Source
-    /// kubelet, image manager: pulls are serial unless `maxParallelImagePulls` or `serializeImagePulls: false` says
+    /// kubelet, `startContainer` and image manager: pulls are serial unless `maxParallelImagePulls` or `serializeImagePulls: false` says
     /// otherwise; a pod whose image is on its way waits for it. The policy Always asks the registry for an image that is there,
     /// too.
     ///
     /// # Differs
-    /// Asking for an image that is there takes no time. A pull that fails does so after a second; one that is under way when its
-    /// registry fails goes on.
+    /// Asking for an image that is there takes no time. Containers that are started together wait for the images of all. A pull that fails does so
+    /// after a second; one that is under way when its registry fails goes on.
     ///
     /// Whether a pull fails, and how long it takes, is foreseen from what holds now. `again` are pulls that were foreseen before and have
     /// been taken back, as that has changed before they began.
-    pub(super) fn need(&mut self, pod: BoundPod<'_>, again: &[Pull], ctx: &Ctx<'_, Kubelets>) -> Need {
+    pub(super) fn need(
+        &mut self,
+        pod: BoundPod<'_>,
+        (worker, launch): (&Worker, Launch),
+        again: &[Pull],
+        ctx: &Ctx<'_, Kubelets>,
+    ) -> Need {
         let on = pod.node;
         let is_free = ctx.config.latency.image_pull == Distribution::Constant(SimDuration::ZERO);
-        let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
         let is_never = |container: &Container| container.image_pull_policy == Some(PullPolicy::Never);
-        if is_free && self.failing.is_empty() && !containers.any(is_never) {
+        if is_free && self.failing.is_empty() && !worker.started_next(&pod, launch).any(|(_, next)| is_never(next)) {
             return Need::At(ctx.now, None);
         }
         let (mut at, mut pulled) = (ctx.now, None);
-        for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
+        for (index, container) in worker.started_next(&pod, launch) {
             let image = container.image;
             let pulled_at = self.there_at.get(&(on, image)).copied();
             let is_pulled = pulled_at.is_some_and(|there_at| there_at <= ctx.now);
@@ -142,17 +149,13 @@ impl Images {
             return true;
         }
         !self.deleted.contains(&(on, image))
-            && BoundPod::all_on(on, ctx.store).any(|pod| {
-                let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-                self.has_run(&pod, on) && containers.any(|container| container.image == image)
-            })
+            && BoundPod::all_on(on, ctx.store)
+                .any(|pod| images_run(pod.object).any(|run| run == image) && self.is_of_this_machine(&pod, on))
     }
 
-    /// Whether containers of the pod have run on the present machine of that name, so that their images were there.
-    fn has_run(&self, pod: &Pod, on: NodeId) -> bool {
-        let is_of_this_machine =
-            || self.replaced_at.get(&on).is_none_or(|gone_at| pod.started_at.is_some_and(|at| at >= *gone_at));
-        has_run(pod) && is_of_this_machine()
+    /// Whether the pod has run on the present machine of that name, if it has.
+    fn is_of_this_machine(&self, pod: &Pod, on: NodeId) -> bool {
+        self.replaced_at.get(&on).is_none_or(|gone_at| pod.started_at.is_some_and(|at| at >= *gone_at))
     }
 
     /// Why pulls of the image fail on the node, if they do.
@@ -207,10 +210,10 @@ impl Images {
 
     /// A pod that has run is gone; its images stay.
     pub(super) fn keep_images_of(&mut self, pod: &Pod, now: SimTime) {
-        let Some(on) = pod.node.filter(|on| self.has_run(pod, *on)) else { return };
-        for container in pod.spec.init_containers.iter().chain(&pod.spec.containers) {
-            if !self.deleted.contains(&(on, container.image)) {
-                self.there_at.entry((on, container.image)).or_insert(now);
+        let Some(on) = pod.node.filter(|on| self.is_of_this_machine(pod, *on)) else { return };
+        for image in images_run(pod) {
+            if !self.deleted.contains(&(on, image)) {
+                self.there_at.entry((on, image)).or_insert(now);
             }
         }
     }
@@ -293,6 +296,34 @@ fn has_run(pod: &Pod) -> bool {
         |state: ContainerState| matches!(state, ContainerState::Running { .. } | ContainerState::Terminated(_));
     let mut containers = pod.containers.iter();
     pod.phase == PodPhase::Running || containers.any(|status| status.restarts > 0 || has_begun(status.state))
+}
+
+/// The images that containers of the pod have run, which so were on its node.
+fn images_run(pod: &Pod) -> impl Iterator<Item = Symbol> {
+    let are_all = has_run(pod);
+    let is_run = move |index: &usize| are_all || pod.init_containers.get(*index).is_some_and(statuses::has_run);
+    let inits = pod.spec.init_containers.iter().enumerate().filter(move |(index, _)| is_run(index));
+    let regular = pod.spec.containers.iter().filter(move |_| are_all);
+    inits.map(|(_, container)| container).chain(regular).map(|container| container.image)
+}
+
+impl Worker {
+    /// The containers of the pod that are started next, numbered from its first init container on.
+    pub(super) fn started_next<'a>(
+        &'a self,
+        pod: &'a Pod,
+        launch: Launch,
+    ) -> impl Iterator<Item = (usize, &'a Container)> {
+        let init = self.next_init(pod, launch);
+        let inits = pod.spec.init_containers.len();
+        let regular = pod.spec.containers.iter().enumerate().filter(move |_| init.is_none());
+        let known = statuses::known(Some(self), pod);
+        let is_done = move |(index, container): &(usize, &Container)| {
+            known.get(*index).is_some_and(|status| statuses::is_done(container, pod, status))
+        };
+        let regular = regular.filter(move |pair| !is_done(pair));
+        init.into_iter().chain(regular.map(move |(index, container)| (inits + index, container)))
+    }
 }
 
 impl Kubelets {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
-use super::image::Need;
 use super::readiness::{Probed, ready_latency};
 use super::readiness_gates::watch_gates;
 use super::timer::PodTimer;
@@ -257,16 +256,10 @@ impl Kubelets {
                 let hooks = begun.fold(SimDuration::ZERO, |sum, container| sum + settings::post_start(container));
                 *ticket = Some(pod.arm(*since + hooks, PodTimer::Started, ctx));
             }
-            WorkerState::Starting(
-                launch,
-                Awaits::Containers { images_at: begun, .. }
-                | Awaits::Inits { begun, .. }
-                | Awaits::Process { begun: Some(begun) },
-            ) => {
-                let (launch, begun) = (*launch, *begun);
-                worker.is_attended_again(ctx.now);
-                self.await_containers(pod, launch, Need::At(begun, None), false, ctx);
+            WorkerState::Starting(_, Awaits::Containers { runs, ticket: Some(ticket), .. }) => {
+                *ticket = pod.arm((*runs).max(ctx.now), PodTimer::Started, ctx);
             }
+            WorkerState::Starting(_, Awaits::Init(_)) => self.goes_on_with_init(pod, ctx),
             WorkerState::Starting(_, Awaits::Room(_) | Awaits::Volumes(_)) => self.await_volumes(pod, ctx),
             WorkerState::Starting(launch, _) => {
                 let launch = *launch;

@@ -1,17 +1,14 @@
 //! Pulls that fail: the pod waits, and tries again ever more seldom.
 
-use smallvec::SmallVec;
-
 use super::back_off::{PullBackOff, PullFailure};
 use super::bound_pod::BoundPod;
 use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, WorkerState};
-use super::{Kubelets, settings};
+use super::{Kubelets, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
-use crate::model::Container;
 use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, Status};
 use crate::units::SimDuration;
 
@@ -19,11 +16,17 @@ impl Kubelets {
     /// A pull of the pod's has failed.
     ///
     /// # Source
-    /// kubelet, `EnsureImageExists` and pod workers: `ErrImagePull`; a sync within the back-off finds `ImagePullBackOff`. The
-    /// first failure is followed by the sync that the new sandbox causes, within a second; others by one 10 to 15 s later.
+    /// kubelet, `EnsureImageExists` and pod workers (`completeWork`): `ErrImagePull`; a sync within the back-off finds `ImagePullBackOff`. The
+    /// first failure in a new sandbox is followed by the sync that this causes, within a second; others by one 10 to 15 s later.
     pub(super) fn pull_failed(&mut self, pod: BoundPod<'_>, image: Symbol, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let WorkerState::Starting(_, Awaits::Image { ticket, .. }) = &mut worker.state else { return };
+        let WorkerState::Starting(launch, Awaits::Image { ticket, .. }) = &mut worker.state else { return };
+        let launch = *launch;
+        let is_sandbox_new = match launch {
+            Launch::Pod => worker.at_init == 0 && worker.init_restarts == 0,
+            Launch::Sandbox => worker.at_init == 0,
+            Launch::Containers => false,
+        };
         let position = worker.pulls.iter().position(|pull| pull.image == image).unwrap_or_else(|| {
             worker.pulls.push(PullBackOff::new(image, ctx.now));
             worker.pulls.len() - 1
@@ -31,7 +34,7 @@ impl Kubelets {
         let entry = &mut worker.pulls[position];
         let is_first = entry.syncs == 0;
         entry.fail(ctx.now);
-        let wait = if is_first && how != PullFailure::Never {
+        let wait = if is_first && is_sandbox_new && how != PullFailure::Never {
             ctx.streams.at("pull-noticed", &settings::entity(&pod), 0).unit()
         } else {
             10.0 * sync_jitter(&pod, entry, ctx)
@@ -56,7 +59,7 @@ impl Kubelets {
         self.links.event(pod.node, EventDraft::warning(reason, ObjectRef::pod(&pod), text), ctx);
         let text = format!("Error: {}", if how == PullFailure::Never { "ErrImageNeverPull" } else { "ErrImagePull" });
         self.links.event(pod.node, EventDraft::warning("Failed", ObjectRef::pod(&pod), text), ctx);
-        self.post_waiting(pod, image, state, ctx);
+        self.post_waiting(pod, launch, (image, state), ctx);
         self.sync_is_over(pod, ctx);
     }
 
@@ -73,6 +76,7 @@ impl Kubelets {
             self.try_again(pod, launch, ctx);
             return;
         };
+        let launch = *launch;
         let mut next = ctx.now;
         while next < entry.until() {
             next += SimDuration::from_secs_f64(10.0 * sync_jitter(&pod, entry, ctx));
@@ -89,7 +93,7 @@ impl Kubelets {
         let text = "Error: ImagePullBackOff";
         self.links.event(pod.node, EventDraft::warning("Failed", ObjectRef::pod(&pod), text), ctx);
         if is_news {
-            self.post_waiting(pod, image, ContainerState::ImagePullBackOff, ctx);
+            self.post_waiting(pod, launch, (image, ContainerState::ImagePullBackOff), ctx);
         }
     }
 
@@ -106,35 +110,49 @@ impl Kubelets {
     /// Starts what could not be started before.
     pub(super) fn try_again(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
         match launch {
-            Launch::Pod => self.start(pod, ctx),
+            Launch::Pod => _ = self.go_on_starting(pod, launch, &[], ctx),
             Launch::Containers | Launch::Sandbox => self.restart(pod, launch, ctx),
         }
     }
 
-    /// Containers of that image wait for it; the others wait for them.
-    fn post_waiting(&mut self, pod: BoundPod<'_>, image: Symbol, state: ContainerState, ctx: &mut Ctx<'_, Self>) {
+    /// The init container that is to start waits for its image; else containers of that image do, and others that are started with them wait
+    /// for them. What has ended before they still tell.
+    ///
+    /// # Source
+    /// kubelet, `convertToAPIContainerStatuses`: only what could not be started waits with its reason; an end is its last state then.
+    fn post_waiting(
+        &mut self,
+        pod: BoundPod<'_>,
+        launch: Launch,
+        (image, state): (Symbol, ContainerState),
+        ctx: &mut Ctx<'_, Self>,
+    ) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let status = |container: &Container, old: Option<&ContainerStatus>, begun: u32| {
-            let state = if container.image == image { state } else { ContainerState::Waiting };
-            let restarts = old.map_or(0, |old| old.restarts).max(begun);
-            ContainerStatus { state, ready: false, restarts, last: None }
-        };
-        // What was posted before may still be on its way.
-        let begun = worker.begun;
-        let regular = pod.spec.containers.iter().enumerate();
-        let containers =
-            regular.map(|(index, container)| status(container, pod.containers.get(index), begun)).collect();
-        let is_init = pod.spec.init_containers.iter().any(|container| container.image == image);
-        let inits = || -> SmallVec<[ContainerStatus; 0]> {
-            let inits = pod.spec.init_containers.iter().enumerate();
-            inits.map(|(index, container)| status(container, pod.init_containers.get(index), 0)).collect()
-        };
-        let patch = PodStatusPatch {
-            ready: Some(Status::False),
-            containers: Some(containers),
-            init_containers: is_init.then(inits),
-            ..PodStatusPatch::default()
-        };
+        let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+        if let Some((index, _)) = worker.next_init(&pod, launch) {
+            let known = worker.known_init(&pod, index);
+            let last = known.state.ending().or(known.last);
+            worker.note_init(&pod, index, ContainerStatus { state, ready: false, last, ..known });
+            patch.init_containers = Some(statuses::known_inits(Some(worker), &pod).into());
+            let has_none = statuses::known(Some(worker), &pod).is_empty();
+            let waits = || pod.spec.containers.iter().map(|_| ContainerStatus::default());
+            patch.containers = has_none.then(|| waits().collect());
+        } else {
+            let waits = ContainerStatus { last: worker.ended, ..ContainerStatus::default() };
+            let mut containers = statuses::but_done(Some(worker), &pod, waits);
+            let known = statuses::known(Some(worker), &pod);
+            for (index, container) in pod.spec.containers.iter().enumerate() {
+                let Some(status) = containers.get_mut(index).filter(|status| status.state.is_waiting()) else {
+                    continue;
+                };
+                if container.image == image {
+                    status.state = state;
+                }
+                // What was posted before may still be on its way.
+                status.restarts = known.get(index).map_or(0, |known| known.restarts).max(worker.begun);
+            }
+            patch.containers = Some(containers);
+        }
         post(&self.links, worker, pod, patch, ctx);
     }
 }

@@ -6,7 +6,7 @@ use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::dying::Finding;
-use super::image::Need;
+use super::init::inits_after_boot;
 use super::links::Away;
 use super::pace::RELIST;
 use super::process::Pods;
@@ -156,10 +156,13 @@ impl Kubelets {
         });
         let containers: SmallVec<[ContainerStatus; 1]> = regular.collect();
         let restarts = containers.iter().any(|status| status.state.is_waiting());
-        let inits = pod.init_containers.iter().zip(&pod.spec.init_containers);
-        let inits =
-            inits.map(|(status, container)| if container.is_sidecar() { gone(status, restarts) } else { *status });
-        let inits: SmallVec<[ContainerStatus; 0]> = inits.collect();
+        let inits = statuses::known_inits(worker, &pod);
+        let inits = if restarts {
+            inits_after_boot(inits, &pod, ctx)
+        } else {
+            let inits = inits.iter().zip(&pod.spec.init_containers);
+            inits.map(|(status, init)| if init.is_sidecar() { gone(status, false) } else { *status }).collect()
+        };
         let patch = PodStatusPatch {
             ready: Some(Status::False),
             containers: Some(containers.clone()),
@@ -171,28 +174,33 @@ impl Kubelets {
             return;
         }
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
-        self.restart_whole(pod, ctx);
-        if let Some(worker) = self.workers.get_mut(&pod.id) {
-            (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
-            worker.ended = containers.iter().find(|status| status.state.is_waiting()).and_then(|status| status.last);
-            if containers.iter().any(|status| status.state.ending().is_some()) {
-                worker.known = Some(Box::new(Known { containers, inits }));
-            }
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
+        worker.ended = containers.iter().find(|status| status.state.is_waiting()).and_then(|status| status.last);
+        if !inits.is_empty() || containers.iter().any(|status| status.state.ending().is_some()) {
+            worker.known = Some(Box::new(Known { containers, inits }));
         }
+        self.restart_whole(pod, ctx);
     }
 
-    /// A pod that does not run yet is taken up by a kubelet that remembers nothing of it.
+    /// A pod that does not run yet is taken up by a kubelet that remembers nothing of it, and finds nothing of it running.
     ///
     /// # Source
     /// kubelet, `doBackOff`: an init container that is found dead is started at once, and that counts as its first start.
     fn begins_anew(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let has_run = |status: &ContainerStatus| status.last.is_some() || !status.state.is_waiting();
-        self.pod_bound(pod, ctx);
-        if let Some(worker) = self.workers.get_mut(&pod.id)
-            && pod.init_containers.iter().any(has_run)
-        {
-            worker.init_back_off = BackOff::of_found_dead();
+        if !pod.init_containers.iter().any(statuses::has_run) {
+            self.pod_bound(pod, ctx);
+            return;
         }
+        self.learn_file(pod);
+        if self.goes_on_as_mirror(pod, ctx) {
+            return;
+        }
+        let inits = inits_after_boot(&pod.init_containers, &pod, ctx);
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.known = Some(Box::new(Known { inits, ..Known::default() }));
+        worker.init_back_off = BackOff::of_found_dead();
+        self.take_up(pod, ctx);
     }
 
     /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on, or end as they were told to.
@@ -393,7 +401,9 @@ impl Kubelets {
         let phase = unposted.and_then(|patch| patch.phase).unwrap_or(pod.phase);
         let has_begun = worker.is_some_and(|worker| match &worker.state {
             WorkerState::Idle => phase != PodPhase::Pending,
-            WorkerState::Starting(launch, Awaits::Process { begun: None }) => *launch != Launch::Pod,
+            WorkerState::Starting(launch, Awaits::Process) => {
+                *launch != Launch::Pod || statuses::known_inits(Some(worker), &pod).iter().any(statuses::has_run)
+            }
             _ => true,
         });
         if phase == PodPhase::Pending && !has_begun {
@@ -459,14 +469,19 @@ impl Kubelets {
                 worker.watch_probes(pod, ctx);
             }
             WorkerState::Starting(_, Awaits::Hook { .. }) => self.containers_started(pod, ctx),
-            WorkerState::Starting(launch, Awaits::Process { begun: Some(begun) }) => {
-                let (launch, begun) = (*launch, *begun);
-                worker.is_attended_again(ctx.now);
-                self.await_containers(pod, launch, Need::At(begun, None), false, ctx);
+            WorkerState::Starting(_, Awaits::Init(_)) => self.goes_on_with_init(pod, ctx),
+            WorkerState::Starting(launch, Awaits::Containers { .. }) => {
+                let launch = *launch;
+                self.try_again(pod, launch, ctx);
             }
             WorkerState::Starting(launch, _) => {
                 let launch = *launch;
-                (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
+                if launch != Launch::Pod {
+                    worker.back_off = BackOff::of_found_dead();
+                }
+                if statuses::has_run(&worker.known_init(&pod, worker.at_init)) {
+                    worker.init_back_off = BackOff::of_found_dead();
+                }
                 self.try_again(pod, launch, ctx);
             }
             WorkerState::Idle | WorkerState::BackingOff { .. } => {

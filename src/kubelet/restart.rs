@@ -2,6 +2,7 @@
 
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
+use super::init::init_restarts_max;
 use super::links::Links;
 use super::probe_timing::EVENTS_MAX;
 use super::status_manager::post;
@@ -238,9 +239,9 @@ impl Kubelets {
 
     /// Makes the pod anew in place: its init containers run first, once more.
     pub(super) fn restart_whole(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let inits = pod.init_containers.iter().map(|status| status.restarts).max().unwrap_or(0);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
-        worker.init_restarts = worker.init_restarts.max(inits) + 1;
+        worker.init_restarts = worker.init_restarts.max(init_restarts_max(&pod)) + 1;
+        worker.at_init = 0;
         self.restart(pod, Launch::Sandbox, ctx);
     }
 
@@ -251,7 +252,7 @@ impl Kubelets {
         }
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.restarts = worker.restarts.max(pod.restarts_max() + 1);
-        self.start_after_images(pod, launch, ctx);
+        self.go_on_starting(pod, launch, &[], ctx);
     }
 }
 

@@ -3,8 +3,7 @@
 use smallvec::SmallVec;
 
 use super::bound_pod::BoundPod;
-use super::init::Sequence;
-use super::worker::{Awaits, Launch, Worker, WorkerState};
+use super::worker::{Awaits, InitRun, Launch, Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::Ctx;
 use crate::state::{ContainerStatus, NodeId, Pod, PodPhase, Store};
@@ -61,20 +60,12 @@ impl Kubelets {
         };
         let is_under_way = match worker.map(|worker| (worker, &worker.state)) {
             Some((worker, WorkerState::Starting(Launch::Pod | Launch::Sandbox, awaits))) => {
-                let begun = match awaits {
-                    Awaits::Containers { images_at, .. } => *images_at,
-                    Awaits::Inits { begun, .. } | Awaits::Process { begun: Some(begun) } => *begun,
-                    Awaits::Hook { next, .. } => return Running { begun: *next, inits: sidecars() },
-                    Awaits::Room(_)
-                    | Awaits::Volumes(_)
-                    | Awaits::Image { .. }
-                    | Awaits::InitRestart(_)
-                    | Awaits::Process { begun: None } => {
-                        return Running { begun: 0, inits: running_sidecars(&pod, known) };
-                    }
-                };
-                let inits = Sequence::of(&pod, worker, begun, ctx).running(ctx.now).collect();
-                return Running { begun: 0, inits };
+                if let Awaits::Hook { next, .. } = awaits {
+                    return Running { begun: *next, inits: sidecars() };
+                }
+                let run = if let Awaits::Init(run) = awaits { Some(run) } else { None };
+                let run = run.filter(|run| run.has_begun);
+                return Running { begun: 0, inits: worker.running_inits(&pod, run, ctx.now) };
             }
             Some((_, WorkerState::Terminating { outcome, .. })) => outcome.ends_at().is_some_and(|at| at > ctx.now),
             None => pod.phase == PodPhase::Running,
@@ -116,10 +107,14 @@ impl Kubelets {
     }
 }
 
-/// The sidecars whose status says that they run.
-fn running_sidecars(pod: &Pod, known: &[ContainerStatus]) -> SmallVec<[usize; 2]> {
-    let inits = pod.spec.init_containers.iter().zip(known).enumerate();
-    let runs =
-        inits.filter(|(_, (container, status))| container.is_sidecar() && status.state.running_since().is_some());
-    runs.map(|(index, _)| index).collect()
+impl Worker {
+    /// Which init containers run at an instant, by position, of a pod whose start has come to one that runs like this, or to what does not run.
+    pub(super) fn running_inits(&self, pod: &Pod, run: Option<&InitRun>, at: SimTime) -> SmallVec<[usize; 2]> {
+        let inits = pod.spec.init_containers.iter().enumerate().take(self.at_init + 1);
+        let runs = inits.filter(|(index, container)| match run.filter(|_| *index == self.at_init) {
+            Some(run) => run.begins <= at && (container.is_sidecar() || at < run.done),
+            None => container.is_sidecar() && *index < self.at_init,
+        });
+        runs.map(|(index, _)| index).collect()
+    }
 }

@@ -12,7 +12,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// What the kubelet has last said of the pod's containers; it may not have arrived.
 pub(super) fn known<'a>(worker: Option<&'a Worker>, pod: &'a Pod) -> &'a [ContainerStatus] {
-    let known = worker.and_then(|worker| Some(&worker.known.as_ref()?.containers));
+    let known = worker.and_then(|worker| Some(&worker.known.as_ref()?.containers)).filter(|known| !known.is_empty());
     let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());
     known.or(unposted).unwrap_or(&pod.containers)
 }
@@ -64,44 +64,24 @@ pub(super) fn are_ready(containers: &[ContainerStatus]) -> bool {
     !containers.is_empty() && containers.iter().all(|container| container.ready)
 }
 
-/// Init containers when the regular ones start: sidecars run, the others are done, since when the kubelet has said it, else since now.
-pub(super) fn inits_done(
-    worker: Option<&Worker>,
-    pod: &Pod,
-    restarts: u32,
-    now: SimTime,
-) -> SmallVec<[ContainerStatus; 0]> {
-    let known = known_inits(worker, pod);
-    let status = |(index, container): (usize, &Container)| {
-        let known = known.get(index).filter(|known| known.restarts == restarts).map(|known| known.state);
-        let state = match (container.is_sidecar(), known) {
-            (true, Some(runs @ ContainerState::Running { .. })) => runs,
-            (true, _) => ContainerState::Running { since: now },
-            (false, Some(ContainerState::Terminated(ending))) if ending.exit_code == 0 => {
-                ContainerState::Terminated(ending)
-            }
-            (false, _) => ContainerState::Terminated(Ending::exit(0, now)),
-        };
-        ContainerStatus { state, ready: true, restarts, last: None }
-    };
-    pod.spec.init_containers.iter().enumerate().map(status).collect()
+/// Whether a container of that status has ever run.
+pub(super) fn has_run(status: &ContainerStatus) -> bool {
+    status.restarts > 0 || status.last.is_some() || !status.state.is_waiting()
 }
 
-/// Init containers while the one of that number is in a state: those before it are done, those behind it wait.
-pub(super) fn inits_at(
-    pod: &Pod,
-    index: usize,
-    state: ContainerState,
-    restarts: u32,
-    now: SimTime,
-) -> SmallVec<[ContainerStatus; 0]> {
-    let mut statuses = inits_done(None, pod, 0, now);
-    for (position, status) in statuses.iter_mut().enumerate().skip(index) {
-        let state = if position == index { state } else { ContainerState::Waiting };
-        let restarts = if position == index { restarts } else { 0 };
-        *status = ContainerStatus { state, ready: false, restarts, last: None };
-    }
-    statuses
+/// Init containers when the regular ones start: sidecars run, the others are done, since when the kubelet has said it, else since now.
+pub(super) fn inits_done(known: &[ContainerStatus], pod: &Pod, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
+    let status = |(index, container): (usize, &Container)| {
+        let known = known.get(index).copied().unwrap_or_default();
+        let state = match (container.is_sidecar(), known.state) {
+            (true, runs @ ContainerState::Running { .. }) => runs,
+            (true, _) => ContainerState::Running { since: now },
+            (false, ContainerState::Terminated(ending)) if ending.exit_code == 0 => ContainerState::Terminated(ending),
+            (false, _) => ContainerState::Terminated(Ending::exit(0, now)),
+        };
+        ContainerStatus { state, ready: true, ..known }
+    };
+    pod.spec.init_containers.iter().enumerate().map(status).collect()
 }
 
 /// Whether the containers' statuses say that the pod is ready, whatever its condition says.

@@ -1,9 +1,8 @@
 //! Syncs that are under way: what ends a pod waits for the one that starts its containers.
 
 use super::bound_pod::BoundPod;
-use super::init::Sequence;
 use super::running::Running;
-use super::worker::{Awaits, End, Launch, Worker, WorkerState};
+use super::worker::{Awaits, End, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::Ctx;
 use crate::model::Container;
@@ -39,8 +38,8 @@ impl Kubelets {
     /// something else.
     pub(super) fn sync(&self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) -> Option<Sync> {
         let worker = self.workers.get(&pod.id)?;
-        let launch = match &worker.state {
-            WorkerState::Starting(launch, _) => *launch,
+        let awaits = match &worker.state {
+            WorkerState::Starting(_, awaits) => awaits,
             WorkerState::Running(run) => {
                 let kill = run.killed.filter(|kill| !kill.is_orphan)?;
                 let starts = settings::start_latency(&pod, worker.restarts + 1, ctx);
@@ -49,38 +48,30 @@ impl Kubelets {
             }
             _ => return None,
         };
-        let WorkerState::Starting(_, awaits) = &worker.state else { return None };
         let is_run_by_all = |ends: SimTime, first: usize| {
             let sidecars = pod.spec.init_containers.iter().enumerate().filter(|(_, container)| container.is_sidecar());
             let inits = sidecars.map(|(index, _)| index).collect();
-            (ctx.now < ends).then_some(Sync { ends, then: Running { begun: pod.spec.containers.len(), inits }, first })
+            Sync { ends, then: Running { begun: pod.spec.containers.len(), inits }, first }
         };
-        let (begun, regular) = match awaits {
-            Awaits::Image { fails, .. } => {
-                let then = self.running(pod, ctx);
-                return (ctx.now < *fails).then_some(Sync { ends: *fails, then, first: usize::MAX });
+        let sync = match awaits {
+            Awaits::Image { fails, .. } => Sync { ends: *fails, then: self.running(pod, ctx), first: usize::MAX },
+            Awaits::Hook { next, since, ticket: Some(_) } => is_run_by_all(*since + hooks(worker, pod, 0), *next),
+            Awaits::Containers { runs, ticket: Some(_), .. } => is_run_by_all(*runs + hooks(worker, pod, 0), 0),
+            Awaits::Init(run) => {
+                let ends = run.sync_ends(pod.spec.init_containers.get(worker.at_init)?);
+                let then = Running { begun: 0, inits: worker.running_inits(&pod, Some(run), ends) };
+                // Of the timers of one instant another may come before that which lets it begin.
+                let is_under_way = ctx.now < ends || !run.has_begun;
+                return is_under_way.then_some(Sync { ends, then, first: usize::MAX });
             }
-            Awaits::Hook { next, since, ticket: Some(_) } => {
-                let slept = hooks(worker, pod, 0);
-                return is_run_by_all(*since + slept, *next);
-            }
-            Awaits::Containers { images_at, begins, runs, .. } => (*images_at, Some((*begins, *runs))),
-            Awaits::Inits { begun, .. } => (*begun, None),
             Awaits::Room(_)
             | Awaits::Volumes(_)
             | Awaits::InitRestart(_)
             | Awaits::Hook { ticket: None, .. }
-            | Awaits::Process { .. } => return None,
+            | Awaits::Containers { ticket: None, .. }
+            | Awaits::Process => return None,
         };
-        let has_inits = launch != Launch::Containers && !pod.spec.init_containers.is_empty();
-        if let Some((begins, runs)) = regular.filter(|(begins, _)| !has_inits || *begins <= ctx.now) {
-            debug_assert!(has_inits || begins >= begun, "containers without init containers begin with their images");
-            return is_run_by_all(runs + hooks(worker, pod, 0), 0);
-        }
-        let sequence = Sequence::of(&pod, worker, begun, ctx);
-        let ends = sequence.sync_ends(&pod, ctx.now)?;
-        let then = Running { begun: 0, inits: sequence.running(ends).collect() };
-        Some(Sync { ends, then, first: usize::MAX })
+        Some(sync).filter(|sync| ctx.now < sync.ends)
     }
 
     /// A sync of the pod may be over: if so, and somebody has asked for its end meanwhile, it is ended now. Whether it is.

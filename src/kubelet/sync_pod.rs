@@ -7,9 +7,8 @@ use smallvec::SmallVec;
 use super::back_off::PullFailure;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
-use super::image::Need;
-use super::init::{Inits, Sequence, watch_inits};
-use super::links::Links;
+use super::image::{Need, Pull};
+use super::init::init_restarts_max;
 use super::memory::is_over_limit;
 use super::pace::RELIST;
 use super::readiness::{Probed, ready_latency};
@@ -17,7 +16,7 @@ use super::readiness_gates::watch_gates;
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
-use super::worker::{Awaits, Launch, Run, Worker, WorkerState, rearm};
+use super::worker::{Awaits, InitRun, Launch, Run, Worker, WorkerState, rearm};
 use super::{Kubelets, admission, node_status, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
@@ -35,7 +34,7 @@ impl Kubelets {
         }
         match pod.phase {
             PodPhase::Pending => {
-                if self.goes_on_backing_off_inits(pod, ctx) {
+                if self.goes_on_backing_off_inits(pod, ctx) || self.goes_on_with_inits(pod, ctx) {
                     watch_deadline(pod, ctx);
                 } else {
                     self.pod_bound(pod, ctx);
@@ -107,9 +106,13 @@ impl Kubelets {
             return;
         }
         self.learn_file(pod);
-        if self.goes_on_as_mirror(pod, ctx) {
-            return;
+        if !self.goes_on_as_mirror(pod, ctx) {
+            self.take_up(pod, ctx);
         }
+    }
+
+    /// Admits a pod that does not run yet, and starts it.
+    pub(super) fn take_up(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let Some(wait) = self.admits(pod, ctx) else { return };
         if pod.started_at.is_none() && !self.links.is_stand_in(pod.node, ctx) {
             // The first sync says that the pod is known here, and that its containers wait.
@@ -181,19 +184,75 @@ impl Kubelets {
         None
     }
 
-    /// Images, then init containers, then the others.
+    /// Starts the pod's containers for the first time in its sandbox: init containers, then the others.
     pub(super) fn start(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let inits = pod.init_containers.iter().map(|status| status.restarts).max().unwrap_or(0);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
         worker.restarts = worker.restarts.max(pod.restarts_max());
-        worker.init_restarts = worker.init_restarts.max(inits);
-        self.start_after_images(pod, Launch::Pod, ctx);
+        worker.init_restarts = worker.init_restarts.max(init_restarts_max(&pod));
+        worker.at_init = 0;
+        self.go_on_starting(pod, Launch::Pod, &[], ctx);
     }
 
-    /// Waits for images and init containers, then for the start of the others.
-    pub(super) fn start_after_images(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
-        let need = self.images.need(pod, &[], ctx);
-        self.await_containers(pod, launch, need, true, ctx);
+    /// Goes on with a start where it has come to: the next init container, or the others. Returns whether it has told what init containers
+    /// do. `again` are pulls that were foreseen before and have been taken back.
+    ///
+    /// # Source
+    /// kubelet, `SyncPod` and `startContainer`: whatever is started asks for its image when it is its turn.
+    pub(super) fn go_on_starting(
+        &mut self,
+        pod: BoundPod<'_>,
+        launch: Launch,
+        mut again: &[Pull],
+        ctx: &mut Ctx<'_, Self>,
+    ) -> bool {
+        let mut is_news = false;
+        let awaits = loop {
+            let Some(worker) = self.workers.get(&pod.id) else { return is_news };
+            let need = self.images.need(pod, (worker, launch), again, ctx);
+            self.tell_pull(pod, need, again, ctx);
+            let begins = match need {
+                Need::Fails { image, begins, at, how } => {
+                    let ticket = pod.arm(at, PodTimer::PullFailed(image, how), ctx);
+                    break Awaits::Image { begins, fails: at, ticket };
+                }
+                Need::At(begins, _) => begins,
+            };
+            let Some((index, _)) = worker.next_init(&pod, launch) else {
+                let runs = begins + settings::start_latency(&pod, worker.restarts, ctx);
+                let ticket = Some(pod.arm(runs, PodTimer::Started, ctx));
+                break Awaits::Containers { begins, runs, ticket };
+            };
+            let mut run = InitRun::of(&pod, worker, index, begins, ctx);
+            if run.begins > ctx.now {
+                run.ticket = Some(pod.arm(run.begins, PodTimer::InitsChange, ctx));
+                break Awaits::Init(run);
+            }
+            is_news = true;
+            if !self.begin_init(pod, launch, run, ctx) {
+                self.tell_inits(pod, ctx);
+                return is_news;
+            }
+            again = &[];
+        };
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
+            worker.enter(WorkerState::Starting(launch, awaits), ctx);
+        }
+        if is_news {
+            self.tell_inits(pod, ctx);
+        }
+        is_news
+    }
+
+    /// Says which image is pulled, unless that was said when the pull was first foreseen.
+    fn tell_pull(&self, pod: BoundPod<'_>, need: Need, again: &[Pull], ctx: &mut Ctx<'_, Self>) {
+        let pulled = match need {
+            Need::At(_, pulled) => pulled,
+            Need::Fails { image, how, .. } => (how != PullFailure::Never).then_some(image),
+        };
+        if let Some(image) = pulled.filter(|_| again.iter().all(|pull| pull.pod != pod.id)) {
+            let text = format!("Pulling image \"{image}\"");
+            self.links.event(pod.node, EventDraft::normal("Pulling", ObjectRef::pod(&pod), text), ctx);
+        }
     }
 
     /// Pulls and starts that begin from now on on the node take another time than was foreseen, or end otherwise.
@@ -210,54 +269,19 @@ impl Kubelets {
             let worker = self.workers.get(&pod.id).map(|worker| &worker.state);
             let Some(WorkerState::Starting(launch, awaits)) = worker else { continue };
             let launch = *launch;
-            let need = match *awaits {
-                Awaits::Containers { begins, .. }
-                | Awaits::Image { begins, .. }
-                | Awaits::Inits { begun: begins, .. }
-                    if begins <= ctx.now =>
-                {
-                    continue;
-                }
-                Awaits::Containers { images_at, .. } if images_at <= ctx.now => Need::At(images_at, None),
-                Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::Inits { .. } => {
-                    self.images.need(pod, &pulls, ctx)
-                }
+            let begins = match awaits {
+                Awaits::Containers { begins, .. } | Awaits::Image { begins, .. } => *begins,
+                Awaits::Init(run) => run.images_at,
                 Awaits::Room(_)
                 | Awaits::Volumes(_)
                 | Awaits::InitRestart(_)
                 | Awaits::Hook { .. }
-                | Awaits::Process { .. } => continue,
+                | Awaits::Process => continue,
             };
-            let has_asked = pulls.iter().any(|pull| pull.pod == pod.id);
-            self.await_containers(pod, launch, need, !has_asked, ctx);
-        }
-    }
-
-    /// Waits for containers whose images are to be had like this; `is_first` if what is pulled for them has not been said.
-    pub(super) fn await_containers(
-        &mut self,
-        pod: BoundPod<'_>,
-        launch: Launch,
-        need: Need,
-        is_first: bool,
-        ctx: &mut Ctx<'_, Self>,
-    ) {
-        let pulled = match need {
-            Need::At(_, pulled) => pulled,
-            Need::Fails { image, how, .. } => (how != PullFailure::Never).then_some(image),
-        };
-        if let Some(image) = pulled.filter(|_| is_first) {
-            let text = format!("Pulling image \"{image}\"");
-            self.links.event(pod.node, EventDraft::normal("Pulling", ObjectRef::pod(&pod), text), ctx);
-        }
-        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let awaits = match need {
-            Need::Fails { image, begins, at, how } => {
-                Awaits::Image { begins, fails: at, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
+            if begins > ctx.now {
+                self.go_on_starting(pod, launch, &pulls, ctx);
             }
-            Need::At(images_at, _) => await_inits(&self.links, worker, pod, launch, images_at, ctx),
-        };
-        worker.enter(WorkerState::Starting(launch, awaits), ctx);
+        }
     }
 
     /// Containers are started one by one; the next waits for the hook of the one before. Returns when the first was, once all are.
@@ -304,7 +328,6 @@ impl Kubelets {
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
-        worker.absences.clear();
         let probers_at = self.links.fresh_probers(pod);
         let known = statuses::known(Some(worker), &pod);
         let ready_at = since + ready_latency(&pod, restarts, Probed { known, since, probers_at }, ctx);
@@ -316,19 +339,24 @@ impl Kubelets {
         let containers = statuses::but_done(Some(worker), &pod, status);
         let is_pod_ready = statuses::are_ready(&containers) && !self.gated.contains(&pod.id);
         let runs_inits = !pod.spec.init_containers.is_empty() && launch != Launch::Containers;
+        let is_one_done =
+            pod.spec.containers.iter().zip(&containers).any(|(c, status)| statuses::is_done(c, &pod, status));
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
             ready: Some(if is_pod_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(containers),
             init_containers: runs_inits
-                .then(|| statuses::inits_done(Some(worker), &pod, worker.init_restarts, ctx.now)),
+                .then(|| statuses::inits_done(statuses::known_inits(Some(worker), &pod), &pod, ctx.now)),
             ..PodStatusPatch::default()
         };
         // Containers that use too much are killed before anybody asks them.
         let ready = (!is_ready && !is_killed).then(|| pod.arm_in(delay, PodTimer::Ready, ctx));
         worker.state = WorkerState::Running(Run { since: Some(since), ready, probers_at, ..Run::default() });
         post(&self.links, worker, pod, patch, ctx);
+        if !is_one_done && !self.links.delayed.contains(&pod.node) {
+            worker.known = None;
+        }
         worker.watch_end(pod, ctx);
         worker.watch_probes(pod, ctx);
         let is_settled = worker.is_settled();
@@ -358,43 +386,6 @@ impl Worker {
         let runs_already = statuses::running_since(&pod).is_some() && pod.restarts_max() == restarts;
         let since = if runs_already { running_since(pod) } else { run.since.unwrap_or(ctx.now) };
         rearm(&mut run.end, Some(pod.arm((since + run_for).max(ctx.now), PodTimer::Ended, ctx)), ctx);
-    }
-}
-
-/// Waits for init containers that begin when the images are there, and for the start of the others.
-fn await_inits(
-    links: &Links,
-    worker: &Worker,
-    pod: BoundPod<'_>,
-    launch: Launch,
-    images_at: SimTime,
-    ctx: &mut Ctx<'_, Kubelets>,
-) -> Awaits {
-    let start = settings::start_latency(&pod, worker.restarts, ctx);
-    if launch == Launch::Containers {
-        let runs = worker.done(images_at, start);
-        let ticket = pod.arm(runs, PodTimer::Started, ctx);
-        return Awaits::Containers { images_at, begins: images_at, runs, inits: None, ticket };
-    }
-    let sequence = Sequence::of(&pod, worker, images_at, ctx);
-    let inits = if links.is_stand_in(pod.node, ctx) {
-        None
-    } else {
-        // What has begun before is said already, but for what came about while nobody was there to say it.
-        let absence = worker.absences.last().filter(|(_, until)| *until == ctx.now);
-        let told = Some(absence.map_or(ctx.now, |(from, _)| *from)).filter(|told| images_at < *told);
-        watch_inits(&sequence, pod, told, ctx)
-    };
-    match sequence.end {
-        Inits::Done(begins) => {
-            let runs = worker.done(begins, start);
-            let ticket = pod.arm(runs, PodTimer::Started, ctx);
-            Awaits::Containers { images_at, begins, runs, inits, ticket }
-        }
-        Inits::Fails { seen, index, code, .. } => {
-            let ticket = pod.arm(seen, PodTimer::InitFailed(index, code), ctx);
-            Awaits::Inits { begun: images_at, inits, ticket }
-        }
     }
 }
 

@@ -24,13 +24,8 @@ impl Kubelets {
     pub(super) fn wind_up(&mut self, pod: BoundPod<'_>, mut patch: PodStatusPatch, ctx: &mut Ctx<'_, Self>) {
         let worker = self.workers.get(&pod.id);
         // What has let the others run is done or runs, whether or not the API server has heard of it.
-        let mut inits = patch.init_containers.clone().unwrap_or_else(|| {
-            let mut inits = statuses::inits_done(None, &pod, 0, ctx.now);
-            for (status, known) in inits.iter_mut().zip(statuses::known_inits(worker, &pod)) {
-                *status = ContainerStatus { state: status.state, ready: status.ready, ..*known };
-            }
-            inits
-        });
+        let known = || statuses::inits_done(statuses::known_inits(worker, &pod), &pod, ctx.now);
+        let mut inits = patch.init_containers.clone().unwrap_or_else(known);
         let containers = patch.containers.clone().unwrap_or_else(|| statuses::known(worker, &pod).into());
         let runs = |status: &ContainerStatus| status.state.running_since().is_some();
         if self.links.is_stand_in(pod.node, ctx) && inits.iter().any(runs) {

@@ -32,10 +32,12 @@ pub(super) struct Worker {
     pub(super) ended: Option<Ending>,
     /// A status that could not be posted.
     pub(super) unposted: Option<Box<PodStatusPatch>>,
-    /// What was last said of the containers of a pod of which one has ended for good: it may still be on its way.
+    /// What was last said of the containers of a pod of which one has ended for good, or whose init containers run: it may still be on its way.
+    /// Of containers of which there is none here, nothing was.
     pub(super) known: Option<Box<Known>>,
-    /// From when to when no kubelet process went on with the start that is under way.
-    pub(super) absences: SmallVec<[(SimTime, SimTime); 0]>,
+    /// The init container that the start of pod or sandbox has come to: those before it are done, or run if they are sidecars. If there are not
+    /// as many, the others are started.
+    pub(super) at_init: usize,
     /// How the pod is ended when the sync is over that is under way.
     pub(super) after_sync: Option<Box<End>>,
 }
@@ -111,27 +113,18 @@ pub(super) enum Awaits {
         fails: SimTime,
         ticket: Ticket,
     },
-    /// The failure of an init container.
-    Inits {
-        /// Since when the present ones run.
-        begun: SimTime,
-        /// Fires when what is said of them changes.
-        inits: Option<Ticket>,
-        ticket: Ticket,
-    },
+    /// The turn of an init container, or its end.
+    Init(InitRun),
     /// The end of an init container's back-off.
     InitRestart(Ticket),
     /// Its containers.
     Containers {
-        /// When all images are there.
-        images_at: SimTime,
-        /// When the start begins, or has begun: after the init containers.
+        /// When all images are there, and the start begins, or has begun.
         begins: SimTime,
         /// When the first of them runs.
         runs: SimTime,
-        /// Fires when what is said of the init containers changes.
-        inits: Option<Ticket>,
-        ticket: Ticket,
+        /// None if the kubelet process has ended meanwhile.
+        ticket: Option<Ticket>,
     },
     /// The end of a container's postStart hook.
     Hook {
@@ -142,11 +135,24 @@ pub(super) enum Awaits {
         /// None if the kubelet process has ended meanwhile.
         ticket: Option<Ticket>,
     },
-    /// A process of the kubelet: the one that was at it has ended.
-    Process {
-        /// Since when the init containers run, or what follows them, if they do: they go on by themselves.
-        begun: Option<SimTime>,
-    },
+    /// A process of the kubelet: the one that was at it has ended, and nothing goes on without it.
+    Process,
+}
+
+/// An init container whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct InitRun {
+    /// When its image is there.
+    pub(super) images_at: SimTime,
+    /// When it begins, or has begun.
+    pub(super) begins: SimTime,
+    /// When it has ended; a sidecar, when it has started.
+    pub(super) done: SimTime,
+    /// With which code it ends.
+    pub(super) code: i32,
+    pub(super) has_begun: bool,
+    /// None if the kubelet process has ended meanwhile.
+    pub(super) ticket: Option<Ticket>,
 }
 
 /// A wait for volumes.
@@ -239,7 +245,7 @@ impl Worker {
             ended: None,
             unposted: None,
             known: None,
-            absences: SmallVec::new(),
+            at_init: 0,
             after_sync: None,
         }
     }
@@ -359,7 +365,7 @@ impl Worker {
                 rearm(&mut run.ready, None, ctx);
                 WorkerState::Running(Run { misses: [0; 3], early: 0, ..run })
             }
-            WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, now),
+            WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, &pod, now),
             WorkerState::Terminating { stop, outcome } if outcome.status.is_some() => {
                 let kill = stop.zip(outcome.ending);
                 let kill = kill.map(|((_, at), ending)| Kill { at, code: ending.exit_code, is_orphan: true });
@@ -397,48 +403,22 @@ impl Worker {
     }
 
     /// What is left of a start whose kubelet process ends.
-    fn halted_start(&mut self, launch: Launch, awaits: Awaits, now: SimTime) -> WorkerState {
-        let begun = match awaits {
+    fn halted_start(&self, launch: Launch, awaits: Awaits, pod: &Pod, now: SimTime) -> WorkerState {
+        let left = match awaits {
             Awaits::Room(_) | Awaits::Volumes(_) => return WorkerState::Idle,
-            Awaits::Hook { since, next, .. } => {
-                return WorkerState::Starting(launch, Awaits::Hook { since, next, ticket: None });
+            Awaits::Hook { since, next, .. } => Awaits::Hook { since, next, ticket: None },
+            Awaits::Containers { begins, runs, .. } if begins <= now => {
+                Awaits::Containers { begins, runs, ticket: None }
             }
-            Awaits::Containers { images_at: begun, .. } | Awaits::Inits { begun, .. } => Some(begun),
-            Awaits::Process { begun } => begun,
-            Awaits::Image { .. } | Awaits::InitRestart(_) => None,
+            Awaits::Init(run) => {
+                let container = pod.spec.init_containers.get(self.at_init);
+                run.halted(container, pod, now).map_or(Awaits::Process, Awaits::Init)
+            }
+            Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::InitRestart(_) | Awaits::Process => {
+                Awaits::Process
+            }
         };
-        let begun = begun.filter(|begun| *begun <= now);
-        if begun.is_some() && self.absences.last().is_none_or(|(_, until)| *until != SimTime::MAX) {
-            self.absences.push((now, SimTime::MAX));
-        }
-        WorkerState::Starting(launch, Awaits::Process { begun })
-    }
-
-    /// A kubelet process goes on with the start that is under way.
-    pub(super) fn is_attended_again(&mut self, now: SimTime) {
-        if let Some((_, until)) = self.absences.last_mut().filter(|(_, until)| *until == SimTime::MAX) {
-            *until = now;
-        }
-    }
-
-    /// When something begins that could at an instant: not while there is no kubelet process.
-    pub(super) fn attended(&self, at: SimTime) -> SimTime {
-        self.absences.iter().fold(at, |at, (from, until)| if (*from..*until).contains(&at) { *until } else { at })
-    }
-
-    /// When something is over that takes so long, and that nobody takes up again if the kubelet process ends meanwhile.
-    pub(super) fn cut_short(&self, begins: SimTime, takes: SimDuration) -> SimTime {
-        let ends = begins + takes;
-        let cut = self.absences.iter().find(|(from, _)| (begins..ends).contains(from));
-        cut.map_or(ends, |(_, until)| *until)
-    }
-
-    /// When the kubelet has done something that takes so long; it begins anew if its process ends meanwhile.
-    pub(super) fn done(&self, begins: SimTime, takes: SimDuration) -> SimTime {
-        let redo = |begins: SimTime, (from, until): &(SimTime, SimTime)| {
-            if *from < begins + takes && begins < *until { *until } else { begins }
-        };
-        self.absences.iter().fold(begins, redo) + takes
+        WorkerState::Starting(launch, left)
     }
 }
 
@@ -447,17 +427,17 @@ impl WorkerState {
     fn tickets(&self) -> [Option<Ticket>; 3] {
         let one = |ticket: Ticket| [Some(ticket), None, None];
         match self {
-            Self::Idle | Self::Stopped(_) | Self::Over | Self::Starting(_, Awaits::Process { .. }) => [None; 3],
-            Self::Starting(_, Awaits::Hook { ticket, .. }) => [*ticket, None, None],
+            Self::Idle | Self::Stopped(_) | Self::Over | Self::Starting(_, Awaits::Process) => [None; 3],
+            Self::Starting(
+                _,
+                Awaits::Hook { ticket, .. } | Awaits::Containers { ticket, .. } | Awaits::Init(InitRun { ticket, .. }),
+            )
+            | Self::CleaningUp(ticket) => [*ticket, None, None],
             Self::Starting(_, Awaits::Volumes(wait)) => [Some(wait.look_up), Some(wait.sync), None],
             Self::Starting(_, Awaits::Room(ticket) | Awaits::InitRestart(ticket) | Awaits::Image { ticket, .. })
             | Self::BackingOff { ticket, .. } => one(*ticket),
-            Self::Starting(_, Awaits::Inits { inits, ticket, .. } | Awaits::Containers { inits, ticket, .. }) => {
-                [Some(*ticket), *inits, None]
-            }
             Self::Running(run) => [run.ready, run.end, run.probe],
             Self::Terminating { stop, .. } => [stop.map(|(ticket, _)| ticket), None, None],
-            Self::CleaningUp(ticket) => [*ticket, None, None],
         }
     }
 

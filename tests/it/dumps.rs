@@ -231,6 +231,37 @@ fn back_offs_of_a_dump_count_from_the_last_end() {
 }
 
 #[test]
+fn a_pod_on_its_way_through_its_init_containers_goes_on_from_there() {
+    let done = "{terminated: {exitCode: 0, startedAt: '2026-01-01T00:00:01Z', finishedAt: '2026-01-01T00:00:03Z'}}";
+    let since = |second: u32| format!("{{running: {{startedAt: '2026-01-01T00:00:{second:02}Z'}}}}");
+    let status = |name: &str, ready: bool, state: &str| {
+        format!("{{name: {name}, ready: {ready}, restartCount: 0, state: {state}}}")
+    };
+    let statuses = [status("a", true, done), status("s", true, &since(3)), status("b", false, &since(5))].join(", ");
+    let pod = format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: default, uid: u-p, annotations: {{kubesquall.sim/init: 30s}}}}, \
+         spec: {{nodeName: n1, initContainers: [{{name: a, image: i}}, {{name: s, image: i, restartPolicy: Always}}, {{name: b, image: i}}], \
+         containers: [{{name: c, image: i}}]}}, \
+         status: {{startTime: '2026-01-01T00:00:00Z', phase: Pending, initContainerStatuses: [{statuses}]}}}}\n"
+    );
+    let (observed, store) = plays::whole(&loaded("", &[&node("n1", "{}"), &pod]));
+    let (_, pod) = store.pods().next().expect("the pod");
+    assert!(pod.is_ready() && pod.restarts_total() == 0, "{:?}", pod.init_containers);
+    let times: Vec<i64> = pod
+        .init_containers
+        .iter()
+        .map(|status| match status.state.ending() {
+            Some(ending) => (ending.finished_at.as_nanos() - ending.started_at.as_nanos()) / 1_000_000_000,
+            None => 0,
+        })
+        .collect();
+    // What had begun is not begun again: the last runs for thirty seconds from its start before t=0 on.
+    assert_eq!(times, [2, 0, 30]);
+    let started = observed.events.iter().find(|event| event.reason == "Started").expect("a start").at;
+    assert!((28..35).contains(&(started.as_nanos() / 1_000_000_000)), "{started}");
+}
+
+#[test]
 fn the_control_plane_on_nodes_is_said() {
     let program = |node: &str| {
         format!(

@@ -2,7 +2,10 @@
 
 use super::bench::Bench;
 use super::{ONE, bound};
+use crate::chaos::FaultKind;
+use crate::engine::Distribution;
 use crate::state::{ContainerState, PodPhase};
+use crate::units::SimDuration;
 
 fn with_init(annotations: &str, more: &str) -> String {
     bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {more}, {ONE}"))
@@ -133,4 +136,127 @@ fn a_pod_is_ready_when_its_sidecars_are() {
     assert_eq!((pod.phase, pod.is_ready(), ready), (PodPhase::Running, false, 1));
     bench.run_until(110.0);
     assert_eq!(bench.ready_changes("p")[0].0.round() as i64, 102);
+}
+
+/// How often each init container of the pod was restarted.
+fn counts(bench: &Bench) -> Vec<u32> {
+    bench.pod("p").init_containers.iter().map(|status| status.restarts).collect()
+}
+
+#[test]
+fn a_failing_init_container_leaves_the_sidecars_before_it_alone() {
+    let mut bench = Bench::new();
+    let probe = "startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 10, periodSeconds: 1}";
+    let spec = format!(
+        "initContainers: [{{name: s, image: i, restartPolicy: Always, {probe}}}, {{name: a, image: i}}], {ONE}"
+    );
+    bench.create(0.0, &bound("kubesquall.sim/init: 6s, kubesquall.sim/init-exit-code: '1'", &spec));
+    // The sidecar runs at 2 s and has started at 12 s; the other fails about 18 s, is run again at once, and backs off for 10 s and then for 20 s.
+    bench.run_until(28.0);
+    let since = bench.pod("p").init_containers[0].state.running_since().expect("it runs");
+    assert_eq!(since.as_nanos() / 1_000_000_000, 2);
+    for (at, expected) in [(28.0, 1), (50.0, 2), (90.0, 3)] {
+        bench.run_until(at);
+        let [sidecar, failing] = bench.pod("p").init_containers[..] else { panic!("two") };
+        assert_eq!((sidecar.state.running_since(), sidecar.restarts, sidecar.ready), (Some(since), 0, true), "{at}");
+        assert_eq!((failing.restarts, failing.last.map(|end| end.exit_code)), (expected, Some(1)), "{at}");
+    }
+    bench.annotate("p", "kubesquall.sim/init-exit-code", "0");
+    bench.run_until(200.0);
+    assert!(bench.pod("p").is_ready());
+    assert_eq!(bench.pod("p").init_containers[0].state.running_since(), Some(since));
+}
+
+#[test]
+fn an_init_container_that_a_new_process_starts_counts_on_and_what_was_before_it_goes_on() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: s, image: i, restartPolicy: Always}}, {{name: a, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 6s, kubesquall.sim/init-exit-code: '1'", &spec));
+    // The back-off of 20 s is under way.
+    bench.fault(41, FaultKind::KubeletStop, Some(2));
+    bench.run_until(40.0);
+    assert_eq!(counts(&bench), [0, 2]);
+    let since = bench.pod("p").init_containers[0].state.running_since();
+    bench.run_until(46.0);
+    let [sidecar, failing] = bench.pod("p").init_containers[..] else { panic!("two") };
+    assert_eq!((sidecar.state.running_since(), sidecar.restarts), (since, 0));
+    assert!(failing.state.running_since().is_some(), "{failing:?}");
+    assert_eq!((failing.restarts, failing.last.map(|end| end.exit_code)), (3, Some(1)));
+}
+
+#[test]
+fn an_init_container_that_a_boot_has_cut_short_counts_as_restarted() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 60s", &spec));
+    super::crash(&mut bench, 20, 10);
+    bench.run_until(50.0);
+    let status = bench.pod("p").init_containers[0];
+    let reason = status.last.map(|end| (end.exit_code, end.reason.as_str()));
+    assert_eq!((status.restarts, reason), (1, Some((137, "ContainerStatusUnknown"))));
+    bench.run_until(200.0);
+    assert_eq!((counts(&bench), bench.pod("p").is_ready()), (vec![1, 0], true));
+}
+
+#[test]
+fn before_1_36_only_the_first_init_container_counts_on_after_a_boot() {
+    for (minor, expected) in [(35, [1, 0, 0]), (36, [1, 1, 1])] {
+        let mut bench = Bench::new();
+        bench.config_mut().version = format!("1.{minor}").parse().expect("a version");
+        let sidecar = "{name: s, image: i, restartPolicy: Always}";
+        let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}, {sidecar}], {ONE}");
+        bench.create(0.0, &bound("", &spec));
+        super::crash(&mut bench, 30, 10);
+        bench.run_until(20.0);
+        assert_eq!((counts(&bench), bench.pod("p").is_ready()), (vec![0; 3], true));
+        bench.run_until(60.0);
+        assert_eq!((counts(&bench), bench.pod("p").is_ready()), (expected.to_vec(), true), "1.{minor}");
+        assert_eq!(bench.pod("p").restarts_max(), 1);
+    }
+}
+
+#[test]
+fn what_begins_later_does_not_move_an_init_container_that_runs() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/start: 10s, kubesquall.sim/init: 30s, kubesquall.sim/init-exit-code: '1', \
+                       kubesquall.sim/stop: 8s";
+    bench.create(0.0, &bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {ONE}")));
+    // It runs at 10 s, when the sandbox is there.
+    bench.fault_spec(12, serde_saphyr::from_str("{kind: SlowDisk, factor: 10, for: 100s}").expect("a fault"));
+    bench.delete(25.0, "p", None);
+    bench.run_until(60.0);
+    assert_eq!(bench.events("Killing"), [25.005]);
+}
+
+#[test]
+fn a_pod_that_is_deleted_while_a_sidecars_image_is_pulled_starts_that_one_and_nothing_behind_it() {
+    let hook = "lifecycle: {postStart: {sleep: {seconds: 20}}}";
+    for (more, killed_s) in [("", 30), (hook, 50)] {
+        let mut bench = Bench::new();
+        bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(30));
+        let sidecar = format!("{{name: s, image: s, restartPolicy: Always, {more}}}");
+        let spec = format!("initContainers: [{sidecar}, {{name: a, image: i}}], {ONE}");
+        bench.create(0.0, &bound("", &spec));
+        bench.delete(10.0, "p", None);
+        bench.run_until(100.0);
+        let killed: Vec<i64> = bench.events("Killing").into_iter().map(|at| at.round() as i64).collect();
+        assert_eq!((killed, bench.messages("Killing")[0].1), (vec![killed_s], "Stopping container s"));
+        assert_eq!(bench.messages("Pulling").len(), 1);
+        assert!(!bench.pod_exists("p"));
+    }
+}
+
+#[test]
+fn a_new_process_does_not_hold_ends_of_init_containers_against_the_others() {
+    let mut bench = Bench::new();
+    let annotations = "kubesquall.sim/init: 6s, kubesquall.sim/init-exit-code: '1', kubesquall.sim/run-for: 100s";
+    bench.create(0.0, &bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {ONE}")));
+    bench.fault(41, FaultKind::KubeletStop, Some(2));
+    bench.run_until(48.0);
+    bench.annotate("p", "kubesquall.sim/run-for", "100s");
+    bench.run_until(170.0);
+    let first = bench.events("Started")[0];
+    bench.run_until(first + 110.0);
+    // Their first end is followed by a start at once.
+    assert_eq!((bench.events("Started").len(), bench.pod("p").restarts_max()), (2, 1));
 }

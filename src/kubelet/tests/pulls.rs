@@ -173,3 +173,64 @@ fn images_that_were_deleted_for_their_room_are_pulled_again() {
     bench.run_until(200.0);
     assert_eq!(bench.ready_changes("q")[0].0.round() as i64, 172);
 }
+
+#[test]
+fn a_restart_asks_for_no_image_but_that_of_what_is_started() {
+    let mut bench = Bench::new();
+    let spec = "initContainers: [{name: a, image: 'i:latest'}], containers: [{name: c, image: 'c:1'}]";
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 40s, kubesquall.sim/exit-code: '1'", spec));
+    bench.lacks_image(10, 300, "i:latest");
+    bench.run_until(60.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.is_ready(), pod.restarts_max()), (true, 1));
+    let ended = pod.init_containers[0].state.ending();
+    assert_eq!((ended.map(|end| end.exit_code), pod.init_containers[0].restarts), (Some(0), 0));
+    assert!(bench.events("Failed").is_empty());
+}
+
+#[test]
+fn a_restart_that_lacks_its_image_leaves_what_is_done_alone_and_tells_how_it_ended() {
+    let mut bench = Bench::new();
+    let spec = "restartPolicy: Never, containers: [{name: a, image: 'i:1'}, \
+                {name: b, image: 'j:latest', restartPolicy: Always}]";
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 20s, kubesquall.sim/exit-code: '1'", spec));
+    bench.lacks_image(10, 40, "j:latest");
+    bench.run_until(30.0);
+    let [done, waits] = bench.pod("p").containers[..] else { panic!("two") };
+    assert_eq!(done.state.ending().map(|end| end.exit_code), Some(1));
+    assert_eq!((waits.state, waits.restarts), (ContainerState::ErrImagePull, 0));
+    assert_eq!(waits.last.map(|end| end.exit_code), Some(1));
+    bench.run_until(90.0);
+    let [done, runs] = bench.pod("p").containers[..] else { panic!("two") };
+    assert_eq!((done.state.ending().map(|end| end.exit_code), done.restarts), (Some(1), 0));
+    assert_eq!(runs.restarts, 1);
+    // No sandbox is made that would cause an early sync.
+    let (failed, told) = (bench.events("Failed")[0], bench.events("BackOff").first().copied());
+    assert!(told.is_none_or(|told| told - failed >= 10.0), "{failed}, {told:?}");
+}
+
+#[test]
+fn an_image_is_asked_for_when_its_container_is_to_start() {
+    let mut bench = Bench::new();
+    let inits = "{name: s, image: 's:1', restartPolicy: Always}, {name: a, image: 'i:1'}, {name: b, image: 'j:1'}";
+    let spec = format!("initContainers: [{inits}], containers: [{{name: c, image: app}}]");
+    bench.create(5.0, &bound("kubesquall.sim/init: 3s", &spec));
+    bench.lacks_image(1, 60, "app");
+    bench.lacks_image(1, 20, "j:1");
+    let states = |bench: &Bench| -> Vec<ContainerState> {
+        let pod = bench.pod("p");
+        pod.init_containers.iter().chain(&pod.containers).map(|status| status.state).collect()
+    };
+    bench.run_until(11.0);
+    let [sidecar, a, b, c] = states(&bench)[..] else { panic!("four") };
+    assert!(sidecar.running_since().is_some() && a.ending().is_some_and(|end| end.exit_code == 0));
+    assert_eq!((b, c), (ContainerState::ErrImagePull, ContainerState::Waiting));
+    bench.run_until(50.0);
+    let [sidecar_later, a_later, b, c] = states(&bench)[..] else { panic!("four") };
+    assert_eq!((sidecar_later, a_later), (sidecar, a));
+    assert!(b.ending().is_some_and(|end| end.exit_code == 0));
+    assert!(matches!(c, ContainerState::ErrImagePull | ContainerState::ImagePullBackOff), "{c:?}");
+    bench.run_until(150.0);
+    assert!(bench.pod("p").is_ready());
+    assert_eq!(bench.pod("p").restarts_total(), 0);
+}

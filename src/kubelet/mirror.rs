@@ -7,6 +7,7 @@ use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::readiness::{Probed, ready_latency};
 use super::readiness_gates::watch_gates;
+use super::stopped::lost;
 use super::timer::PodTimer;
 use super::worker::{Awaits, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
@@ -86,17 +87,21 @@ impl Kubelets {
         if let Some(worker) = &worker {
             worker.state.cancel(ctx);
         }
-        let is_under_way = last.phase == PodPhase::Running || (worker.is_some() && !last.phase.is_terminal());
+        // Its phase others may have written.
+        let runs = last.phase == PodPhase::Running || statuses::running_since(last).is_some();
+        let is_under_way = runs || (worker.is_some() && !last.phase.is_terminal());
+        let has_ended = !last.containers.is_empty() && last.containers.iter().all(|it| it.state.ending().is_some());
         let survives = self.containers_survive(node, ctx);
         let begins_anew = self.statics.get(&node).and_then(|files| files.0.get(&key(last))).is_some_and(|file| {
             // The machine has been down since it ended.
             file.mirror.phase.is_terminal() && file.standing == Standing::Starts
         });
-        let standing = match last.phase {
-            _ if !survives => Standing::Starts,
-            PodPhase::Succeeded | PodPhase::Failed if !begins_anew => Standing::Over { is_looked_at: false },
-            PodPhase::Pending | PodPhase::Running if is_under_way => Standing::GoesOn,
-            _ => Standing::Starts,
+        let standing = if survives && last.phase.is_terminal() && has_ended && !begins_anew {
+            Standing::Over { is_looked_at: false }
+        } else if survives && is_under_way {
+            Standing::GoesOn
+        } else {
+            Standing::Starts
         };
         let worker = worker.filter(|_| standing == Standing::GoesOn).map(|worker| (id, worker));
         let file = File { mirror: Arc::new(last.clone()), standing, worker };
@@ -182,12 +187,17 @@ impl Kubelets {
             if last.uid != pod.uid && last.phase != PodPhase::Pending {
                 let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
                 worker.restarts = last.restarts_max() + 1;
+                worker.ended = last.containers.iter().find_map(|it| it.state.ending()).or(Some(lost(ctx.now)));
             }
             return false;
         }
         let mut worker = file.worker.take().map(|(_, worker)| worker);
         let mut patch = PodStatusPatch {
-            phase: (last.phase != PodPhase::Pending).then_some(last.phase),
+            phase: match last.phase {
+                PodPhase::Pending => None,
+                PodPhase::Succeeded | PodPhase::Failed if standing == Standing::GoesOn => Some(PodPhase::Running),
+                phase => Some(phase),
+            },
             ready: Some(if statuses::are_containers_ready(&last) { Status::True } else { Status::False }),
             started: last.started_at,
             containers: (!last.containers.is_empty()).then(|| last.containers.clone()),

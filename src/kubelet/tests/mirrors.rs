@@ -1,6 +1,7 @@
 //! Static pods and their mirrors.
 
 use super::*;
+use crate::component::{PodStatusPatch, Request};
 
 #[test]
 fn a_mirror_that_is_deleted_is_made_anew() {
@@ -159,5 +160,20 @@ fn a_static_pod_that_is_done_is_not_run_again_and_shown_again_by_the_next_proces
     assert_eq!(bench.pod("p").phase, PodPhase::Succeeded);
     bench.run_until(200.0);
     assert!(!bench.pod_exists("p"));
+    assert_eq!(bench.events("Started").len(), 1);
+}
+
+#[test]
+fn a_static_pod_goes_on_whatever_others_write_of_its_mirror() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound(MIRROR, ONE));
+    bench.at(20.0, |lab| {
+        let pod = lab.pod_id("p").expect("the pod exists");
+        let patch = PodStatusPatch { phase: Some(PodPhase::Failed), ..PodStatusPatch::default() };
+        lab.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
+    });
+    bench.delete(21.0, "p", Some(0));
+    bench.run_until(60.0);
+    assert!(bench.pod("p").is_ready() && bench.pod("p").phase == PodPhase::Running);
     assert_eq!(bench.events("Started").len(), 1);
 }

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"flag"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,6 +223,32 @@ func (r *recorder) other(kind string, o any) {
 	}
 }
 
+// Which of the ports a process of the control plane answers on.
+var ports = map[string]int{"kube-apiserver": 0, "kube-controller-manager": 3, "kube-scheduler": 4}
+
+// Writes down when a process that was killed serves again: the scenario's `for:` lasts until then.
+func noteService(path, process string, port int, killed time.Time) {
+	began := time.Since(killed)
+	health := map[bool]string{true: "readyz", false: "healthz"}[process == "kube-apiserver"]
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	for time.Since(killed) < began+time.Minute {
+		ask, err := http.NewRequest("GET", fmt.Sprintf("https://127.0.0.1:%d/%s", port, health), nil)
+		must(err)
+		ask.Header.Set("Authorization", "Bearer tok")
+		if answer, err := client.Do(ask); err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				break
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	must(err)
+	defer file.Close()
+	fmt.Fprintf(file, "%s started after %.2f s, serves after %.2f s\n", process, began.Seconds(), time.Since(killed).Seconds())
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -278,16 +306,27 @@ func main() {
 	var kmu sync.Mutex
 	f := informers.NewSharedInformerFactory(c, 0)
 	isHollow := s.Metadata.Annotations["kubelets"] == "hollow"
-	// Stand-ins see what an informer sees, and so does their recording.
+	// Stand-ins see what an informer sees, and so does their recording, unless the case has it follow: informers are blind for up to a minute after
+	// the API server was away.
+	var pods *follower
 	on := func(informer func() cache.SharedIndexInformer, client rest.Interface, resource string, h cache.ResourceEventHandlerFuncs) {
-		if isHollow {
-			follow(cache.NewListWatchFromClient(client, resource, "", fields.Everything()), h)
+		if isHollow || s.Metadata.Annotations["see"] == "follow" {
+			seen := follow(cache.NewListWatchFromClient(client, resource, "", fields.Everything()), h)
+			if resource == "pods" {
+				pods = seen
+			}
 		} else {
 			informer().AddEventHandler(h)
 		}
 	}
 	all := func() []*core.Pod {
 		var out []*core.Pod
+		if pods != nil {
+			for _, o := range pods.list() {
+				out = append(out, o.(*core.Pod))
+			}
+			return out
+		}
 		for _, o := range f.Core().V1().Pods().Informer().GetStore().List() {
 			out = append(out, o.(*core.Pod))
 		}
@@ -425,11 +464,10 @@ func main() {
 		kc("apply -f "+m, false)
 	}
 	time.Sleep(*settle)
-	if isHollow {
-		// The newest time stamp of a dump says when it was taken.
-		_, err = c.CoreV1().Namespaces().Create(bg, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "taken-now"}}, meta.CreateOptions{})
-		must(err)
-	}
+	// The newest time stamp of a dump says when it was taken.
+	_, err = c.CoreV1().Namespaces().Create(bg, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "taken-now"}}, meta.CreateOptions{})
+	must(err)
+	os.Remove(*dir + "/outages.txt")
 	out, err := exec.Command(filepath.Join(*bin, "kubectl"), "--kubeconfig="+tmp+"/kubeconfig", "get", "-A", "-o", "json",
 		"nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,pdb,controllerrevisions,namespaces,services,pvc,pv,storageclasses,priorityclasses,resourcequotas,limitranges,hpa").Output()
 	must(err)
@@ -542,7 +580,11 @@ func fault(f *Fault, ps map[string]*process, tmp string, nodes func() []*Kubelet
 		p := ps[c]
 		p.kill()
 		if d > 0 {
-			time.AfterFunc(d, func() { p.start(tmp) })
+			killed := time.Now()
+			time.AfterFunc(d, func() {
+				p.start(tmp)
+				noteService(*dir+"/outages.txt", c, *base+ports[c], killed)
+			})
 		}
 	}
 }

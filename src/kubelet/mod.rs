@@ -51,7 +51,7 @@ use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistra
 use crate::model::Object;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
-    PersistentVolumeId, PodDelta, PodId, Power, Store,
+    PersistentVolumeId, PodDelta, PodId, PodPhase, Power, Store,
 };
 use crate::units::SimDuration;
 pub use back_off::PullFailure;
@@ -200,6 +200,10 @@ impl Kubelets {
             self.pod_bound(pod, ctx);
         }
         if delta.touches(PodDelta::DELETION) {
+            // The first status of a pod that is being deleted is posted whether or not it is new (status manager, `SetPodStatus`).
+            if pod.phase == PodPhase::Running && !self.links.is_stand_in(pod.node, ctx) {
+                self.resync(pod, ctx);
+            }
             self.pod_deleted(pod, ctx);
         }
         if delta.touches(PodDelta::ANNOTATIONS) {

@@ -235,11 +235,15 @@ fn objects(
     if is_one && values.is_empty() {
         return;
     }
+    let mut lacks = false;
     let printed = match format {
         Format::Columns(columns) => {
             let headings = columns.iter().map(|(heading, _)| heading.clone()).collect();
             let rows = values.iter().map(|value| output::row(columns, value)).collect::<Result<Vec<_>, _>>();
             rows.map(|rows| {
+                let is_missed = |column: usize| rows.iter().any(|row| row[column] == "<none>");
+                let mut columns = columns.iter().enumerate();
+                lacks = columns.any(|(column, (_, path))| is_missed(column) && !view::is_shown(path));
                 let headings: Option<Vec<String>> = Some(headings).filter(|_| !args.no_headers);
                 table_lines(&headings.into_iter().chain(rows).collect::<Vec<_>>())
             })
@@ -249,7 +253,9 @@ fn objects(
     };
     match printed {
         Ok(lines) => {
-            let lacks = lines.is_empty() || lines.iter().any(|line| line.contains("<none>"));
+            if let Format::JsonPath(_, path) | Format::JsonPathAsJson(_, path) = format {
+                lacks = lines.is_empty() && !view::is_shown(path);
+            }
             if matches!(format, Format::Json | Format::Yaml) || lacks && !has_failed {
                 plan.warnings.push(view::LEFT_OUT.to_owned());
             }

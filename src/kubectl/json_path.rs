@@ -43,6 +43,14 @@ pub struct Template {
     nodes: Vec<Vec<Step>>,
 }
 
+impl Template {
+    /// The names of its paths, in order; those within filters and unions are left out.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let steps = self.nodes.iter().flatten();
+        steps.filter_map(|step| if let Step::Field(name) = step { Some(name.as_str()) } else { None })
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::json_path::Template;
 use super::resource::{Found, Kind};
 use super::{messages, three_way};
 use crate::arena::Symbol;
@@ -18,6 +19,81 @@ use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, u
 
 /// What is said once of output that shows objects.
 pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out of the objects";
+
+/// Names of what objects have whenever the API's would: where a path of these finds nothing, there is nothing.
+const SHOWN: [&str; 64] = [
+    "active",
+    "availableReplicas",
+    "completedIndexes",
+    "completionTime",
+    "conditions",
+    "containerStatuses",
+    "creationTimestamp",
+    "currentHealthy",
+    "currentNumberScheduled",
+    "currentReplicas",
+    "deletionTimestamp",
+    "desiredHealthy",
+    "desiredNumberScheduled",
+    "disruptionsAllowed",
+    "effect",
+    "exitCode",
+    "expectedPods",
+    "failed",
+    "failedIndexes",
+    "finalizers",
+    "finishedAt",
+    "initContainerStatuses",
+    "items",
+    "key",
+    "kind",
+    "lastState",
+    "message",
+    "metadata",
+    "name",
+    "namespace",
+    "nodeName",
+    "nominatedNodeName",
+    "numberAvailable",
+    "numberMisscheduled",
+    "numberReady",
+    "numberUnavailable",
+    "observedGeneration",
+    "ownerReferences",
+    "phase",
+    "qosClass",
+    "ready",
+    "readyReplicas",
+    "reason",
+    "replicas",
+    "restartCount",
+    "running",
+    "spec",
+    "startedAt",
+    "startTime",
+    "state",
+    "status",
+    "succeeded",
+    "taints",
+    "terminated",
+    "terminating",
+    "terminatingReplicas",
+    "type",
+    "unavailableReplicas",
+    "unschedulable",
+    "updatedNumberScheduled",
+    "updatedReplicas",
+    "used",
+    "value",
+    "waiting",
+];
+
+/// Whether objects have what a path asks for whenever the API's would.
+pub(super) fn is_shown(path: &Template) -> bool {
+    // Labels and annotations have names of their own.
+    let is_written = |name: &&str| !matches!(*name, "labels" | "annotations");
+    path.names().take_while(is_written).all(|name| SHOWN.contains(&name))
+}
 
 /// Which wall-clock instant t=0 is, in nanoseconds since 1970.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -438,19 +514,23 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
         WorkloadId::Deployment(id) => {
             let status = &store.deployments.get(id)?.status;
             let named = [("Available", status.availability), ("Progressing", status.progressing)];
-            let conditions: Vec<Value> = named
-                .into_iter()
-                .filter_map(|(name, condition)| {
-                    let condition = condition?;
-                    Some(json!({
-                        "type": name, "status": of_status(condition.status), "reason": condition.reason.as_str(),
-                        "message": messages::of_deployment(id, condition.reason, store),
-                        "lastUpdateTime": clock.stamp(condition.updated_at),
-                        "lastTransitionTime": clock.stamp(condition.since),
-                    }))
-                })
-                .chain(status.replica_failure.map(|failure| replica_failure(failure, Some("lastUpdateTime"), clock)))
-                .collect();
+            let named = named.into_iter().filter_map(|(name, condition)| {
+                let condition = condition?;
+                let shown = json!({
+                    "type": name, "status": of_status(condition.status), "reason": condition.reason.as_str(),
+                    "message": messages::of_deployment(id, condition.reason, store),
+                    "lastUpdateTime": clock.stamp(condition.updated_at),
+                    "lastTransitionTime": clock.stamp(condition.since),
+                });
+                Some((condition.updated_at, shown))
+            });
+            let failure = status
+                .replica_failure
+                .map(|failure| (failure.since, replica_failure(failure, Some("lastUpdateTime"), clock)));
+            let mut conditions: Vec<(SimTime, Value)> = named.chain(failure).collect();
+            // Whoever writes one puts it behind the others (deployment controller, `SetDeploymentCondition`).
+            conditions.sort_by_key(|(updated_at, _)| *updated_at);
+            let conditions: Vec<Value> = conditions.into_iter().map(|(_, shown)| shown).collect();
             json!({
                 "observedGeneration": observed(status.observed_generation), "replicas": count(status.replicas),
                 "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),

@@ -35,6 +35,19 @@ fn paths_and_columns_are_printed() {
 }
 
 #[test]
+fn what_is_empty_in_a_cluster_too_needs_no_words() {
+    let said = |line: &str| printed(line).2;
+    let none: [&str; 0] = [];
+    assert_eq!(
+        said("get pods -o custom-columns=D:.metadata.deletionTimestamp,R:.status.reason,L:.metadata.labels.x"),
+        none
+    );
+    assert_eq!(said("get pods -o custom-columns=I:.status.podIP"), [LEFT_OUT]);
+    assert_eq!(said("get pod web-9 -o jsonpath={.status.reason}"), none);
+    assert_eq!(said("get pod web-9 -o jsonpath={.status.podIP}"), [LEFT_OUT]);
+}
+
+#[test]
 fn objects_are_printed_with_their_status() {
     let (exit, out, err) = printed("get pod web-9 -o yaml");
     assert_eq!((exit, err), (0, vec![LEFT_OUT.to_owned()]));

@@ -17,6 +17,7 @@ use super::json_path::Template;
 use super::output::{self, Format};
 use super::printing::Output;
 use super::resource::{Found, Kind, find, kinds_answered};
+use super::shown::is_shown;
 use super::unanswered::Unanswered;
 use super::verb::{Scene, Verb, works_on_selection};
 use super::view::{self, Clock, is_initialized};
@@ -243,7 +244,7 @@ fn objects(
             rows.map(|rows| {
                 let is_missed = |column: usize| rows.iter().any(|row| row[column] == "<none>");
                 let mut columns = columns.iter().enumerate();
-                lacks = columns.any(|(column, (_, path))| is_missed(column) && !view::is_shown(path));
+                lacks = columns.any(|(column, (_, path))| is_missed(column) && !is_shown(path));
                 let headings: Option<Vec<String>> = Some(headings).filter(|_| !args.no_headers);
                 table_lines(&headings.into_iter().chain(rows).collect::<Vec<_>>())
             })
@@ -254,7 +255,7 @@ fn objects(
     match printed {
         Ok(lines) => {
             if let Format::JsonPath(_, path) | Format::JsonPathAsJson(_, path) = format {
-                lacks = lines.is_empty() && !view::is_shown(path);
+                lacks = lines.is_empty() && !is_shown(path);
             }
             if matches!(format, Format::Json | Format::Yaml) || lacks && !has_failed {
                 plan.warnings.push(view::LEFT_OUT.to_owned());

@@ -28,6 +28,7 @@ mod resource;
 mod rollout_status;
 mod runbook;
 mod shell;
+mod shown;
 mod strategic;
 mod three_way;
 mod verb;

@@ -6,7 +6,6 @@
 
 use serde_json::{Value, json};
 
-use super::json_path::Template;
 use super::resource::{Found, Kind};
 use super::{messages, three_way};
 use crate::arena::Symbol;
@@ -19,81 +18,6 @@ use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, u
 
 /// What is said once of output that shows objects.
 pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out of the objects";
-
-/// Names of what objects have whenever the API's would: where a path of these finds nothing, there is nothing.
-const SHOWN: [&str; 64] = [
-    "active",
-    "availableReplicas",
-    "completedIndexes",
-    "completionTime",
-    "conditions",
-    "containerStatuses",
-    "creationTimestamp",
-    "currentHealthy",
-    "currentNumberScheduled",
-    "currentReplicas",
-    "deletionTimestamp",
-    "desiredHealthy",
-    "desiredNumberScheduled",
-    "disruptionsAllowed",
-    "effect",
-    "exitCode",
-    "expectedPods",
-    "failed",
-    "failedIndexes",
-    "finalizers",
-    "finishedAt",
-    "initContainerStatuses",
-    "items",
-    "key",
-    "kind",
-    "lastState",
-    "message",
-    "metadata",
-    "name",
-    "namespace",
-    "nodeName",
-    "nominatedNodeName",
-    "numberAvailable",
-    "numberMisscheduled",
-    "numberReady",
-    "numberUnavailable",
-    "observedGeneration",
-    "ownerReferences",
-    "phase",
-    "qosClass",
-    "ready",
-    "readyReplicas",
-    "reason",
-    "replicas",
-    "restartCount",
-    "running",
-    "spec",
-    "startedAt",
-    "startTime",
-    "state",
-    "status",
-    "succeeded",
-    "taints",
-    "terminated",
-    "terminating",
-    "terminatingReplicas",
-    "type",
-    "unavailableReplicas",
-    "unschedulable",
-    "updatedNumberScheduled",
-    "updatedReplicas",
-    "used",
-    "value",
-    "waiting",
-];
-
-/// Whether objects have what a path asks for whenever the API's would.
-pub(super) fn is_shown(path: &Template) -> bool {
-    // Labels and annotations have names of their own.
-    let is_written = |name: &&str| !matches!(*name, "labels" | "annotations");
-    path.names().take_while(is_written).all(|name| SHOWN.contains(&name))
-}
 
 /// Which wall-clock instant t=0 is, in nanoseconds since 1970.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

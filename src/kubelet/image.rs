@@ -316,12 +316,7 @@ impl Worker {
     ) -> impl Iterator<Item = (usize, &'a Container)> {
         let init = self.next_init(pod, launch);
         let inits = pod.spec.init_containers.len();
-        let regular = pod.spec.containers.iter().enumerate().filter(move |_| init.is_none());
-        let known = statuses::known(Some(self), pod);
-        let is_done = move |(index, container): &(usize, &Container)| {
-            known.get(*index).is_some_and(|status| statuses::is_done(container, pod, status))
-        };
-        let regular = regular.filter(move |pair| !is_done(pair));
+        let regular = statuses::undone(pod, statuses::known(Some(self), pod)).filter(move |_| init.is_none());
         init.into_iter().chain(regular.map(move |(index, container)| (inits + index, container)))
     }
 }

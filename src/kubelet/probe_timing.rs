@@ -1,6 +1,6 @@
 //! When probes run, and when they have failed often enough.
 
-use super::statuses::is_done;
+use super::statuses::undone;
 use crate::model::{Container, Probe};
 use crate::state::{ContainerStatus, Pod};
 use crate::units::{SimDuration, SimTime};
@@ -74,11 +74,7 @@ pub(super) fn threshold(probe: &Probe) -> u64 {
 /// # Source
 /// kubelet, prober: a worker stops when its container has ended and will not be started again.
 pub(super) fn asked<'a>(pod: &'a Pod, known: &[ContainerStatus]) -> impl Iterator<Item = &'a Container> {
-    let is_done = |(index, container): &(usize, &Container)| {
-        known.get(*index).is_some_and(|status| is_done(container, pod, status))
-    };
-    let containers = pod.spec.containers.iter().enumerate();
-    containers.filter(move |container| !is_done(container)).map(|(_, container)| container)
+    undone(pod, known).map(|(_, container)| container)
 }
 
 /// So many events of failed probes are kept of one container; more of them the recorder takes for spam.

@@ -303,7 +303,7 @@ impl Kubelets {
         for pod in BoundPod::all_on(node, ctx.store) {
             if pod.deletion.is_none() {
                 self.pod_bound(pod, ctx);
-            } else if !self.has_stopped(pod) {
+            } else if !self.workers.get(&pod.id).is_some_and(Worker::is_terminated) {
                 self.pod_deleted(pod, ctx);
             }
         }
@@ -316,12 +316,6 @@ impl Kubelets {
         if self.links.process(node).is_some_and(|process| process.cordoned.is_some()) {
             self.look_at_schedulable(node, ctx);
         }
-    }
-
-    /// Whether no container of the pod runs any more, and none will.
-    fn has_stopped(&self, pod: BoundPod<'_>) -> bool {
-        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
-        matches!(state, Some(WorkerState::Stopped(_) | WorkerState::Over | WorkerState::CleaningUp(_)))
     }
 
     /// Whether there are statuses that the kubelet could not post.
@@ -342,7 +336,7 @@ impl Kubelets {
         let worker = self.workers.get(&pod.id);
         let awaits_the_end = worker.is_some_and(|worker| matches!(worker.state, WorkerState::Stopped(_)));
         let is_watched = !is_stand_in && away == Away::ApiServer;
-        if awaits_the_end || (pod.deletion.is_some() && (!is_watched || self.has_stopped(pod))) {
+        if awaits_the_end || (pod.deletion.is_some() && (!is_watched || worker.is_some_and(Worker::is_terminated))) {
             if !is_stand_in && pod.phase == PodPhase::Running {
                 self.resync(pod, ctx);
             }

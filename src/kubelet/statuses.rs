@@ -48,6 +48,14 @@ pub(super) fn is_done(container: &Container, pod: &Pod, status: &ContainerStatus
     status.state.ending().is_some_and(|ending| !pod.spec.restarts(container, ending.exit_code))
 }
 
+/// The pod's containers that are not done, with their positions.
+pub(super) fn undone<'a>(pod: &'a Pod, known: &[ContainerStatus]) -> impl Iterator<Item = (usize, &'a Container)> {
+    let is_undone = move |(index, container): &(usize, &Container)| {
+        known.get(*index).is_none_or(|status| !is_done(container, pod, status))
+    };
+    pod.spec.containers.iter().enumerate().filter(is_undone)
+}
+
 /// The statuses of containers that run, as the kubelet knows them: what it posted last may not have arrived.
 pub(super) fn running(worker: Option<&Worker>, pod: &Pod, ready: bool) -> SmallVec<[ContainerStatus; 1]> {
     if let Some((worker, since)) = worker.and_then(|worker| Some((worker, worker.run()?.since?))) {

@@ -5,7 +5,6 @@ use super::running::Running;
 use super::worker::{Awaits, End, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::component::Ctx;
-use crate::model::Container;
 use crate::units::{SimDuration, SimTime};
 
 /// A sync that pulls an image, starts containers, waits for their hooks, or kills one that failed its probe.
@@ -22,10 +21,7 @@ pub(super) struct Sync {
 /// How long the hooks sleep of the pod's containers from that one on, of those that are started.
 fn hooks(worker: &Worker, pod: BoundPod<'_>, from: usize) -> SimDuration {
     let known = statuses::known(Some(worker), &pod);
-    let is_started = |(index, container): &(usize, &Container)| {
-        known.get(*index).is_none_or(|status| !statuses::is_done(container, &pod, status))
-    };
-    let started = pod.spec.containers.iter().enumerate().skip(from).filter(is_started);
+    let started = statuses::undone(&pod, known).filter(|(index, _)| *index >= from);
     started.fold(SimDuration::ZERO, |sum, (_, container)| sum + settings::post_start(container))
 }
 

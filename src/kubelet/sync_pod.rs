@@ -78,7 +78,7 @@ impl Kubelets {
         }
         let restarts = worker.map_or(0, |worker| worker.restarts).max(pod.restarts_max());
         let since = run_since.unwrap_or_else(|| running_since(pod));
-        let known = statuses::known(self.workers.get(&pod.id), &pod);
+        let known = statuses::known(worker, &pod);
         let due = since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None }, ctx);
         let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {

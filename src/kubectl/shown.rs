@@ -1,0 +1,78 @@
+//! What objects are shown with whenever the API's would be.
+
+use super::json_path::Template;
+
+/// Names of what objects have whenever the API's would: where a path of these finds nothing, there is nothing.
+const SHOWN: [&str; 64] = [
+    "active",
+    "availableReplicas",
+    "completedIndexes",
+    "completionTime",
+    "conditions",
+    "containerStatuses",
+    "creationTimestamp",
+    "currentHealthy",
+    "currentNumberScheduled",
+    "currentReplicas",
+    "deletionTimestamp",
+    "desiredHealthy",
+    "desiredNumberScheduled",
+    "disruptionsAllowed",
+    "effect",
+    "exitCode",
+    "expectedPods",
+    "failed",
+    "failedIndexes",
+    "finalizers",
+    "finishedAt",
+    "initContainerStatuses",
+    "items",
+    "key",
+    "kind",
+    "lastState",
+    "message",
+    "metadata",
+    "name",
+    "namespace",
+    "nodeName",
+    "nominatedNodeName",
+    "numberAvailable",
+    "numberMisscheduled",
+    "numberReady",
+    "numberUnavailable",
+    "observedGeneration",
+    "ownerReferences",
+    "phase",
+    "qosClass",
+    "ready",
+    "readyReplicas",
+    "reason",
+    "replicas",
+    "restartCount",
+    "running",
+    "spec",
+    "startedAt",
+    "startTime",
+    "state",
+    "status",
+    "succeeded",
+    "taints",
+    "terminated",
+    "terminating",
+    "terminatingReplicas",
+    "type",
+    "unavailableReplicas",
+    "unschedulable",
+    "updatedNumberScheduled",
+    "updatedReplicas",
+    "used",
+    "value",
+    "waiting",
+];
+
+/// Whether objects have what a path asks for whenever the API's would.
+pub(super) fn is_shown(path: &Template) -> bool {
+    // Labels and annotations have names of their own.
+    let is_written = |name: &&str| !matches!(*name, "labels" | "annotations");
+    path.names().take_while(is_written).all(|name| SHOWN.contains(&name))
+}

@@ -295,12 +295,6 @@ impl Study {
     /// If nothing has a price, runs differ in length, the options ask for a part, or they contradict one another.
     pub fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
         self.check_for(Question::Tune, options)?;
-        if options.contenders && !self.study.requirements.is_empty() {
-            return Err(Error::argument(
-                "contenders are told by what they cost, and the study requires something of every variant",
-                "leave either out: `require` of the study, or contenders",
-            ));
-        }
         self.check_searchable(options)?;
         let (message, advice) = if self.study.rare.is_some() {
             (

@@ -175,7 +175,8 @@ impl Kubelets {
         }
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
-        (worker.back_off, worker.init_back_off) = (BackOff::of_found_dead(), BackOff::of_found_dead());
+        // The runtime has forgotten its containers: for the back-off none has died.
+        (worker.back_off, worker.init_back_off) = (BackOff::default(), BackOff::default());
         worker.ended = containers.iter().find(|status| status.state.is_waiting()).and_then(|status| status.last);
         if !inits.is_empty() || containers.iter().any(|status| status.state.ending().is_some()) {
             worker.known = Some(Box::new(Known { containers, inits }));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cause::{is_disruption, is_loss};
+use super::cause::{is_disruption, is_eviction, is_loss};
 use super::mounts::{Mounts, users};
 use super::observer::Keeps;
 use super::place::{Place, Places};
@@ -401,32 +401,22 @@ pub(super) fn ended_by_kubelet(pod: &Pod) -> Option<DeletionCause> {
     }
 }
 
-/// The cause that the API shows of a pod being deleted for a reason it shows nowhere: its DisruptionTarget condition, which
-/// an eviction also writes on pods that somebody else deleted before.
+/// The cause that the API shows of a pod being deleted: its DisruptionTarget condition. Who evicts writes it, also on pods that somebody
+/// else deletes or has evicted before; a pod that is counted as preempted, or as evicted by its kubelet for lack of resources, stays so.
 fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
-    match pod.deletion?.cause {
-        DeletionCause::ScaleDown
-        | DeletionCause::RollingUpdate
-        | DeletionCause::DaemonSetController
-        | DeletionCause::OwnerDeleted
-        | DeletionCause::Kubectl
-        | DeletionCause::PodKill
-        | DeletionCause::Completed => {}
-        DeletionCause::TaintManagerEviction
-        | DeletionCause::EvictionByEvictionApi
-        | DeletionCause::DeletionByPodGc
-        | DeletionCause::PreemptionByScheduler
-        | DeletionCause::TerminationByKubelet
-        | DeletionCause::NodePressure => return None,
+    if matches!(pod.deletion?.cause, DeletionCause::NodePressure | DeletionCause::PreemptionByScheduler) {
+        return None;
     }
     let target = pod.disruption_target.filter(|target| target.status)?;
-    Some(match target.reason {
+    let cause = match target.reason {
         DisruptionReason::PreemptionByScheduler => DeletionCause::PreemptionByScheduler,
         DisruptionReason::DeletionByTaintManager => DeletionCause::TaintManagerEviction,
         DisruptionReason::EvictionByEvictionApi => DeletionCause::EvictionByEvictionApi,
         DisruptionReason::DeletionByPodGc => DeletionCause::DeletionByPodGc,
         DisruptionReason::TerminationByKubelet => DeletionCause::TerminationByKubelet,
-    })
+    };
+    let is_counted_otherwise = is_eviction(pod.deletion?.cause) && !is_eviction(cause);
+    (!is_counted_otherwise).then_some(cause)
 }
 
 /// Whether the pod ended because it was taken away: it was marked before, or in the same write, as pod GC does.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::document::RUNS_MAX;
-use super::super::results::Results;
+use super::super::results::{Results, confidence_of_look};
 use super::super::run::RunRow;
 use super::super::statistics::{binomial_at_most, share_at_least};
 use super::{Limit, Place, Requirement};
@@ -125,15 +125,15 @@ pub(in crate::study) fn runs_to_tell_if_all_meet(share: f64, confidence: f64) ->
 }
 
 impl Requirement {
-    /// Runs of a variant that keep it.
-    fn kept_by(&self, results: &Results, variant: usize) -> usize {
-        self.kept_in(&results.requirements, results.runs[variant].iter())
-    }
-
     /// Runs that keep it, of a study that requires all these.
     pub(in crate::study) fn kept_in<'a>(&self, requirements: &[Self], runs: impl Iterator<Item = &'a RunRow>) -> usize {
         let Some(place) = Place::of(requirements, &self.figure()) else { return 0 };
         runs.filter(|row| self.limit.holds(place.in_run(row))).count()
+    }
+
+    /// Whether the runs of now decide, however many more may come.
+    fn is_of_every_run(&self) -> bool {
+        self.probability >= 1.0
     }
 }
 
@@ -165,27 +165,72 @@ impl Results {
         1.0 - (1.0 - self.confidence()) / told
     }
 
+    /// The looks at which a variant was judged: of so many of its first runs, each at the confidence that it may use. Where variants are
+    /// played in rounds, what a look has told stays told, also of who was not played on.
+    fn judged_at(&self, variant: usize) -> Vec<(usize, f64)> {
+        let told = (self.variants.len() * self.requirements.len()).max(1) as f64;
+        match &self.selection {
+            None => vec![(self.runs[variant].len(), self.requirement_confidence())],
+            Some(selection) => {
+                let looks = selection.rounds_until(self.runs[variant].len() as u32).zip(1..);
+                looks.map(|(runs, look)| (runs as usize, 1.0 - (1.0 - confidence_of_look(look)) / told)).collect()
+            }
+        }
+    }
+
+    /// Runs that keep a requirement, of the first of a variant.
+    fn kept_of_first(&self, one: &Requirement, variant: usize, runs: usize) -> usize {
+        one.kept_in(&self.requirements, self.runs[variant].iter().take(runs))
+    }
+
+    /// How a variant stands to a requirement, by all looks at it. What it is told to miss outweighs what it was told to meet.
+    fn standing_to(&self, one: &Requirement, variant: usize) -> Standing {
+        let looks = self.judged_at(variant);
+        let told = |&(n, confidence): &(usize, f64)| {
+            standing(self.kept_of_first(one, variant, n), n, one.probability, confidence)
+        };
+        let last = looks.last().map_or(Standing::Open, told);
+        if one.is_of_every_run() {
+            return last;
+        }
+        looks.iter().rev().skip(1).map(told).fold(last, |so_far, of| match (so_far, of) {
+            (Standing::Misses, _) | (_, Standing::Misses) => Standing::Misses,
+            (Standing::Meets, _) | (_, Standing::Meets) => Standing::Meets,
+            _ => Standing::Open,
+        })
+    }
+
+    /// The same with what it follows from.
+    fn judged_to(&self, one: &Requirement, variant: usize) -> Judged {
+        let looks = self.judged_at(variant);
+        let of = |&(n, confidence): &(usize, f64)| {
+            judged(self.kept_of_first(one, variant, n), n, one.probability, confidence)
+        };
+        let last = looks.last().map_or_else(|| judged(0, 0, one.probability, self.requirement_confidence()), of);
+        let standing = self.standing_to(one, variant);
+        let whole = looks.iter().rev().skip(1).map(of).fold(last, |so_far, of| Judged {
+            share_at_least: so_far.share_at_least.max(of.share_at_least),
+            share_at_most: so_far.share_at_most.min(of.share_at_most),
+            ..so_far
+        });
+        let runs_needed = last.runs_needed.filter(|_| standing == Standing::Open);
+        // Looks that contradict one another leave the last one's bounds.
+        let bounds = if whole.share_at_least <= whole.share_at_most { whole } else { last };
+        Judged { standing, runs_needed, ..bounds }
+    }
+
     /// How each variant stands to each requirement: a list for each of these.
     #[must_use]
     pub fn requirements_kept(&self) -> Vec<Vec<Kept>> {
-        let confidence = self.requirement_confidence();
-        let of = |one: &Requirement, variant: usize| {
-            let (kept, n) = (one.kept_by(self, variant), self.runs[variant].len());
-            Kept { variant, judged: judged(kept, n, one.probability, confidence) }
-        };
+        let of = |one: &Requirement, variant: usize| Kept { variant, judged: self.judged_to(one, variant) };
         let variants = 0..self.variants.len();
         self.requirements.iter().map(|one| variants.clone().map(|variant| of(one, variant)).collect()).collect()
     }
 
     /// How each variant stands to all that is required together: it meets all, or is told to miss one, or neither is told.
     pub(in crate::study) fn standings(&self) -> Vec<Standing> {
-        let confidence = self.requirement_confidence();
         let of = |variant: usize| {
-            let n = self.runs[variant].len();
-            let each = self
-                .requirements
-                .iter()
-                .map(|one| standing(one.kept_by(self, variant), n, one.probability, confidence));
+            let each = self.requirements.iter().map(|one| self.standing_to(one, variant));
             let worst = |so_far: Standing, next: Standing| match (so_far, next) {
                 (Standing::Misses, _) | (_, Standing::Misses) => Standing::Misses,
                 (Standing::Open, _) | (_, Standing::Open) => Standing::Open,
@@ -194,6 +239,18 @@ impl Results {
             each.fold(Standing::Meets, worst)
         };
         (0..self.variants.len()).map(of).collect()
+    }
+
+    /// Variants that are told to keep what is required, whatever more runs may show: what every run has to keep is not told of who may have
+    /// more.
+    pub(in crate::study) fn are_told_to_keep(&self) -> Vec<bool> {
+        let of_every_run = self.requirements.iter().any(Requirement::is_of_every_run);
+        let may_have_more = |variant: usize| {
+            let most = self.selection.as_ref().map_or(0, |selection| selection.replications_max as usize);
+            self.runs[variant].len() < most
+        };
+        let standings = self.standings().into_iter().enumerate();
+        standings.map(|(at, of)| of == Standing::Meets && !(of_every_run && may_have_more(at))).collect()
     }
 
     /// Labels of the requirements that each variant is told to miss.
@@ -215,13 +272,14 @@ impl Results {
 
     /// Whether something is required, and no variant that could be recommended is told to meet it.
     pub(crate) fn nobody_meets(&self) -> bool {
-        self.requires() && self.not_to_recommend().into_iter().all(|is_out| is_out)
+        self.requires() && self.not_to_win().into_iter().all(|is_out| is_out)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::super::results::tests::{results, with_metric};
+    use super::super::super::tuning::Selection;
     use super::*;
 
     fn check(kept: usize, n: usize, share: f64, expected: Standing) {
@@ -316,6 +374,25 @@ mod tests {
         let tuning = found.tuning().expect("priced");
         assert_eq!((tuning.recommended_variant(), tuning.changes_others), (Some(2), true));
         assert!(found.comparison().expect("some meet").against_baseline.low > 0.0);
+    }
+
+    #[test]
+    fn what_a_look_has_told_stays_told() {
+        // None of the first 44 runs misses, so that it is told after the third look; of all 100 so many miss that 100 alone do not tell it.
+        let costs = |mean: f64| (0..100).map(|run| mean + f64::from(run % 7)).collect::<Vec<f64>>();
+        let mut found = results(&[&costs(50.0), &costs(10.0)]);
+        let gaps: Vec<f64> = (0..100).map(|run| if run > 44 && run % 4 == 0 { 600.0 } else { 0.0 }).collect();
+        with_metric(&mut found, 1, "longest_gap_s", &gaps);
+        required(&mut found, 60.0, 0.85);
+        assert_eq!(found.standings(), [Standing::Meets, Standing::Open]);
+        found.selection = Some(Selection { replications: 100, looks: 6, ..Selection::begin(100) });
+        found.looks = 6;
+        assert_eq!(found.standings(), [Standing::Meets, Standing::Meets]);
+        let judged = found.requirements_kept()[0][1].judged;
+        assert!(judged.share_at_least >= 0.85 && judged.kept == 87 && judged.runs_needed.is_none(), "{judged:?}");
+        // Of every run the last look decides.
+        found.requirements[0].probability = 1.0;
+        assert_eq!(found.standings(), [Standing::Meets, Standing::Misses]);
     }
 
     #[test]

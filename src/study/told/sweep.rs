@@ -87,12 +87,14 @@ impl Teller<'_> {
         let all = results.variants.len() as u64 * u64::from(selection.replications_max);
         let runs = format!("{} instead of {} runs", grouped(results.run_count() as u64), grouped(all));
         let least = percent(results.indifference);
+        let open = match results.requires() {
+            true => "Which of these is the cheapest that meets what is required".to_owned(),
+            false => format!("Whether another one of these is cheaper by more than {least} %"),
+        };
         let text = match (selection.is_decided, selection.set_aside.is_empty()) {
             (true, true) => format!("Decided after {runs}"),
             (true, false) => format!("Only contenders were played on until it was decided: {runs}"),
-            (false, _) => format!(
-                "Only contenders were played on: {runs}. Whether another one of these is cheaper by more than {least} % is NOT decided"
-            ),
+            (false, _) => format!("Only contenders were played on: {runs}. {open} is NOT decided"),
         };
         let mut remark = Remark::new(Tone::Neutral, text);
         let mut after: Vec<u32> = selection.set_aside.iter().map(|of| of.runs).collect();
@@ -109,13 +111,16 @@ impl Teller<'_> {
             String::new()
         };
         let what = match (selection.is_decided, selection.set_aside.is_empty()) {
+            (false, true) => return remark,
+            _ if results.requires() => format!(
+                "at 95 % each, over all looks, whoever is set aside or left misses what is required, or is not cheaper than the cheapest that meets it{least}"
+            ),
             (true, true) => format!("at 95 %, over all looks, none of the others is cheaper than the cheapest{least}"),
             (true, false) => {
                 format!(
                     "at 95 %, over all looks, none of these and of the contenders is cheaper than the cheapest{least}"
                 )
             }
-            (false, true) => return remark,
             (false, false) => format!("at 95 %, over all looks, none of these is the cheapest{least}"),
         };
         remark.with(what)

@@ -6,6 +6,7 @@
 
 mod combination;
 mod recommended;
+mod required;
 mod selection;
 mod together;
 mod workload;

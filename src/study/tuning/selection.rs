@@ -19,6 +19,7 @@ use super::super::estimate::Series;
 use super::super::results::Results;
 use super::super::statistics::FEW;
 use super::combination::Combination;
+use super::required::Required;
 use super::{Tuner, Tuning};
 
 /// Runs of each variant before anybody looks at them, where the number of runs is not fixed: from so many on intervals of skewed costs
@@ -66,8 +67,13 @@ impl Selection {
     /// Makes of a look at a round the next one; whether there is one.
     pub(in crate::study) fn goes_on(&mut self, look: &Look) -> bool {
         self.is_decided = look.is_decided;
-        if look.is_decided || self.replications >= self.replications_max {
+        if look.is_decided {
             return false;
+        }
+        self.set_aside.retain(|of| !look.comes_back.contains(&of.variant));
+        if self.replications >= self.replications_max {
+            self.looks += u32::from(!look.comes_back.is_empty());
+            return !look.comes_back.is_empty();
         }
         let left =
             (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant] && self.runs_of(*variant).is_none());
@@ -88,6 +94,12 @@ impl Selection {
     /// Whether a run is one of those that count: what is left of an interrupted study may have more.
     pub(crate) fn has(&self, variant: usize, replication: u32) -> bool {
         replication < self.runs_of(variant).unwrap_or(self.replications)
+    }
+
+    /// How many runs a variant had at each look, until it has so many.
+    pub(in crate::study) fn rounds_until(&self, runs: u32) -> impl Iterator<Item = u32> {
+        let next = move |so_far: &u32| (*so_far < runs).then(|| next_round(*so_far, self.replications_max));
+        std::iter::successors(Some(FIRST_ROUND.min(self.replications_max)), next)
     }
 
     /// Runs of each variant that was not set aside.
@@ -121,6 +133,8 @@ struct Answer {
 pub(in crate::study) struct Look {
     /// Variants that go on.
     pub(in crate::study) goes_on: Vec<bool>,
+    /// Those of them that were set aside, and are wanted after all.
+    pub(in crate::study) comes_back: Vec<usize>,
     /// Whether more runs would not change the answer.
     pub(in crate::study) is_decided: bool,
 }
@@ -142,11 +156,15 @@ pub(in crate::study) struct Screening {
     settled: BTreeMap<Question, usize>,
     /// How many questions are asked of the runs, at most.
     questions: usize,
+    required: Required,
 }
 
 impl Screening {
     /// What the results so far say.
     pub(in crate::study) fn look(&mut self, results: &Results) -> Look {
+        if results.requires() {
+            return self.required.look(results);
+        }
         self.questions = results.questions();
         let variants = results.variants.len();
         let columns: Vec<Series> = (0..variants).map(|variant| results.costs(variant)).collect();
@@ -166,7 +184,7 @@ impl Screening {
             }
         };
         goes_on[results.baseline] = true;
-        Look { goes_on, is_decided }
+        Look { goes_on, comes_back: Vec::new(), is_decided }
     }
 
     /// The same of workloads, each with values of its own; whether that answer is final.
@@ -332,14 +350,14 @@ impl Tuning {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::super::metrics::WORKLOAD_METRICS;
     use super::super::super::results::tests::{results, with_metric};
     use super::*;
     use crate::engine::Streams;
 
     /// Selects among variants of which all runs are known; gives what is known at the end.
-    fn select(all: &Results) -> Results {
+    pub(in crate::study::tuning) fn select(all: &Results) -> Results {
         let (mut selection, mut screening) = (Selection::begin(all.replications), Screening::default());
         loop {
             let mut found = all.clone();
@@ -357,7 +375,11 @@ mod tests {
     }
 
     /// Columns of `n` runs in which all variants have the same luck but for some of their own.
-    fn drawn(seed: u64, n: usize, cost: impl Fn(usize, &mut dyn FnMut() -> f64) -> Vec<f64>) -> Results {
+    pub(in crate::study::tuning) fn drawn(
+        seed: u64,
+        n: usize,
+        cost: impl Fn(usize, &mut dyn FnMut() -> f64) -> Vec<f64>,
+    ) -> Results {
         let mut stream = Streams::new(seed).stream("selection", "");
         let mut unit = || stream.unit();
         let rows: Vec<Vec<f64>> = (0..n).map(|run| cost(run, &mut unit)).collect();
@@ -366,7 +388,7 @@ mod tests {
     }
 
     /// Close to normal, with a deviation of 1.
-    fn normal(unit: &mut dyn FnMut() -> f64) -> f64 {
+    pub(in crate::study::tuning) fn normal(unit: &mut dyn FnMut() -> f64) -> f64 {
         (0..12).map(|_| unit()).sum::<f64>() - 6.0
     }
 

@@ -62,7 +62,8 @@ enum NodeAction {
 ///
 /// # Differs
 /// Runs that would find nothing are not played. The cloud answers at once. An instance without power counts as shut down
-/// only where the Node's `spec.providerID` says that there is a cloud to ask.
+/// only where the Node's `spec.providerID` says that there is a cloud to ask; and where kubelets have reported Nodes and none
+/// has such an id, nobody initializes any.
 #[derive(Clone, Debug)]
 pub struct CloudNodeLifecycle {
     shutdown: Symbol,
@@ -99,6 +100,9 @@ impl CloudNodeLifecycle {
 
     /// Initializes a node that waits for it.
     fn initialize(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if ctx.store.is_without_cloud {
+            return;
+        }
         if uninitialized(node, ctx).is_some() && !self.gone.contains(&node) && self.initializing.insert(node) {
             ctx.call(Request::Get, Tag { node, step: Step::Known });
         }
@@ -379,6 +383,17 @@ mod tests {
         bench.at(10.0, move |world| world.taint("n", key, TaintEffect::NoSchedule));
         bench.run_until(11.0);
         assert!(bench.taints("n").is_empty());
+    }
+
+    #[test]
+    fn a_node_waits_for_ever_for_a_cloud_that_there_is_not() {
+        let key = "node.cloudprovider.kubernetes.io/uninitialized";
+        let mut bench = bench(|world| {
+            world.taint("n", key, TaintEffect::NoSchedule);
+            world.store_mut().is_without_cloud = true;
+        });
+        bench.run_until(100.0);
+        assert_eq!(bench.taints("n"), [format!("{key}:NoSchedule")]);
     }
 
     #[test]

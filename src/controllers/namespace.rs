@@ -87,8 +87,8 @@ impl Pods {
                 found.requests.push(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted });
             }
             let goes_at_once = pod.node.is_none() || pod.phase.is_terminal() || grace_s == 0;
-            found.remain |= pod.job_tracking || pod.deletion.is_some() || !goes_at_once;
-            found.are_held |= pod.job_tracking;
+            found.remain |= pod.is_held() || pod.deletion.is_some() || !goes_at_once;
+            found.are_held |= pod.is_held();
         }
         found
     }

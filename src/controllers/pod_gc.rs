@@ -341,7 +341,8 @@ impl PodGc {
         let of_run = ctx.cause;
         ctx.cause = missing.map_or(of_run, |missing| missing.cause);
         if pod.phase.is_terminal() {
-            self.delete(id, ctx);
+            // What has ended already is not marked as taken away.
+            delete(id, DeletionCause::Completed, ctx);
         } else {
             let patch = PodStatusPatch {
                 phase: Some(PodPhase::Failed),
@@ -353,18 +354,16 @@ impl PodGc {
         ctx.cause = of_run;
     }
 
-    fn delete(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let is_surplus = self.run.as_ref().is_some_and(|run| run.step == Step::Terminated);
-        let cause = if is_surplus { DeletionCause::Completed } else { DeletionCause::DeletionByPodGc };
-        let options = DeleteOptions { grace_s: Some(0), uid: None };
-        ctx.call(Request::DeletePod { pod, options, cause }, Tag(Waiting::Deleted));
-    }
-
     fn end(&mut self, ctx: &mut Ctx<'_, Self>) {
         let run = self.run.take().expect("a run is under way");
         self.anchor = (run.began_at + RUN_MIN).max(ctx.now) + PERIOD;
         self.arm(ctx);
     }
+}
+
+fn delete(pod: PodId, cause: DeletionCause, ctx: &mut Ctx<'_, PodGc>) {
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    ctx.call(Request::DeletePod { pod, options, cause }, Tag(Waiting::Deleted));
 }
 
 /// When the quarantine of a node that a run finds missing ends.
@@ -446,7 +445,7 @@ impl Component for PodGc {
 
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         if let (Waiting::Failed(pod), Ok(_)) = (tag.0, answer) {
-            self.delete(pod, ctx);
+            delete(pod, DeletionCause::DeletionByPodGc, ctx);
             return;
         }
         let Some(run) = &mut self.run else { return };

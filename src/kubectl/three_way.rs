@@ -205,7 +205,10 @@ pub(crate) fn export(object: &Found, store: &Store) -> Option<Object> {
             object.metadata.name = class.name;
             object.value = class.value;
             object.global_default = class.global_default;
-            object.preemption_policy = class.never_preempts.then_some(model::PreemptionPolicy::Never);
+            object.preemption_policy = Some(match class.never_preempts {
+                true => model::PreemptionPolicy::Never,
+                false => model::PreemptionPolicy::PreemptLowerPriority,
+            });
             Some(Object::PriorityClass(Box::new(object)))
         }
         Found::Other(Kind::Stored(kind), namespace, name) => {

@@ -37,9 +37,17 @@ impl Runs {
     /// those of the next listing or two. A worker that a kubelet has soon after its own start sleeps for a part of its period first.
     ///
     /// # Differs
-    /// Whether the second listing finds something is drawn: in recordings it does three times in four. What stands in for a kubelet asks every
-    /// period from the start on.
-    fn new(pod: &Pod, probe: &Probe, probed: Probed<'_>, startup_at: Option<SimTime>, ctx: &Ctx<'_, Kubelets>) -> Self {
+    /// Whether the second listing finds something is drawn: in recordings it does three times in four, as the sandbox or the dead container
+    /// has had its event while the start was under way. The first start behind init containers is a sync of its own, and nothing waits then. What
+    /// stands in for a kubelet asks every period from the start on.
+    fn new(
+        pod: &Pod,
+        probe: &Probe,
+        restarts: u32,
+        probed: Probed<'_>,
+        startup_at: Option<SimTime>,
+        ctx: &Ctx<'_, Kubelets>,
+    ) -> Self {
         const SECOND: f64 = 0.75;
         let period = period(probe);
         let slept = probed.probers_at.map(|at| beat(pod, ProbeKind::Readiness, probe, at, ctx));
@@ -52,7 +60,8 @@ impl Runs {
             let listing = Kubelets::listed_at(node, from, ctx);
             let instant_ms = from.as_nanos().unsigned_abs() / 1_000_000;
             let unit = ctx.streams.at("readiness-sync", &settings::entity(pod), instant_ms).unit();
-            let listings = [Some(listing), (unit < SECOND).then_some(listing + RELIST)];
+            let is_behind_inits = restarts == 0 && !pod.spec.init_containers.is_empty();
+            let listings = [Some(listing), (unit < SECOND && !is_behind_inits).then_some(listing + RELIST)];
             let first = asked[0];
             asked.extend(listings.into_iter().flatten().filter(|at| *at > first));
         }
@@ -88,7 +97,7 @@ impl Runs {
 pub(super) fn runs(pod: &Pod, probe: &Probe, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, Kubelets>) -> Runs {
     let app = settings::application_latency(pod, restarts, ctx);
     let startup = startup_latency(pod, restarts, probed, ctx);
-    let mut runs = Runs::new(pod, probe, probed, startup.map(|latency| probed.since + latency), ctx);
+    let mut runs = Runs::new(pod, probe, restarts, probed, startup.map(|latency| probed.since + latency), ctx);
     let ready = runs.ready(probe, probed.since, app);
     runs.asked.truncate(usize::try_from(ready).unwrap_or(usize::MAX).saturating_add(1));
     runs
@@ -122,7 +131,7 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &
     let startup_at = startup.map(|latency| probed.since + latency);
     let probes = asked(pod, probed.known).filter_map(|c| c.readiness_probe.as_ref());
     let found = probes.map(|probe| {
-        let runs = Runs::new(pod, probe, probed, startup_at, ctx);
+        let runs = Runs::new(pod, probe, restarts, probed, startup_at, ctx);
         runs.at(runs.ready(probe, probed.since, app)).saturating_since(probed.since)
     });
     found.max().unwrap_or(app).max(startup.unwrap_or(SimDuration::ZERO)).max(sidecars_ready(pod))

@@ -133,6 +133,7 @@ impl Prepared {
         if scenario.bootstrap == Bootstrap::Settled {
             catch_up(&now, &mut store, &config);
         }
+        store.is_without_cloud = are_without_cloud(scenario.objects.iter().map(|o| &o.object));
         post_first_status(&mut api, &mut store, &config, &streams, begin);
         if gaps == Gaps::Filled {
             taint_by_condition(&mut api, &mut store, &config, &streams, begin);
@@ -529,6 +530,9 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
         let request = Request::PatchNodeStatus { node, conditions: conditions.collect(), base: None };
         let answer = api.handle(store, config, streams, now, request, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its first status");
+        if store.is_without_cloud {
+            continue;
+        }
         // The cloud, if there is one, has told of it as well.
         let of_cloud = |taint: &&TaintOnNode| taint.key == uninitialized;
         let remove: SmallVec<[_; 2]> = store
@@ -597,6 +601,19 @@ fn mark_machines<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object
             machine.has_stand_in_kubelet = node.has_stand_in_kubelet();
         }
     }
+}
+
+/// Whether kubelets have reported Nodes of these, none of which is an instance of a cloud: a Node that nobody has reported yet may be one.
+fn are_without_cloud<'a>(objects: impl Iterator<Item = &'a Object>) -> bool {
+    let mut is_reported = false;
+    for object in objects {
+        let Object::Node(node) = object else { continue };
+        if node.spec.provider_id.is_some_and(|id| names_an_instance(id.as_str())) {
+            return false;
+        }
+        is_reported |= !node.status.conditions.is_empty();
+    }
+    is_reported
 }
 
 /// Whether a provider id is that of an instance that a cloud can be asked about. kind, k3s, kubemark and KWOK name providers that have

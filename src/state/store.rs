@@ -74,6 +74,8 @@ pub struct Store {
     pub volumes: Volumes,
     /// Workloads whose pods crash; forks of a run share them.
     pub crash_loops: Arc<[CrashLoop]>,
+    /// Nobody describes Nodes that wait for a cloud: kubelets have reported them, and none is an instance of one.
+    pub is_without_cloud: bool,
     pods: Table<Pod>,
     nodes: Table<NodeSlot>,
     machines: Vec<Machine>,

@@ -7,15 +7,16 @@ use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::readiness::{Probed, ready_latency};
 use super::readiness_gates::watch_gates;
+use super::recovery::after_boot;
 use super::stopped::lost;
 use super::timer::PodTimer;
-use super::worker::{Awaits, Launch, Worker, WorkerState};
+use super::worker::{Awaits, Known, Launch, Worker, WorkerState};
 use super::{Kubelets, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, DeleteOptions, PodStatusPatch, Request};
 use crate::model::{self, ObjectMeta, OwnerReference};
 use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Status};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// Marks a mirror pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -28,6 +29,23 @@ struct File {
     standing: Standing,
     /// What is under way with it while there is no mirror, under the id of the last one.
     worker: Option<(PodId, Worker)>,
+}
+
+impl File {
+    /// A kubelet finds nothing of the pod running, which has run: it is over if none of its containers is started again.
+    ///
+    /// # Source
+    /// kubelet, `SyncPod`: the phase follows from how the runtime has found the containers, whatever a mirror says or does not.
+    fn is_found_dead(&mut self, now: SimTime) {
+        let last = Arc::make_mut(&mut self.mirror);
+        last.containers = after_boot(&last.containers, last, now);
+        if let Some(ending) = statuses::ended_for_good(last) {
+            if !last.phase.is_terminal() {
+                last.phase = if ending.exit_code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
+            }
+            self.standing = Standing::Over { is_looked_at: false };
+        }
+    }
 }
 
 /// What becomes of a static pod with its next mirror.
@@ -95,7 +113,7 @@ impl Kubelets {
         let begins_anew = self.statics.get(&node).and_then(|files| files.0.get(&key(last))).is_some_and(|file| {
             // The machine has been down since it ended.
             file.mirror.phase.is_terminal() && file.standing == Standing::Starts
-        });
+        }) && statuses::ended_for_good(last).is_none();
         let standing = if survives && last.phase.is_terminal() && has_ended && !begins_anew {
             Standing::Over { is_looked_at: false }
         } else if survives && is_under_way {
@@ -177,6 +195,10 @@ impl Kubelets {
     pub(super) fn goes_on_as_mirror(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
         let Some(files) = self.statics.get_mut(&pod.node).filter(|_| pod.is_mirror) else { return false };
         let Some(file) = files.0.get_mut(&key(&pod)) else { return false };
+        let has_run = file.mirror.uid != pod.uid && file.mirror.phase != PodPhase::Pending;
+        if file.standing == Standing::Starts && has_run {
+            file.is_found_dead(ctx.now);
+        }
         let last = Arc::clone(&file.mirror);
         let standing = file.standing;
         file.standing = match standing {
@@ -184,10 +206,13 @@ impl Kubelets {
             Standing::Over { .. } => Standing::Over { is_looked_at: false },
         };
         if standing == Standing::Starts {
-            if last.uid != pod.uid && last.phase != PodPhase::Pending {
+            if has_run {
                 let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
                 worker.restarts = last.restarts_max() + 1;
-                worker.ended = last.containers.iter().find_map(|it| it.state.ending()).or(Some(lost(ctx.now)));
+                worker.ended = last.containers.iter().find_map(|it| it.last).or(Some(lost(ctx.now)));
+                if last.containers.iter().any(|status| status.state.ending().is_some()) {
+                    worker.known = Some(Box::new(Known { containers: last.containers.clone(), ..Known::default() }));
+                }
             }
             return false;
         }
@@ -211,6 +236,8 @@ impl Kubelets {
                 patch.phase = Some(PodPhase::Running);
                 patch.ready = Some(if statuses::are_ready(&containers) { Status::True } else { Status::False });
                 patch.containers = Some(containers);
+                let inits = statuses::known_inits(Some(worker), &last);
+                patch.init_containers = Some(statuses::inits_done(inits, &last, ctx.now));
             }
             if let Some(unposted) = worker.unposted.take() {
                 statuses::merge(&mut patch, *unposted);

@@ -18,7 +18,8 @@ use super::timer::{NodeTimer, PodTimer};
 use super::worker::{Awaits, Known, Launch, Outcome, Worker, WorkerState, rearm};
 use super::{Kubelets, heartbeat, settings, statuses};
 use crate::component::{Ctx, Latencies, PodStatusPatch, Request};
-use crate::state::{ContainerState, ContainerStatus, MachineChange, NodeId, PodPhase, Power, Status};
+use crate::model::Container;
+use crate::state::{ContainerState, ContainerStatus, MachineChange, NodeId, Pod, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// A boot after which no kubelet has looked at its pods yet.
@@ -33,6 +34,31 @@ pub(super) struct FreshBoot {
 pub(super) struct Draws {
     boots: u64,
     reconnections: u64,
+}
+
+/// What is left of the pod's regular containers, known so far, when its machine has booted: those that ran are lost; those that are started
+/// again wait, the others have ended.
+///
+/// # Source
+/// kubelet, `getPhase` and `ContainerShouldRestart`: each is judged by the code with which the runtime has found it dead.
+pub(super) fn after_boot(known: &[ContainerStatus], pod: &Pod, now: SimTime) -> SmallVec<[ContainerStatus; 1]> {
+    let regular = known.iter().zip(&pod.spec.containers).map(|(status, container)| {
+        let code = status.state.ending().map_or(lost(now).exit_code, |ending| ending.exit_code);
+        gone(status, pod.spec.restarts(container, code), now)
+    });
+    regular.collect()
+}
+
+fn gone(status: &ContainerStatus, restarts: bool, now: SimTime) -> ContainerStatus {
+    let ran = status.state.running_since().is_some();
+    let ending = if ran { Some(lost(now)) } else { status.state.ending() };
+    let (state, last) = match ending {
+        Some(ending) if !restarts => (ContainerState::Terminated(ending), status.last),
+        _ => (ContainerState::Waiting, ending.or(status.last)),
+    };
+    // A container that is lost counts as restarted, also if it is not.
+    let count = status.restarts + u32::from(ran && !restarts);
+    ContainerStatus { state, last, ready: false, restarts: count }
 }
 
 impl Kubelets {
@@ -121,8 +147,8 @@ impl Kubelets {
             return;
         }
         if pod.phase.is_terminal() {
-            // A static pod that has ended begins anew: its file is there.
-            if pod.is_mirror {
+            // A static pod that has ended begins anew, as its file is there, if its policy lets any of its containers.
+            if pod.is_mirror && statuses::ended_for_good(&pod).is_none() {
                 self.begins_with_next_mirror(pod, ctx);
             } else {
                 self.finds_nothing_of(pod, ctx);
@@ -138,30 +164,17 @@ impl Kubelets {
         }
         watch_deadline(pod, ctx);
         let worker = self.workers.get(&pod.id);
-        let lost = lost(ctx.now);
-        let gone = |status: &ContainerStatus, restarts: bool| {
-            let ran = status.state.running_since().is_some();
-            let ending = if ran { Some(lost) } else { status.state.ending() };
-            let (state, last) = match ending {
-                Some(ending) if !restarts => (ContainerState::Terminated(ending), status.last),
-                _ => (ContainerState::Waiting, ending.or(status.last)),
-            };
-            // A container that is lost counts as restarted, also if it is not.
-            let count = status.restarts + u32::from(ran && !restarts);
-            ContainerStatus { state, last, ready: false, restarts: count }
-        };
-        let regular = statuses::known(worker, &pod).iter().zip(&pod.spec.containers).map(|(status, container)| {
-            let code = status.state.ending().map_or(lost.exit_code, |ending| ending.exit_code);
-            gone(status, pod.spec.restarts(container, code))
-        });
-        let containers: SmallVec<[ContainerStatus; 1]> = regular.collect();
+        let containers = after_boot(statuses::known(worker, &pod), &pod, ctx.now);
         let restarts = containers.iter().any(|status| status.state.is_waiting());
         let inits = statuses::known_inits(worker, &pod);
         let inits = if restarts {
             inits_after_boot(inits, &pod, ctx)
         } else {
             let inits = inits.iter().zip(&pod.spec.init_containers);
-            inits.map(|(status, init)| if init.is_sidecar() { gone(status, false) } else { *status }).collect()
+            let of = |(status, init): (&ContainerStatus, &Container)| {
+                if init.is_sidecar() { gone(status, false, ctx.now) } else { *status }
+            };
+            inits.map(of).collect()
         };
         let patch = PodStatusPatch {
             ready: Some(Status::False),
@@ -354,8 +367,9 @@ impl Kubelets {
             return;
         }
         let has_news = worker.is_some_and(|worker| worker.unposted.is_some());
-        // That somebody has written it comes by a watch, as all that has changed since the API server is back.
-        let is_compared = away == Away::Link;
+        // That somebody has written it comes by a watch, as all that has changed since the API server is back; what was found before it went
+        // away could not be put right.
+        let is_compared = away == Away::Link || (!is_stand_in && statuses::are_containers_ready(&pod));
         if has_news && is_stand_in {
             self.resync(pod, ctx);
         } else if has_news || (is_compared && !pod.is_ready()) {

@@ -120,8 +120,10 @@ impl Kubelets {
             let waits = pod.spec.init_containers.iter().map(|_| ContainerStatus::default());
             let has_inits = !pod.spec.init_containers.is_empty() && pod.init_containers.is_empty();
             let init_containers = has_inits.then(|| waits.collect());
-            let waits = pod.spec.containers.iter().map(|_| ContainerStatus::default());
-            let containers = pod.containers.is_empty().then(|| waits.collect());
+            let waits = || pod.spec.containers.iter().map(|_| ContainerStatus::default()).collect();
+            let known = statuses::known(self.workers.get(&pod.id), &pod);
+            let known = || if known.is_empty() { waits() } else { known.into() };
+            let containers = pod.containers.is_empty().then(known);
             let patch = PodStatusPatch { ready, started, containers, init_containers, ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         }

@@ -169,7 +169,9 @@ impl Calm<'_> {
 
     fn wrong_with(&self, id: PodId, pod: &Pod) -> Option<String> {
         if let Some(deletion) = pod.deletion {
-            return self.lingers(pod, deletion.deadline);
+            // A deletion waits for the start that is under way, however long a slow disk makes it.
+            let is_starting = pod.phase == PodPhase::Pending && (self.is_busy_with)(id);
+            return self.lingers(pod, deletion.deadline).filter(|_| !is_starting);
         }
         if pod.phase.is_terminal() {
             return None;

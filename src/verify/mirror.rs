@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::containers::Containers;
+use crate::model::config::KubernetesVersion;
 use crate::state::{
     Changed, CronJobStatus, DaemonSetStatus, Deletion, DeploymentStatus, JobStatus, Node, NodeDelta, NodeId, Owner,
     Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, Propagation, ReplicaSetStatus,
@@ -15,6 +17,7 @@ use crate::units::SimTime;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mirror {
     pods: FxHashMap<PodId, Pod>,
+    containers: Containers,
     nodes: FxHashMap<NodeId, Arc<Node>>,
     workloads: FxHashMap<WorkloadId, Image>,
     budgets: FxHashMap<PodDisruptionBudgetId, (i64, PodDisruptionBudgetStatus)>,
@@ -63,8 +66,9 @@ impl Image {
 }
 
 impl Mirror {
-    pub(super) fn new(store: &Store) -> Self {
+    pub(super) fn new(store: &Store, version: KubernetesVersion) -> Self {
         Self {
+            containers: Containers::new(store, version),
             pods: store.pods().map(|(id, pod)| (id, pod.clone())).collect(),
             nodes: store.nodes().map(|(id, node)| (id, Arc::clone(node))).collect(),
             workloads: store.workload_ids().filter_map(|id| Some((id, Image::of(id, store)?))).collect(),
@@ -91,6 +95,7 @@ impl Mirror {
                 if self.pods.insert(*id, pod.clone()).is_some() {
                     return Err(format!("pod {} was added twice", pod_name(pod)));
                 }
+                self.containers.added(*id, pod);
                 self.touched_pods.push(*id);
             }
             Changed::PodUpdated { pod: id, delta, .. } => {
@@ -98,7 +103,8 @@ impl Mirror {
                 let Some(known) = self.pods.get_mut(id) else {
                     return Err(format!("pod {} was updated before it was added", pod_name(now)));
                 };
-                check_step(known, now, *delta)?;
+                check_step(known, now)?;
+                self.containers.step(*id, known, now, *delta)?;
                 copy_parts(known, now, *delta);
                 self.touched_pods.push(*id);
             }
@@ -106,6 +112,7 @@ impl Mirror {
                 if self.pods.remove(id).is_none() {
                     return Err(format!("pod {} was removed twice", pod_name(last)));
                 }
+                self.containers.removed(*id);
             }
             Changed::NodeAdded(id) | Changed::NodeUpdated { node: id, .. } => self.node_changed(*id, what, store)?,
             Changed::NodeRemoved { node, .. } => {
@@ -254,7 +261,7 @@ pub(super) fn pod_name(pod: &Pod) -> String {
 }
 
 /// What no update may do to a pod.
-fn check_step(before: &Pod, now: &Pod, delta: PodDelta) -> Result<(), String> {
+fn check_step(before: &Pod, now: &Pod) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("pod {} {what}", pod_name(now)));
     if before.uid != now.uid || before.name != now.name || before.namespace != now.namespace {
         return wrong("became another");
@@ -271,10 +278,6 @@ fn check_step(before: &Pod, now: &Pod, delta: PodDelta) -> Result<(), String> {
             return wrong("was given more time to end");
         }
         _ => {}
-    }
-    let mut counts = before.containers.iter().zip(&now.containers);
-    if delta.touches(PodDelta::CONTAINERS) && counts.any(|(before, now)| now.restarts < before.restarts) {
-        return wrong("has fewer restarts than before");
     }
     Ok(())
 }

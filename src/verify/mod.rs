@@ -5,6 +5,7 @@
 //! without it a run plays the same events.
 
 mod budgets;
+mod containers;
 mod convergence;
 mod figures;
 mod mirror;
@@ -70,7 +71,7 @@ impl Verifier {
     #[must_use]
     pub fn new(store: &Store, config: &Config, now: SimTime) -> Self {
         Self {
-            mirror: Mirror::new(store),
+            mirror: Mirror::new(store, config.version),
             placement: NodeRequests::new(store, config),
             budgets: Budgets::new(store),
             failed_at: FxHashMap::default(),

@@ -47,6 +47,7 @@ mod procedures;
 mod quotas;
 mod random;
 mod random_oddities;
+mod random_pods;
 mod random_scenario;
 mod random_trouble;
 mod random_workloads;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::dice::Dice;
 use super::random_oddities;
+use super::random_pods::Features;
 use super::random_trouble::{any_faults, any_processes, autoscaler, faults, loads, reboots, timeline, upgrades};
 use super::random_workloads::manifests;
 
@@ -16,6 +17,10 @@ pub(super) struct Names {
     pub(super) tiers: Vec<&'static str>,
     /// Some DaemonSet surges. Under pressure its pods would be made and rejected without end, as those of real ones are.
     pub(super) surges: bool,
+    /// What pods have.
+    pub(super) features: Features,
+    /// Pods from files on nodes, with the names of their apps.
+    pub(super) files: Vec<(String, String)>,
     /// Kind and name, as kubectl takes them, with the namespace.
     pub(super) workloads: Vec<(&'static str, String, &'static str)>,
 }
@@ -25,10 +30,12 @@ const ZONES: [&str; 3] = ["a", "b", "c"];
 /// The scenario of a seed: one file with its manifests.
 pub(crate) fn scenario(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
-    let mut names = Names::default();
+    let mut names = Names { features: Features::of(seed), ..Names::default() };
     let minutes = dice.between(8, 40);
     let pools = pools(&mut dice, &mut names);
-    let manifests = manifests(&mut dice, &mut names);
+    let mut manifests = manifests(&mut dice, &mut names);
+    let mut features = std::mem::take(&mut names.features);
+    features.static_pods(&mut manifests, &mut names);
     let bootstrap = if dice.percent(75) { "settled" } else { "cold" };
     let timeline = timeline(&mut dice, &names, minutes);
     let faults = faults(&mut dice);
@@ -37,7 +44,7 @@ pub(crate) fn scenario(seed: u64) -> String {
          {minutes}m\n  seed: {seed}\n  cluster:\n    bootstrap: {bootstrap}\n    nodePools:\n{pools}"
     );
     let odd = random_oddities::draw(seed);
-    text.push_str(&with_flags(control_plane(&mut dice), &odd));
+    text.push_str(&with_flags(control_plane(&mut dice, features.least_version()), &odd));
     text.push_str(&latency(&mut dice));
     // Dice of their own: what is drawn here changes nothing above.
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x7072_6f63);
@@ -55,8 +62,9 @@ pub(crate) fn scenario(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6661_756c);
     let any = any_faults(&mut dice, &names, minutes);
     let more = any_processes(&mut dice, &names);
+    let near = features.timeline(&names, minutes);
     let faults = if faults.is_empty() && !more.is_empty() { "  faults:\n".to_owned() } else { faults };
-    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{any}{faults}{more}{autoscaler}{repair}{loads}");
+    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{any}{near}{faults}{more}{autoscaler}{repair}{loads}");
     text.push_str(&manifests);
     text.push_str(&odd.manifests);
     text
@@ -106,9 +114,9 @@ fn pools(dice: &mut Dice, names: &mut Names) -> String {
     text
 }
 
-fn control_plane(dice: &mut Dice) -> String {
+fn control_plane(dice: &mut Dice, least_version: u64) -> String {
     let mut text = String::from("  controlPlane:\n");
-    let version = dice.between(33, 36);
+    let version = dice.between(33, 36).max(least_version);
     let _ = writeln!(text, "    kubernetesVersion: \"1.{version}\"");
     if dice.percent(30) {
         let seconds = dice.pick(&[0, 5, 30, 60]);

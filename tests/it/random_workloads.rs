@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::dice::Dice;
+use super::random_pods::{Extras, Features};
 use super::random_scenario::Names;
 
 const NAMESPACES: [&str; 2] = ["default", "shop"];
@@ -51,13 +52,13 @@ fn head(text: &mut String, api: &str, kind: &str, name: &str, namespace: &str) {
 }
 
 /// A pod template, as a flow mapping, for an app.
-fn template(dice: &mut Dice, app: &str, restart: &str) -> String {
-    let spec = pod_spec(dice, app, restart);
-    let annotations = annotations(dice);
+fn template(dice: &mut Dice, app: &str, names: &mut Names) -> String {
+    let spec = pod_spec(dice, app, "", &mut names.features);
+    let annotations = annotations(dice, &mut names.features);
     format!("{{metadata: {{labels: {{app: {app}}}, annotations: {{{annotations}}}}}, spec: {spec}}}")
 }
 
-fn annotations(dice: &mut Dice) -> String {
+fn annotations(dice: &mut Dice, features: &mut Features) -> String {
     let mut parts = Vec::new();
     let mut add = |dice: &mut Dice, chance: u64, name: &str, choices: &[&str]| {
         if dice.percent(chance) {
@@ -71,10 +72,15 @@ fn annotations(dice: &mut Dice) -> String {
     add(dice, 10, "exit-code", &["0", "1"]);
     add(dice, 4, "healthy-for", &["4m", "{exponential: {mean: 6m}}"]);
     add(dice, 8, "usage", &["{memory: 300Mi}", "{memory: 2Gi}"]);
+    let own = features.paces().unwrap_or_default().into_iter().chain(features.annotations(false));
+    let own: Vec<String> = own.collect();
+    let name = |part: &String| part.split(": ").next().unwrap_or_default().to_owned();
+    parts.retain(|part| own.iter().all(|other| name(other) != name(part)));
+    parts.extend(own);
     parts.join(", ")
 }
 
-fn pod_spec(dice: &mut Dice, app: &str, restart: &str) -> String {
+fn pod_spec(dice: &mut Dice, app: &str, restart: &str, features: &mut Features) -> String {
     let mut parts = Vec::new();
     let requests = match dice.between(0, 4) {
         0 => String::new(),
@@ -96,13 +102,19 @@ fn pod_spec(dice: &mut Dice, app: &str, restart: &str) -> String {
     let readiness = dice.maybe(30, |dice| probe("readinessProbe", dice));
     let liveness = dice.maybe(12, |dice| probe("livenessProbe", dice));
     let image = dice.pick(&["nginx:1", "nginx:2", "postgres:16"]);
-    parts.push(format!("containers: [{{name: main, image: \"{image}\", {requests}{port}{readiness}{liveness}}}]"));
-    if dice.percent(8) {
-        parts.push("initContainers: [{name: init, image: busybox}]".to_owned());
+    let init = dice.maybe(8, |_| "{name: init, image: busybox}".to_owned());
+    let grace = if dice.percent(40) { Some(dice.pick(&[0, 1, 10, 60])) } else { None };
+    let grace = features.grace(grace);
+    let Extras { first, others, inits, spec } =
+        features.extras(&format!("{readiness}{liveness}"), grace, !restart.is_empty());
+    parts.push(format!(
+        "containers: [{{name: main, image: \"{image}\", {requests}{port}{readiness}{liveness}{first}}}{others}]"
+    ));
+    if !init.is_empty() || !inits.is_empty() {
+        parts.push(format!("initContainers: [{}]", format!("{init}{inits}").trim_start_matches(", ")));
     }
-    if dice.percent(40) {
-        parts.push(format!("terminationGracePeriodSeconds: {}", dice.pick(&[0, 1, 10, 60])));
-    }
+    parts.extend(grace.map(|grace| format!("terminationGracePeriodSeconds: {grace}")));
+    parts.extend(spec);
     if dice.percent(30) {
         parts.push(format!("priorityClassName: {}", dice.pick(&["high", "low", "shy"])));
     }
@@ -184,7 +196,7 @@ fn deployment(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static
     let ready = dice.maybe(25, |dice| format!("  minReadySeconds: {}\n", dice.between(1, 40)));
     let history = dice.maybe(25, |dice| format!("  revisionHistoryLimit: {}\n", dice.between(0, 3)));
     let progress = dice.maybe(25, |_| "  progressDeadlineSeconds: 90\n".to_owned());
-    let template = template(dice, app, "");
+    let template = template(dice, app, names);
     let _ = writeln!(
         text,
         "spec:\n  replicas: {replicas}\n{ready}{history}{progress}  strategy: {strategy}\n  selector: {{matchLabels: \
@@ -232,7 +244,7 @@ fn stateful_set(dice: &mut Dice, text: &mut String, app: &str, namespace: &'stat
     };
     let ready = dice.maybe(25, |dice| format!("  minReadySeconds: {}\n", dice.between(1, 40)));
     let claims = disks(&mut Dice(dice.0 ^ 0x00d1_5c5d));
-    let template = template(dice, app, "");
+    let template = template(dice, app, names);
     let _ = writeln!(
         text,
         "spec:\n  replicas: {replicas}\n{ready}{claims}  serviceName: {app}\n  podManagementPolicy: {policy}\n  updateStrategy: \
@@ -250,7 +262,7 @@ fn daemon_set(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static
         _ => "{type: RollingUpdate}".to_owned(),
     };
     names.surges |= update.contains("maxSurge");
-    let template = template(dice, app, "");
+    let template = template(dice, app, names);
     let _ = writeln!(
         text,
         "spec:\n  updateStrategy: {update}\n  selector: {{matchLabels: {{app: {app}}}}}\n  template: {template}"
@@ -259,7 +271,7 @@ fn daemon_set(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static
 }
 
 /// The spec of a Job, as a flow mapping.
-fn job_spec(dice: &mut Dice, app: &str) -> String {
+fn job_spec(dice: &mut Dice, app: &str, features: &mut Features) -> String {
     let mut parts = vec![format!("parallelism: {}", dice.between(0, 4))];
     let is_indexed = dice.percent(35);
     if is_indexed || dice.percent(70) {
@@ -288,18 +300,19 @@ fn job_spec(dice: &mut Dice, app: &str) -> String {
     } else if dice.percent(30) {
         parts.push(format!("podReplacementPolicy: {}", dice.pick(&["Failed", "TerminatingOrFailed"])));
     }
-    let spec = pod_spec(dice, app, restart);
+    let spec = pod_spec(dice, app, restart, features);
+    let more: String = features.annotations(true).iter().map(|it| format!(", {it}")).collect();
     let (length, code) = (dice.pick(&["10s", "90s", "{exponential: {mean: 1m}}"]), dice.pick(&["0", "0", "0", "1"]));
     parts.push(format!(
         "template: {{metadata: {{labels: {{app: {app}}}, annotations: {{kubesquall.sim/run-for: \"{length}\", \
-         kubesquall.sim/exit-code: \"{code}\"}}}}, spec: {spec}}}"
+         kubesquall.sim/exit-code: \"{code}\"{more}}}}}, spec: {spec}}}"
     ));
     format!("{{{}}}", parts.join(", "))
 }
 
 fn job(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static str, names: &mut Names) {
     head(text, "batch/v1", "Job", app, namespace);
-    let spec = job_spec(dice, app);
+    let spec = job_spec(dice, app, &mut names.features);
     let _ = writeln!(text, "spec: {spec}");
     names.workloads.push(("job", app.to_owned(), namespace));
 }
@@ -309,7 +322,7 @@ fn cron_job(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static s
     let schedule = dice.pick(&["*/2 * * * *", "*/5 * * * *", "* * * * *"]);
     let policy = dice.pick(&["Allow", "Forbid", "Replace"]);
     let history = dice.maybe(30, |_| "  successfulJobsHistoryLimit: 1\n  failedJobsHistoryLimit: 0\n".to_owned());
-    let spec = job_spec(dice, app);
+    let spec = job_spec(dice, app, &mut names.features);
     let _ = writeln!(
         text,
         "spec:\n  schedule: \"{schedule}\"\n  concurrencyPolicy: {policy}\n{history}  jobTemplate: {{spec: {spec}}}"
@@ -322,7 +335,7 @@ fn others(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static str
     match dice.between(0, 3) {
         0 => {
             head(text, "apps/v1", "ReplicaSet", app, namespace);
-            let (replicas, template) = (dice.between(1, 5), template(dice, app, ""));
+            let (replicas, template) = (dice.between(1, 5), template(dice, app, names));
             let _ = writeln!(
                 text,
                 "spec: {{replicas: {replicas}, selector: {{matchLabels: {{app: {app}}}}}, template: {template}}}"
@@ -331,19 +344,22 @@ fn others(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static str
         }
         1 => {
             head(text, "v1", "ReplicationController", app, namespace);
-            let (replicas, template) = (dice.between(1, 5), template(dice, app, ""));
+            let (replicas, template) = (dice.between(1, 5), template(dice, app, names));
             let _ = writeln!(text, "spec: {{replicas: {replicas}, selector: {{app: {app}}}, template: {template}}}");
             names.workloads.push(("replicationcontroller", app.to_owned(), namespace));
         }
         kind => {
+            let annotations = names.features.annotations(false).join(", ");
             let _ = writeln!(
                 text,
-                "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {app}, namespace: {namespace}, labels: {{app: {app}}}}}"
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {app}, namespace: {namespace}, labels: {{app: {app}}}, annotations: \
+                 {{{annotations}}}}}"
             );
             let restart = dice.pick(&["Always", "Never", "OnFailure"]);
-            let spec = pod_spec(dice, app, restart);
+            let spec = pod_spec(dice, app, restart, &mut names.features);
             // Every third is one that no scheduler looked at.
             let node = if kind == 3 && dice.percent(60) { dice.pick(&["pool0-0", "nowhere"]) } else { "" };
+            let node = if spec.contains("schedulingGates") { "" } else { node };
             let spec = if node.is_empty() { spec } else { format!("{{nodeName: {node}, {}", &spec[1..]) };
             let _ = writeln!(text, "spec: {spec}");
             names.workloads.push(("pod", app.to_owned(), namespace));

@@ -177,3 +177,54 @@ fn a_static_pod_goes_on_whatever_others_write_of_its_mirror() {
     assert!(bench.pod("p").is_ready() && bench.pod("p").phase == PodPhase::Running);
     assert_eq!(bench.events("Started").len(), 1);
 }
+
+#[test]
+fn a_static_pod_that_never_restarts_is_over_with_its_machine_whatever_becomes_of_its_mirror() {
+    for (policy, starts) in [("Never", 1), ("OnFailure", 2)] {
+        for deleted_at in [9.0, 50.0] {
+            let mut bench = Bench::new();
+            bench.boots_for(10);
+            bench.create(0.0, &bound(MIRROR, &format!("restartPolicy: {policy}, {ONE}")));
+            bench.delete_node(8.0);
+            bench.delete(deleted_at, "p", Some(0));
+            bench.fault(30, FaultKind::Reboot, None);
+            bench.run_until(100.0);
+            let phase = if policy == "Never" { PodPhase::Failed } else { PodPhase::Running };
+            assert_eq!(bench.events("Started").len(), starts, "{policy}, {deleted_at}");
+            if deleted_at < 30.0 {
+                assert_eq!(bench.pod("p").phase, phase, "{policy}, {deleted_at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn containers_of_a_static_pod_that_are_done_stay_so_with_its_next_mirror() {
+    let two = "containers: [{name: a, image: i, restartPolicy: Never}, {name: b, image: i}]";
+    let mut bench = Bench::new();
+    bench.boots_for(10);
+    bench.create(0.0, &bound(MIRROR, two));
+    bench.delete_node(8.0);
+    bench.delete(9.0, "p", Some(0));
+    bench.fault(30, FaultKind::Reboot, None);
+    bench.run_until(100.0);
+    let [a, b] = &bench.pod("p").containers[..] else { panic!("{:?}", bench.pod("p").containers) };
+    assert!(a.state.ending().is_some() && b.state.running_since().is_some(), "{a:?}, {b:?}");
+    assert_eq!(bench.events("Started").len(), 3);
+}
+
+#[test]
+fn a_static_pods_sidecars_are_as_ready_as_its_containers_whatever_their_last_mirror_was_told() {
+    let sidecar = "initContainers: [{name: s, image: i, restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}, \
+                   initialDelaySeconds: 10, periodSeconds: 1}}]";
+    for deleted_at in [5.0, 12.0, 14.0, 30.0] {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound(MIRROR, &format!("{sidecar}, {ONE}")));
+        bench.delete_node(1.0);
+        bench.delete(deleted_at, "p", Some(0));
+        bench.fault(60, FaultKind::KubeletStop, Some(1));
+        bench.run_until(100.0);
+        let pod = bench.pod("p");
+        assert!(pod.is_ready() && pod.init_containers[0].ready, "{deleted_at}: {:?}", pod.init_containers);
+    }
+}

@@ -338,3 +338,17 @@ fn a_process_that_starts_while_nobody_answers_looks_at_its_pods_when_its_reflect
     // The machine has booted at 30 s; tries are up to a minute apart.
     assert!((92.0..165.0).contains(&started_s), "{started_s}");
 }
+
+#[test]
+fn what_could_not_be_put_right_before_an_outage_of_the_api_server_is_put_right_after_it() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(10, FaultKind::Partition, Some(30));
+    bench.unready(20.0, "p");
+    // The comparison that follows comes within ten seconds.
+    bench.fault(40, FaultKind::ControlPlaneOutage, Some(30));
+    bench.run_until(69.0);
+    assert!(!bench.pod("p").is_ready());
+    bench.run_until(100.0);
+    assert!(bench.pod("p").is_ready());
+}

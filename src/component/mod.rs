@@ -4,6 +4,7 @@
 //! watches, its timers' firings and the answers to its calls; it reads the store and answers with calls, timers and records. It holds no
 //! reference to the queue, the store or another component, and never writes state: only the API server does.
 
+mod beginning;
 mod config;
 mod controller;
 mod daemon_placement;
@@ -30,6 +31,7 @@ mod work_queue;
 
 use std::fmt::Debug;
 
+pub use beginning::{controllers_began, next_round, since_input};
 pub use config::Config;
 pub use controller::{
     CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Planned, Reconcile, Step, SyncPlan,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Program, Request, Start,
+    controllers_began, next_round,
 };
 use crate::engine::Ticket;
 use crate::state::{
@@ -409,7 +410,9 @@ impl Component for PodGc {
         self.anchor = match start {
             Start::Initial => {
                 let part = ctx.streams.stream("pod-gc", "").unit();
-                ctx.now + SimDuration::from_nanos((PERIOD.as_nanos() as f64 * part) as u64)
+                let drawn = || ctx.now + SimDuration::from_nanos((PERIOD.as_nanos() as f64 * part) as u64);
+                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
+                began.map_or_else(drawn, |began| next_round(began, PERIOD, ctx.now))
             }
             Start::Fresh => ctx.now + CACHE_SYNC,
         };

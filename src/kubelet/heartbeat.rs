@@ -4,7 +4,7 @@ use super::Kubelets;
 use super::links::Away;
 use super::timer::NodeTimer;
 use super::worker::rearm;
-use crate::component::Ctx;
+use crate::component::{Ctx, since_input};
 use crate::engine::Stream;
 use crate::state::{HeartbeatLoop, MachineChange, NodeId};
 use crate::units::{SimDuration, SimTime};
@@ -27,12 +27,12 @@ fn uniform(stream: &mut Stream, length: SimDuration) -> SimDuration {
     SimDuration::from_secs_f64(stream.unit() * length.as_secs_f64())
 }
 
-/// The kubelet has been running since before t=0.
-pub(super) fn begin_long_ago(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
+/// The kubelet has been running since before t=0: in a young cluster, since its node has registered.
+pub(super) fn begin_long_ago(node: NodeId, is_young: bool, ctx: &mut Ctx<'_, Kubelets>) {
     let mut stream = stream(node, ctx);
     let interval = lease_interval(ctx);
     let report = ctx.config.kubelet.node_status_report_frequency;
-    let lease_first = lease_phase(node, &mut stream, ctx);
+    let lease_first = lease_phase(node, is_young, &mut stream, ctx);
     let report_first = ctx.now - LONG_AGO - uniform(&mut stream, report);
     let lease = HeartbeatLoop::new(lease_first, interval, stream.next_u64());
     let reports = HeartbeatLoop::new(report_first, report, stream.next_u64());
@@ -44,7 +44,7 @@ pub(super) fn begin_long_ago(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
 /// # Source
 /// Kubelet, lease controller: the first renewal comes with the registration, each further one 100 to 104 % of the interval
 /// after the last. So kubelets that joined together renew together until jitter has pulled them apart, which takes hours.
-fn lease_phase(node: NodeId, stream: &mut Stream, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+fn lease_phase(node: NodeId, is_young: bool, stream: &mut Stream, ctx: &Ctx<'_, Kubelets>) -> SimTime {
     let interval = lease_interval(ctx);
     let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);
     let renewal_count = ctx.now.saturating_since(created_at).as_nanos() / interval.as_nanos().max(1);
@@ -55,9 +55,10 @@ fn lease_phase(node: NodeId, stream: &mut Stream, ctx: &Ctx<'_, Kubelets>) -> Si
     }
     // What passed between the last time stamp of the input and t=0 is not known, but the same for all. The node's own part
     // holds the second to which its time stamp is cut.
-    let since_input = uniform(&mut ctx.streams.stream("node-heartbeat", ""), interval);
+    let since_input = since_input(ctx.config, ctx.streams);
     let own = uniform(stream, spread + SimDuration::from_secs(1));
-    created_at - LONG_AGO - since_input + own
+    let registered_at = created_at - since_input + own;
+    if is_young { registered_at } else { registered_at - LONG_AGO }
 }
 
 /// The kubelet renews its lease now and goes on from here.

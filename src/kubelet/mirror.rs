@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
 use super::readiness::{Probed, ready_latency};
-use super::readiness_gates::watch_gates;
 use super::recovery::after_boot;
 use super::stopped::lost;
 use super::timer::PodTimer;
@@ -245,8 +244,8 @@ impl Kubelets {
         }
         if patch.phase == Some(PodPhase::Running) {
             // Nobody has written conditions of this one yet.
-            watch_gates(&mut self.gated, pod, ctx.now, ctx);
-            patch.ready = patch.ready.filter(|_| !self.gated.contains(&pod.id)).or(Some(Status::False));
+            self.gates.watch(pod, ctx.now, ctx);
+            patch.ready = patch.ready.filter(|_| !self.gates.are_closed(pod.id)).or(Some(Status::False));
         }
         let is_under_way = worker.is_some();
         let mut worker = worker.unwrap_or_else(|| match standing {

@@ -44,10 +44,12 @@ mod worker;
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Program, Request, Start};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Program, Request, Start, controllers_began,
+};
 use crate::model::Object;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
@@ -77,8 +79,7 @@ pub struct Kubelets {
     /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
     attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
-    /// Pods whose readiness gates are not met.
-    gated: FxHashSet<PodId>,
+    gates: readiness_gates::ReadinessGates,
     /// The static pods whose files are on each machine, as their last mirrors were.
     statics: FxHashMap<NodeId, mirror::Files>,
     /// How long a machine's next boot takes, if that is special.
@@ -114,7 +115,7 @@ impl Kubelets {
     #[must_use]
     pub fn is_busy_with(&self, pod: PodId) -> bool {
         let worker = self.workers.get(&pod);
-        self.gated.contains(&pod) || worker.is_some_and(Worker::has_more_to_come)
+        self.gates.are_closed(pod) || worker.is_some_and(Worker::has_more_to_come)
     }
 
     /// Whether the node's machine boots, and when that ends is known.
@@ -275,13 +276,15 @@ impl Component for Kubelets {
         let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
         let is_stand_in = |node: &NodeId| ctx.store.machine(*node).has_stand_in_kubelet;
         self.links.are_all_stand_ins = !nodes.is_empty() && nodes.iter().all(is_stand_in);
+        let is_young = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now).is_some();
         for node in nodes {
             if ctx.store.machine(node).kubelet_alive() {
-                heartbeat::begin_long_ago(node, ctx);
+                heartbeat::begin_long_ago(node, is_young, ctx);
                 self.watch_node(node, ctx);
             }
         }
         Self::volumes_found(ctx);
+        self.gates = readiness_gates::ReadinessGates::found(ctx);
         self.find_failing_pulls(ctx);
         let store = ctx.store;
         for pod in store.pods().filter_map(|(id, _)| BoundPod::find(id, store)) {

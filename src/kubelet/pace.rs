@@ -63,6 +63,15 @@ impl Kubelets {
         if ctx.store.machine(node).has_stand_in_kubelet { at } else { next_tick(node, "pleg", RELIST, at, ctx) }
     }
 
+    /// When the last status of a pod is made whose containers have ended at an instant.
+    ///
+    /// # Source
+    /// kubelet, pod workers: `SyncTerminatingPod` waits for a listing that is newer than their end, and `SyncTerminatedPod` follows it; 10 to
+    /// 40 ms in recordings, so that what counts a second from a listing is over by then.
+    pub(super) fn sealed_at(node: NodeId, ended_at: SimTime, ctx: &Ctx<'_, Self>) -> SimTime {
+        Self::listed_at(node, ended_at, ctx) + uniform(node, "pod-terminated", 10, 40, ctx)
+    }
+
     /// When a pod whose containers have just stopped has been cleaned up.
     ///
     /// # Source

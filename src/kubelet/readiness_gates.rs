@@ -5,32 +5,96 @@ use rustc_hash::FxHashSet;
 use super::bound_pod::BoundPod;
 use super::timer::PodTimer;
 use super::{Kubelets, settings, statuses};
-use crate::component::Ctx;
-use crate::state::PodId;
-use crate::units::SimTime;
+use crate::component::{Ctx, Latencies};
+use crate::model::{GateTime, PodConditionType};
+use crate::state::{Pod, PodId};
+use crate::units::{SimDuration, SimTime};
 
-/// The pod's containers run for the first time since `begun`: whoever writes the conditions of its gates begins to then.
-pub(super) fn watch_gates(
-    gated: &mut FxHashSet<PodId>,
-    pod: BoundPod<'_>,
-    begun: SimTime,
-    ctx: &mut Ctx<'_, Kubelets>,
-) {
-    if pod.spec.readiness_gates.is_empty() {
-        return;
-    }
-    match settings::gates_latency(&pod, ctx) {
-        settings::Gates::Open => {}
-        settings::Gates::Never => {
-            gated.insert(pod.id);
+/// After so long a gate would have been met if anybody wrote its condition.
+const LONG: SimDuration = SimDuration::from_secs(10);
+
+/// Pods behind readiness gates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadinessGates {
+    /// Pods whose gates are not met.
+    closed: FxHashSet<PodId>,
+    /// Conditions that nobody writes, as pods of the input show.
+    unwritten: FxHashSet<PodConditionType>,
+}
+
+impl ReadinessGates {
+    /// What pods of the input show: somebody writes the condition of a gate if a pod behind it is ready, and nobody does if one whose
+    /// containers have long been ready waits for it.
+    pub(super) fn found(ctx: &Ctx<'_, Kubelets>) -> Self {
+        let (mut written, mut unwritten) = (FxHashSet::default(), FxHashSet::default());
+        for (_, pod) in ctx.store.pods().filter(|(_, pod)| !pod.spec.readiness_gates.is_empty()) {
+            let gates = pod.spec.readiness_gates.iter().map(|gate| gate.condition_type);
+            if pod.is_ready() {
+                written.extend(gates);
+            } else if statuses::are_containers_ready(pod)
+                && statuses::running_since(pod).is_some_and(|since| since + LONG <= ctx.now)
+            {
+                unwritten.extend(gates);
+            }
         }
-        settings::Gates::After(delay) => {
-            let at = begun + delay;
-            if at > ctx.now && gated.insert(pod.id) {
-                pod.arm(at, PodTimer::GatesMet, ctx);
+        unwritten.retain(|condition| !written.contains(condition));
+        Self { closed: FxHashSet::default(), unwritten }
+    }
+
+    /// Whether a gate of the pod is not met.
+    pub(super) fn are_closed(&self, pod: PodId) -> bool {
+        self.closed.contains(&pod)
+    }
+
+    /// The pod's containers run for the first time since `begun`: whoever writes the conditions of its gates begins to then.
+    pub(super) fn watch(&mut self, pod: BoundPod<'_>, begun: SimTime, ctx: &mut Ctx<'_, Kubelets>) {
+        match self.latency(&pod, ctx) {
+            Gates::Open => {}
+            Gates::Never => {
+                self.closed.insert(pod.id);
+            }
+            Gates::After(delay) => {
+                let at = begun + delay;
+                if at > ctx.now && self.closed.insert(pod.id) {
+                    pod.arm(at, PodTimer::GatesMet, ctx);
+                }
             }
         }
     }
+
+    /// When the pod's gates are met, as an annotation for each condition says: a duration, a distribution, or `never`.
+    fn latency(&self, pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
+        let mut longest = SimDuration::ZERO;
+        for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
+            match pod.spec.behavior().gate(gate.condition_type.as_str()) {
+                None if self.unwritten.contains(&gate.condition_type) => return Gates::Never,
+                None => {}
+                Some(GateTime::Never) => return Gates::Never,
+                Some(GateTime::After(distribution)) => {
+                    let entity = settings::entity(pod);
+                    let drawn = Latencies::draw(distribution, ctx.streams, "pod-gate", &entity, index as u64);
+                    longest = longest.max(drawn);
+                }
+            }
+        }
+        if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
+    }
+
+    /// The pod is gone, or its gates are met; whether they were not.
+    pub(super) fn open(&mut self, pod: PodId) -> bool {
+        self.closed.remove(&pod)
+    }
+}
+
+/// When all readiness gates of a pod are met, counted from when its containers run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Gates {
+    /// Nothing is said: at once.
+    Open,
+    /// After this time.
+    After(SimDuration),
+    /// One of them is not.
+    Never,
 }
 
 impl Kubelets {
@@ -44,7 +108,7 @@ impl Kubelets {
         }
         let first = statuses::running_since(&pod).filter(|_| pod.restarts_max() == 0);
         let begun = first.or(pod.started_at).unwrap_or(pod.created_at);
-        watch_gates(&mut self.gated, pod, begun, ctx);
+        self.gates.watch(pod, begun, ctx);
     }
 
     /// The conditions of the pod's gates are True, and stay so.
@@ -52,7 +116,7 @@ impl Kubelets {
     /// # Source
     /// kubelet, `GeneratePodReadyCondition`: Ready when all containers are and every gate's condition is True.
     pub(super) fn gates_met(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        if self.gated.remove(&pod.id) {
+        if self.gates.open(pod.id) {
             self.resync(pod, ctx);
         }
     }

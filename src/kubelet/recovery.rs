@@ -244,7 +244,7 @@ impl Kubelets {
             self.introduces_itself(node, ctx);
             return;
         }
-        heartbeat::begin_now(node, ctx);
+        heartbeat::is_heard_again(node, self.links.is_stand_in(node, ctx), ctx);
         let name = ctx.store.node_name(node);
         let Draws { reconnections, .. } = self.draws.entry(node).or_default();
         *reconnections += 1;

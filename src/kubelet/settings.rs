@@ -6,7 +6,7 @@ use super::Kubelets;
 use super::probe_timing::period;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
-use crate::model::{Container, GateTime, StatedUsage};
+use crate::model::{Container, StatedUsage};
 use crate::state::{Pod, Slowdown, WorkloadId};
 use crate::units::{Quantity, SimDuration};
 
@@ -61,33 +61,6 @@ pub(super) fn application_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubele
 pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
     let distribution = pod.spec.behavior().healthy_for.as_ref()?;
     Some(Latencies::draw(distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
-}
-
-/// When all readiness gates of a pod are met, counted from when its containers run.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Gates {
-    /// Nothing is said: at once.
-    Open,
-    /// After this time.
-    After(SimDuration),
-    /// One of them is not.
-    Never,
-}
-
-/// When the pod's readiness gates are met, as an annotation for each condition says: a duration, a distribution, or `never`.
-pub(super) fn gates_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
-    let mut longest = SimDuration::ZERO;
-    for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
-        match pod.spec.behavior().gate(gate.condition_type.as_str()) {
-            None => {}
-            Some(GateTime::Never) => return Gates::Never,
-            Some(GateTime::After(distribution)) => {
-                let drawn = Latencies::draw(distribution, ctx.streams, "pod-gate", &entity(pod), index as u64);
-                longest = longest.max(drawn);
-            }
-        }
-    }
-    if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
 }
 
 /// How long each init container runs, if that is said.

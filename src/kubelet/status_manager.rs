@@ -72,7 +72,7 @@ impl Kubelets {
 
     fn post_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let containers = statuses::running(self.workers.get(&pod.id), &pod, true);
-        let is_ready = statuses::are_ready(&containers) && !self.gated.contains(&pod.id);
+        let is_ready = statuses::are_ready(&containers) && !self.gates.are_closed(pod.id);
         let ready = Some(if is_ready { Status::True } else { Status::False });
         let patch = PodStatusPatch { ready, containers: Some(containers), ..PodStatusPatch::default() };
         self.post_status(pod, patch, ctx);
@@ -81,7 +81,7 @@ impl Kubelets {
     /// Someone else wrote Ready=False on a pod whose containers are fine: the status manager puts it right. What stands in for
     /// a kubelet has none.
     pub(super) fn readiness_overwritten(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let is_meant = self.gated.contains(&pod.id);
+        let is_meant = self.gates.are_closed(pod.id);
         if is_meant
             || pod.is_ready()
             || !statuses::are_containers_ready(&pod)
@@ -110,7 +110,7 @@ impl Kubelets {
         // A stand-in looks no more at what is being deleted.
         let is_looked_at = pod.deletion.is_none() || !self.links.is_stand_in(pod.node, ctx);
         let is_lost = pod.phase == PodPhase::Running && statuses::are_containers_ready(&pod) && !pod.is_ready();
-        if is_looked_at && is_lost && is_steady && !self.gated.contains(&pod.id) {
+        if is_looked_at && is_lost && is_steady && !self.gates.are_closed(pod.id) {
             self.post_ready(pod, ctx);
         }
     }

@@ -11,8 +11,8 @@ use super::image::{Need, Pull};
 use super::init::init_restarts_max;
 use super::memory::is_over_limit;
 use super::pace::RELIST;
+use super::probe_timing::period;
 use super::readiness::{Probed, ready_latency};
-use super::readiness_gates::watch_gates;
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -81,11 +81,13 @@ impl Kubelets {
         let known = statuses::known(worker, &pod);
         let due = since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None }, ctx);
         let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
+        let is_found = !self.workers.contains_key(&pod.id);
+        let due = if is_found { self.due_of_found(pod, due, ctx) } else { due };
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
         } else if statuses::are_containers_ready(&pod) {
             pod.arm_in(RELIST, PodTimer::Resync, ctx);
-        } else if due > ctx.now || pod.ready.is_none() || self.workers.contains_key(&pod.id) {
+        } else if due > ctx.now || pod.ready.is_none() || !is_found {
             // One that has had its time and is said not to be ready is taken as it is: its application fails its probe.
             let ticket = pod.arm(due, PodTimer::Ready, ctx);
             let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
@@ -95,6 +97,23 @@ impl Kubelets {
             }
         }
         self.watch_end(pod, ctx);
+    }
+
+    /// When a pod of the input becomes Ready that would be by `due`: its time stamps are cut to seconds, and the beat of its probes is not
+    /// known, so that one which is not may still be on its way.
+    fn due_of_found(&self, pod: BoundPod<'_>, due: SimTime, ctx: &Ctx<'_, Self>) -> SimTime {
+        let probes =
+            pod.spec.containers.iter().flat_map(|container| [&container.startup_probe, &container.readiness_probe]);
+        let slowest = probes.flatten().map(|probe| period(probe)).max().unwrap_or(SimDuration::ZERO);
+        if slowest.is_zero()
+            || self.links.is_stand_in(pod.node, ctx)
+            || due > ctx.now
+            || due + SimDuration::from_secs(1) + slowest <= ctx.now
+        {
+            return due;
+        }
+        let part = ctx.streams.stream("found-unready", &settings::entity(&pod)).unit();
+        ctx.now + SimDuration::from_secs_f64(slowest.as_secs_f64() * part)
     }
 
     /// A pod was bound to a node, or created on it.
@@ -326,7 +345,7 @@ impl Kubelets {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let WorkerState::Starting(launch, _) = worker.state else { return };
         if pod.phase == PodPhase::Pending {
-            watch_gates(&mut self.gated, pod, ctx.now, ctx);
+            self.gates.watch(pod, ctx.now, ctx);
         }
         let restarts = worker.restarts;
         worker.begun = restarts;
@@ -339,7 +358,7 @@ impl Kubelets {
         let state = ContainerState::Running { since };
         let status = ContainerStatus { state, ready: is_ready, restarts, last: worker.ended };
         let containers = statuses::but_done(Some(worker), &pod, status);
-        let is_pod_ready = statuses::are_ready(&containers) && !self.gated.contains(&pod.id);
+        let is_pod_ready = statuses::are_ready(&containers) && !self.gates.are_closed(pod.id);
         let runs_inits = !pod.spec.init_containers.is_empty() && launch != Launch::Containers;
         let is_one_done =
             pod.spec.containers.iter().zip(&containers).any(|(c, status)| statuses::is_done(c, &pod, status));

@@ -255,7 +255,7 @@ impl Kubelets {
             self.unmount(last, ctx);
         }
         if !last.spec.readiness_gates.is_empty() {
-            self.gated.remove(&pod);
+            self.gates.open(pod);
         }
         self.mirror_gone(pod, last, ctx);
     }

@@ -56,8 +56,7 @@ impl Kubelets {
         self.killing_events(pod, &running, ctx);
         let ended_at = ctx.now + stop.takes;
         let ending = (!running.inits.is_empty()).then(|| Ending::exit(stop.code(0), ended_at));
-        // The end is sealed when all containers have been listed once more.
-        let delay = Self::listed_at(pod.node, ended_at, ctx).saturating_since(ctx.now);
+        let delay = Self::sealed_at(pod.node, ended_at, ctx).saturating_since(ctx.now);
         self.stop_in(pod, delay, Outcome { ending, ..Outcome::default() }, ctx);
     }
 }

@@ -21,7 +21,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Program, Start, WorkQueue, node_name, pod_name,
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Program, Start, WorkQueue, controllers_began, next_round,
+    node_name, pod_name,
 };
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
@@ -433,7 +434,10 @@ impl Component for NodeLifecycle {
         match start {
             Start::Initial => {
                 self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
-                self.clock = PassClock::going(ctx.now + part(period, "node-monitor"), period);
+                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
+                let drawn = || ctx.now + part(period, "node-monitor");
+                let pass = began.map_or_else(drawn, |began| next_round(began, period, ctx.now));
+                self.clock = PassClock::going(pass, period);
                 self.know_all(ctx);
             }
             Start::Fresh => {

@@ -323,10 +323,11 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
         let are_ready = !containers.is_empty() && containers.iter().all(|container| container.ready);
         let status = if are_ready { Status::True } else { Status::False };
         let is_told = differs || patch.ready.is_some();
-        if is_told && pod.containers_ready.is_none_or(|old| old.status != status) {
+        let is_news = is_told && pod.containers_ready.is_none_or(|old| old.status != status);
+        if is_news {
             pod.containers_ready = Some(PodCondition { status, since: stamped_at });
         }
-        set(differs, PodDelta::CONTAINERS);
+        set(differs || is_news, PodDelta::CONTAINERS);
         pod.containers = containers;
     }
     if let Some(mut containers) = patch.init_containers {

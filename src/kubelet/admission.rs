@@ -24,12 +24,20 @@ pub(super) struct Attributes<'a> {
     pub(super) reported: ReportedConditions,
 }
 
-/// The pods of a node that its kubelet has taken and that have not ended, but one.
-pub(super) fn others<'a>(store: &'a Store, pod: &Pod, is_under_way: impl Fn(PodId) -> bool) -> SmallVec<[&'a Pod; 16]> {
+/// The pods of a node that its kubelet has taken and that have not ended, but one. Of those with something under way `stays` says whether they
+/// count: one that has been rejected does not, though it may run yet.
+///
+/// # Source
+/// kubelet, `isPodInactive`.
+pub(super) fn others<'a>(
+    store: &'a Store,
+    pod: &Pod,
+    stays: impl Fn(PodId) -> Option<bool>,
+) -> SmallVec<[&'a Pod; 16]> {
     let Some(node) = pod.node else { return SmallVec::new() };
     let is_taken = |id: PodId, other: &Pod| {
         // One that is bound at the same time and comes later has no place yet.
-        other.started_at.is_some() || is_under_way(id)
+        stays(id).unwrap_or(other.started_at.is_some())
     };
     let on_node = store.unfinished_pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?)));
     on_node.filter(|(id, other)| other.uid != pod.uid && is_taken(*id, other)).map(|(_, other)| other).collect()

@@ -27,6 +27,7 @@ mod pull;
 mod readiness;
 mod readiness_gates;
 mod recovery;
+mod rejection;
 mod restart;
 mod running;
 mod settings;
@@ -189,6 +190,7 @@ impl Kubelets {
             PodTimer::Restart => self.backed_off(pod, ctx),
             PodTimer::Deadline => self.deadline_passed(pod, ctx),
             PodTimer::SyncOver => _ = self.sync_is_over(pod, ctx),
+            PodTimer::Orphaned => self.orphaned(pod, ctx),
             PodTimer::Stopped => self.containers_stopped(pod, ctx),
             PodTimer::Cleaned => self.cleaned(pod, ctx),
             PodTimer::Resync => self.resync(pod, ctx),

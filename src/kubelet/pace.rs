@@ -94,7 +94,12 @@ impl Kubelets {
     /// # Source
     /// kubelet, status manager: `syncBatch` every 10 s.
     pub(super) fn next_status_sync(node: NodeId, ctx: &Ctx<'_, Self>) -> SimTime {
-        next_tick(node, "status-sync", STATUS_SYNC, ctx.now, ctx)
+        Self::status_sync_after(node, ctx.now, ctx)
+    }
+
+    /// When the status manager does so for the first time after an instant.
+    pub(super) fn status_sync_after(node: NodeId, at: SimTime, ctx: &Ctx<'_, Self>) -> SimTime {
+        next_tick(node, "status-sync", STATUS_SYNC, at, ctx)
     }
 }
 

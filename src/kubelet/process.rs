@@ -92,6 +92,22 @@ impl Links {
         self.process(node).is_none_or(|process| process.pods == Pods::Known)
     }
 
+    /// Whether the process of the node's kubelet has looked at its pods for the first time just now, so that it has not done any housekeeping.
+    pub(super) fn has_just_opened(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        self.process(node).is_some_and(|process| process.opened_at == Some(ctx.now))
+    }
+
+    /// When the process of the node's kubelet does its housekeeping for the first time after now.
+    ///
+    /// # Source
+    /// kubelet, `syncLoop`: every two seconds from when it begins, once it knows which pods there are.
+    pub(super) fn next_housekeeping(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+        const PERIOD: SimDuration = SimDuration::from_secs(2);
+        let began_at = self.process(node).and_then(|process| process.began_at).unwrap_or(ctx.now);
+        let periods = ctx.now.saturating_since(began_at).as_nanos() / PERIOD.as_nanos() + 1;
+        began_at + PERIOD * periods
+    }
+
     /// When the workers began that probe a pod whose containers have just begun, if that was so soon after the process that they sleep for a
     /// part of their period first.
     ///

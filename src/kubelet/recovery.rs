@@ -430,6 +430,13 @@ impl Kubelets {
             worker.back_offs_told = 0;
             worker.init_back_off = BackOff::default();
             worker.pulls.clear();
+            let known = worker.known.as_ref().filter(|_| pod.phase == PodPhase::Running && pod.containers.is_empty());
+            if let Some(Known { containers, inits }) = known.map(|known| (**known).clone()) {
+                // The process before has rejected it.
+                let (containers, init_containers) = (Some(containers), (!inits.is_empty()).then_some(inits));
+                let patch = PodStatusPatch { containers, init_containers, ..PodStatusPatch::default() };
+                worker.unposted.get_or_insert_with(|| Box::new(patch));
+            }
             if let Some(patch) = &worker.unposted {
                 is_unready = patch.ready.map_or(is_unready, |ready| ready != Status::True);
                 is_unheard = true;

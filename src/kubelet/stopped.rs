@@ -64,6 +64,10 @@ impl Stopped {
 
     /// Adds them to the status that says why the kubelet has ended the pod.
     pub(super) fn lay_over(self, patch: &mut PodStatusPatch) {
+        // One that has been rejected has none.
+        if patch.containers.as_ref().is_some_and(SmallVec::is_empty) {
+            return;
+        }
         patch.containers = self.containers.or(patch.containers.take());
         patch.init_containers = self.inits.or(patch.init_containers.take());
     }

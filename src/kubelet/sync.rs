@@ -75,7 +75,9 @@ impl Kubelets {
     /// # Source
     /// kubelet, `podWorkerLoop`: what was asked last of a pod is done when the sync before has returned.
     pub(super) fn sync_is_over(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
-        if self.workers.get(&pod.id).is_none_or(|worker| worker.after_sync.is_none()) || self.sync(pod, ctx).is_some() {
+        let is_asked_for =
+            self.workers.get(&pod.id).is_some_and(|worker| worker.after_sync.is_some() && !worker.is_rejected());
+        if !is_asked_for || self.sync(pod, ctx).is_some() {
             return false;
         }
         let Some(end) = self.workers.get_mut(&pod.id).and_then(|worker| worker.after_sync.take()) else { return false };
@@ -95,7 +97,10 @@ impl Worker {
     /// kubelet, `calculateEffectiveGracePeriod`.
     pub(super) fn end_after_sync(&mut self, end: End) {
         let end = match self.after_sync.take() {
-            Some(older) => End { grace: older.grace.min(end.grace), status: end.status.or(older.status) },
+            Some(older) => {
+                let grace = older.grace.min(end.grace);
+                End { grace, status: end.status.or(older.status), is_rejected: older.is_rejected }
+            }
             None => end,
         };
         self.after_sync = Some(Box::new(end));

@@ -18,7 +18,6 @@ use super::status_manager::post;
 use super::timer::PodTimer;
 use super::worker::{Awaits, InitRun, Launch, Run, Worker, WorkerState, rearm};
 use super::{Kubelets, admission, node_status, settings, statuses};
-use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::{Container, SYSTEM_CRITICAL_PRIORITY};
 use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
@@ -172,7 +171,9 @@ impl Kubelets {
         let reported = self.reported(pod.node, ctx);
         let others = match admission::has_room_for_all(ctx.store, machine, &pod) {
             true => SmallVec::new(),
-            false => admission::others(ctx.store, &pod, |other| self.workers.contains_key(&other)),
+            false => {
+                admission::others(ctx.store, &pod, |other| self.workers.get(&other).map(|worker| !worker.is_rejected()))
+            }
         };
         let seen = admission::Attributes { node: machine, name, others: &others, reported };
         let refusal = admission::refuses(&seen, &pod);
@@ -189,19 +190,7 @@ impl Kubelets {
                 None => admission::no_room(&lacks),
             },
         };
-        let event = EventDraft::warning(refusal.reason, ObjectRef::pod(&pod), refusal.message);
-        self.links.event(pod.node, event, ctx);
-        let patch = PodStatusPatch {
-            phase: Some(PodPhase::Failed),
-            reason: Some(Symbol::new(refusal.reason)),
-            ready: pod.ready.map(|_| Status::False),
-            // A pod that is rejected has no containers, whatever it had before.
-            containers: Some(SmallVec::new()),
-            init_containers: Some(SmallVec::new()),
-            ..PodStatusPatch::default()
-        };
-        self.forget(pod.id, ctx);
-        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+        self.reject(pod, refusal, ctx);
         None
     }
 

@@ -98,7 +98,7 @@ impl Kubelets {
                 pod.arm(sync.ends, PodTimer::SyncOver, ctx);
             }
             let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
-            worker.end_after_sync(End { grace, status });
+            worker.end_after_sync(End { grace, status, is_rejected: false });
             return sync.ends.saturating_since(ctx.now) + stop_of(&pod, &sync.then, grace, ctx).takes;
         }
         let running = self.running(pod, ctx);

@@ -97,6 +97,8 @@ pub enum PodTimer {
     Deadline,
     /// The sync may be over that is under way.
     SyncOver,
+    /// Housekeeping finds what runs of a pod that has been rejected.
+    Orphaned,
     /// The pod's containers have stopped.
     Stopped,
     /// What is left of a pod that has stopped is cleaned up.
@@ -198,6 +200,7 @@ impl PodTimer {
             | Self::Deadline
             | Self::EndSeen
             | Self::SyncOver
+            | Self::Orphaned
             | Self::Stopped
             | Self::Cleaned
             | Self::Resync => None,
@@ -215,6 +218,7 @@ impl PodTimer {
             Self::InitRestart => "has an init container that backs off no more",
             Self::Ready => "passes its readiness probe",
             Self::SyncOver => "has been synced",
+            Self::Orphaned => "is not the node's, and is looked at by housekeeping",
             Self::Stopped => "has containers that have ended",
             Self::Cleaned => "has been cleaned up",
             Self::Deadline => "is past its deadline",

@@ -48,6 +48,8 @@ pub(super) struct End {
     pub(super) grace: SimDuration,
     /// What is posted, if the kubelet itself ends the pod.
     pub(super) status: Option<Box<PodStatusPatch>>,
+    /// The node does not take it: what runs of it waits for housekeeping, not for a sync.
+    pub(super) is_rejected: bool,
 }
 
 /// Statuses of a pod's containers.
@@ -307,9 +309,15 @@ impl Worker {
         }
     }
 
+    /// Whether its node has rejected the pod, and nobody has begun to stop what runs of it.
+    pub(super) fn is_rejected(&self) -> bool {
+        self.after_sync.as_ref().is_some_and(|end| end.is_rejected)
+    }
+
     /// Whether a timer goes on with the pod, or its application answers its readiness probe no more.
     pub(super) fn has_more_to_come(&self) -> bool {
         self.state.tickets().iter().any(Option::is_some)
+            || self.is_rejected()
             || self.run().is_some_and(|run| run.is_silent || run.ended_unseen.is_some())
     }
 
@@ -323,6 +331,7 @@ impl Worker {
         may_be_forgotten
             && self.state.tickets().iter().all(Option::is_none)
             && self.unposted.is_none()
+            && self.after_sync.is_none()
             && (self.known.is_none() || matches!(self.state, WorkerState::Over))
     }
 
@@ -368,7 +377,10 @@ impl Worker {
             WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, &pod, now),
             WorkerState::Terminating { stop, outcome } if outcome.status.is_some() => {
                 let kill = stop.zip(outcome.ending);
-                let kill = kill.map(|((_, at), ending)| Kill { at, code: ending.exit_code, is_orphan: true });
+                let kill = kill.map(|((_, at), ending)| {
+                    // That it has ended may be said later.
+                    Kill { at: at.min(ending.finished_at), code: ending.exit_code, is_orphan: true }
+                });
                 let killed = kill.filter(|kill| kill.goes_on(settings::exit_latency(&pod, ctx), now));
                 let probe = killed.map(|kill| pod.arm(kill.at, PodTimer::ProbeKilled(kill.code), ctx));
                 match outcome.ending {

@@ -34,8 +34,8 @@ impl Containers {
     }
 
     pub(super) fn added(&mut self, id: PodId, pod: &Pod) {
-        // What is written of containers that run in a pod that does not is no kubelet's word.
-        let begun = places(pod).map(|(_, _, status)| Begun::of(status.filter(|_| pod.phase == PodPhase::Running)?));
+        let runs = pod.phase == PodPhase::Running;
+        let begun = places(pod).map(|(_, _, status)| Begun::of(status.filter(|_| runs)?));
         self.begun.insert(id, begun.collect());
     }
 
@@ -68,12 +68,14 @@ impl Containers {
             };
             let wrong = |what: String| Err(format!("container {} of pod {} {what}", container.name, pod_name(now)));
             let (count, counted) = (status.restarts, known.map_or(0, |known| known.restarts));
-            if is_init && *are_purged && count == 0 && status.state.is_waiting() {
+            if is_init && *are_purged && count == 0 {
                 *last = None;
             } else if count < counted {
                 return wrong(format!("has {count} restarts, and had {counted} before"));
             }
-            let Some(since) = status.state.running_since() else { continue };
+            // Nor do regular containers run in a pod that does not, whatever was written of them.
+            let is_shown = is_init || now.phase != PodPhase::Pending;
+            let Some(since) = status.state.running_since().filter(|_| is_shown) else { continue };
             match last.replace(Begun { since, restarts: count }) {
                 Some(last) if since != last.since && count <= last.restarts => {
                     return wrong(format!("was started at {}, again at {since}, and has {count} restarts", last.since));
@@ -172,7 +174,7 @@ mod tests {
 
     /// A pod of an init container, which may be a sidecar, and a regular one.
     fn pod(policy: RestartPolicy, init: Option<ContainerRestartPolicy>) -> Pod {
-        let mut pod = bare_pod("a", 1);
+        let mut pod = Pod { phase: PodPhase::Running, ..bare_pod("a", 1) };
         let mut spec = (*pod.spec).clone();
         spec.spec.restart_policy = policy;
         let container = |name: &str| Container { name: Symbol::new(name), ..Container::default() };
@@ -254,7 +256,7 @@ mod tests {
     fn a_pod_that_is_ready_has_ready_containers_and_open_gates() {
         let unready = |status: ContainerStatus| ContainerStatus { ready: false, ..status };
         let mut pod = pod(RestartPolicy::Always, Some(ContainerRestartPolicy::Always));
-        (pod.phase, pod.started_at) = (PodPhase::Running, Some(SimTime::ZERO));
+        pod.started_at = Some(SimTime::ZERO);
         pod.ready = Some(PodCondition { status: Status::True, since: secs(5.0) });
         let (init, main) = (runs(1.0, 0), runs(1.0, 0));
         let wrong = |init, main| wrong_with(&pod, "1.36", &[(init, main)]);

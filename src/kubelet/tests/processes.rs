@@ -352,3 +352,45 @@ fn what_could_not_be_put_right_before_an_outage_of_the_api_server_is_put_right_a
     bench.run_until(100.0);
     assert!(bench.pod("p").is_ready());
 }
+
+#[test]
+fn a_running_pod_that_a_new_process_rejects_is_given_a_second_and_has_failed_when_that_is_compared() {
+    let mut bench = Bench::new();
+    bench.label("disk", "ssd");
+    bench.create(0.0, &bound("kubesquall.sim/stop: 20s", &format!("nodeSelector: {{disk: ssd}}, {ONE}")));
+    bench.fault(20, FaultKind::KubeletStop, Some(5));
+    bench.run_until(24.0);
+    bench.label("disk", "none");
+    bench.run_until(26.6);
+    let pod = bench.pod("p");
+    assert!(pod.phase == PodPhase::Running && !pod.is_ready() && pod.containers.is_empty() && pod.reason.is_empty());
+    assert_eq!(bench.events("NodeAffinity").len(), 1);
+    assert_eq!(bench.events("Killing"), Vec::<f64>::new());
+    bench.run_until(60.0);
+    check_events(&bench, "Killing", &[27.0]);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str(), pod.containers.len()), (PodPhase::Failed, "NodeAffinity", 0));
+    // Two seconds later it is dead, and the status manager comes round every ten.
+    let finished_at = bench.finished_at("p").expect("it has failed");
+    assert!((28.0..39.1).contains(&finished_at), "{finished_at}");
+}
+
+#[test]
+fn a_pod_that_one_process_rejects_and_the_next_takes_runs_on() {
+    let sidecar = "initContainers: [{name: s, image: i, restartPolicy: Always}]";
+    let mut bench = Bench::new();
+    bench.label("disk", "ssd");
+    bench.create(0.0, &bound("", &format!("nodeSelector: {{disk: ssd}}, {sidecar}, {ONE}")));
+    let length = Some(SimDuration::from_millis(4400));
+    bench.fault_spec(20, FaultSpec { length, ..FaultSpec::new(FaultKind::KubeletStop) });
+    bench.fault(26, FaultKind::KubeletStop, Some(5));
+    bench.run_until(24.0);
+    bench.label("disk", "none");
+    bench.run_until(28.0);
+    assert!(bench.pod("p").containers.is_empty());
+    bench.label("disk", "ssd");
+    bench.run_until(60.0);
+    let pod = bench.pod("p");
+    assert!(pod.is_ready() && pod.restarts_max() == 0 && pod.init_containers[0].ready, "{pod:?}");
+    assert_eq!((bench.events("Started").len(), bench.events("Killing").len()), (1, 0));
+}

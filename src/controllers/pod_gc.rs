@@ -411,7 +411,7 @@ impl Component for PodGc {
             Start::Initial => {
                 let part = ctx.streams.stream("pod-gc", "").unit();
                 let drawn = || ctx.now + SimDuration::from_nanos((PERIOD.as_nanos() as f64 * part) as u64);
-                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
+                let began = controllers_began(ctx.store, ctx.streams, ctx.now);
                 began.map_or_else(drawn, |began| next_round(began, PERIOD, ctx.now))
             }
             Start::Fresh => ctx.now + CACHE_SYNC,

@@ -71,7 +71,7 @@ impl Kubelets {
         }
         let pod = BoundPod { id, node, object: last };
         let kill = match self.workers.get(&id).map(|worker| &worker.state) {
-            Some(WorkerState::Terminating { stop, outcome }) => {
+            Some(WorkerState::Terminating { stop, outcome, .. }) => {
                 let is_killed = outcome.ending.is_some_and(|ending| ending.exit_code == KILLED);
                 let code = if is_killed { KILLED } else { 0 };
                 // Those who have had their signal end, though the process that has sent it is gone.

@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use super::Kubelets;
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
-use super::probe_timing::{next_run, probed_from};
+use super::probe::begun_at;
+use super::probe_timing::{ProbeKind, next_run, probed_from};
 use super::restart::{await_syncs, tell_back_off};
 use super::status_manager::post;
 use super::stopped::lost;
@@ -21,10 +22,10 @@ use crate::units::{SimDuration, SimTime};
 ///
 /// # Source
 /// kubelet, `computeInitContainerActions`: when its startup probe has succeeded, if it has one.
-fn started_at(sidecar: &Container, pod: &Pod, at: SimTime) -> SimTime {
-    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
+fn started_at(sidecar: &Container, pod: &Pod, at: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
     let probe = sidecar.startup_probe.as_deref();
-    probe.map_or(at, |probe| next_run(probe, worker_at, probed_from(probe, at)))
+    let run = |probe| next_run(probe, begun_at(pod, ProbeKind::Startup, probe, ctx), probed_from(probe, at));
+    probe.map_or(at, run)
 }
 
 impl InitRun {
@@ -45,7 +46,7 @@ impl InitRun {
         let mut run = Self { images_at: begins, begins, done: begins, code: 0, has_begun: false, ticket: None };
         let Some(container) = pod.spec.init_containers.get(index) else { return run };
         if container.is_sidecar() {
-            run.done = started_at(container, pod, begins + settings::post_start(container));
+            run.done = started_at(container, pod, begins + settings::post_start(container), ctx);
             return run;
         }
         let before = pod.spec.init_containers.iter().take(index).filter(|container| !container.is_sidecar()).count();
@@ -80,12 +81,12 @@ impl InitRun {
     }
 
     /// The kubelet process ends: the container goes on, but for its hook, which is not run again. None if it has not begun.
-    pub(super) fn halted(mut self, container: Option<&Container>, pod: &Pod, now: SimTime) -> Option<Self> {
+    pub(super) fn halted(mut self, container: Option<&Container>, pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Option<Self> {
         self.ticket = None;
         if let Some(sidecar) = container.filter(|container| container.is_sidecar())
-            && now < self.begins + settings::post_start(sidecar)
+            && ctx.now < self.begins + settings::post_start(sidecar)
         {
-            self.done = started_at(sidecar, pod, now);
+            self.done = started_at(sidecar, pod, ctx.now, ctx);
         }
         self.has_begun.then_some(self)
     }

@@ -303,7 +303,7 @@ impl Kubelets {
             }
             WorkerState::Idle if phase == PodPhase::Pending => self.await_volumes(pod, ctx),
             WorkerState::Idle => self.restart(pod, Launch::Containers, ctx),
-            WorkerState::Terminating { stop, outcome } => {
+            WorkerState::Terminating { stop, outcome, .. } => {
                 let at = stop.map(|(_, at)| at).or(outcome.ends_at()).unwrap_or(ctx.now);
                 *stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
             }

@@ -47,6 +47,23 @@ pub(super) fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime,
     begun_at + SimDuration::from_secs_f64(unit * period(probe).as_secs_f64())
 }
 
+/// When the worker of a startup or liveness probe began that no fresh kubelet has: with the pod. Of a pod of the input that is a time
+/// stamp, which is cut to the second.
+///
+/// # Source
+/// kubelet, `worker.run`: the worker of a pod that is nearly as old as the kubelet sleeps for a part of its period first.
+pub(super) fn begun_at(pod: &Pod, kind: ProbeKind, probe: &Probe, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+    let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
+    let node = pod.node.filter(|node| !ctx.store.machine(*node).has_stand_in_kubelet);
+    let is_cut = scheduled_at < SimTime::ZERO && scheduled_at == scheduled_at.floor_to_second();
+    let Some(node) = node.and_then(|node| ctx.store.node(node)).filter(|_| is_cut) else { return scheduled_at };
+    if scheduled_at < node.created_at + period(probe) {
+        return beat(pod, kind, probe, scheduled_at, ctx);
+    }
+    let part = ctx.streams.stream("prober-begun", &settings::entity(pod)).unit();
+    scheduled_at + SimDuration::from_secs_f64(part)
+}
+
 /// The next failed probe of this pod, given what has failed already. An application that does not listen refuses at once; one that
 /// hangs lets the probe wait for its timeout.
 fn next_failure(
@@ -57,15 +74,8 @@ fn next_failure(
     ctx: &Ctx<'_, Kubelets>,
 ) -> Option<(SimTime, ProbeKind)> {
     let (known, restarts) = (statuses::known(Some(worker), pod), worker.restarts);
-    let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
-    let worker_at = |kind: ProbeKind, probe: &Probe, usual: SimTime| {
-        run.probers_at.map_or(usual, |at| beat(pod, kind, probe, at, ctx))
-    };
-    let next = |kind: ProbeKind, usual: SimTime, silent_at: SimTime| {
-        let failures = run.misses[kind as usize];
-        let (_, probe) =
-            first_to_fail(pod, known, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
-        Some((fails_at(probe, worker_at(kind, probe, usual), since, silent_at, failures), kind))
+    let worker_at = |kind: ProbeKind, probe: &Probe| {
+        run.probers_at.map_or_else(|| begun_at(pod, kind, probe, ctx), |at| beat(pod, kind, probe, at, ctx))
     };
     let silent_at = settings::healthy_for(pod, restarts, ctx).map(|healthy_for| since + healthy_for);
     let up_at = since + settings::application_latency(pod, restarts, ctx);
@@ -74,7 +84,7 @@ fn next_failure(
     let mut started_at = since;
     if let Some((_, probe)) = first_to_fail(pod, known, ProbeKind::Startup).filter(|_| !is_started) {
         let from = probed_from(probe, since);
-        let first = next_run(probe, worker_at(ProbeKind::Startup, probe, scheduled_at), from);
+        let first = next_run(probe, worker_at(ProbeKind::Startup, probe), from);
         let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
         if at < up_at || silent_at.is_some_and(|silent_at| silent_at <= at) {
             return Some((at, ProbeKind::Startup));
@@ -95,7 +105,13 @@ fn next_failure(
         Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))
     };
     let readiness = readiness();
-    let liveness = next(ProbeKind::Liveness, scheduled_at, silent_at);
+    let liveness = || {
+        let (kind, failures) = (ProbeKind::Liveness, run.misses[ProbeKind::Liveness as usize]);
+        let (_, probe) =
+            first_to_fail(pod, known, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
+        Some((fails_at(probe, worker_at(kind, probe), since, silent_at, failures), kind))
+    };
+    let liveness = liveness();
     [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::pace::RELIST;
-use super::probe::beat;
+use super::probe::{beat, begun_at};
 use super::probe_timing::{ProbeKind, asked, next_run, period, probed_from, seconds};
 use super::{Kubelets, settings};
 use crate::component::Ctx;
@@ -111,11 +111,11 @@ fn startup_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, K
     let mut startup = asked(pod, probed.known).filter_map(|c| c.startup_probe.as_ref()).peekable();
     startup.peek()?;
     let app = settings::application_latency(pod, restarts, ctx);
-    let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let latencies = startup.map(|probe| {
         let from = probed_from(probe, probed.since).max(probed.since + app);
         let is_of_fresh_kubelet = probed.probers_at.filter(|at| *at <= probed.since);
-        let worker_at = is_of_fresh_kubelet.map_or(scheduled_at, |at| beat(pod, ProbeKind::Startup, probe, at, ctx));
+        let usual = || begun_at(pod, ProbeKind::Startup, probe, ctx);
+        let worker_at = is_of_fresh_kubelet.map_or_else(usual, |at| beat(pod, ProbeKind::Startup, probe, at, ctx));
         next_run(probe, worker_at, from).saturating_since(probed.since)
     });
     latencies.max()

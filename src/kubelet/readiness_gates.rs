@@ -32,7 +32,7 @@ impl ReadinessGates {
             if pod.is_ready() {
                 written.extend(gates);
             } else if statuses::are_containers_ready(pod)
-                && statuses::running_since(pod).is_some_and(|since| since + LONG <= ctx.now)
+                && statuses::running_since(pod).is_some_and(|since| since + LONG <= SimTime::ZERO)
             {
                 unwritten.extend(gates);
             }

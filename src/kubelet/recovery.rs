@@ -139,6 +139,9 @@ impl Kubelets {
         if pod.deletion.is_some() {
             if self.links.is_stand_in(pod.node, ctx) {
                 self.pod_deleted(pod, ctx);
+            } else if pod.is_mirror {
+                // It is the file that counts.
+                self.begins_with_next_mirror(pod, ctx);
             } else {
                 // Nothing is left to stop.
                 let outcome = Outcome { ending: Some(lost(ctx.now)), ..Outcome::default() };
@@ -164,7 +167,12 @@ impl Kubelets {
         }
         watch_deadline(pod, ctx);
         let worker = self.workers.get(&pod.id);
-        let containers = after_boot(statuses::known(worker, &pod), &pod, ctx.now);
+        let known = statuses::known(worker, &pod);
+        let containers = match self.links.is_stand_in(pod.node, ctx) {
+            // It starts whatever was there.
+            true => known.iter().map(|status| gone(status, true, ctx.now)).collect(),
+            false => after_boot(known, &pod, ctx.now),
+        };
         let restarts = containers.iter().any(|status| status.state.is_waiting());
         let inits = statuses::known_inits(worker, &pod);
         let inits = if restarts {

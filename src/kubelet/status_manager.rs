@@ -3,7 +3,7 @@
 use super::bound_pod::BoundPod;
 use super::links::Links;
 use super::timer::PodTimer;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerState};
 use super::{Kubelets, statuses};
 use crate::component::{Ctx, PodStatusPatch, Request};
 use crate::state::{PodPhase, Status};
@@ -64,8 +64,19 @@ impl Kubelets {
     }
 
     pub(super) fn became_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
-        let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) else { return };
-        run.ready = None;
+        match self.workers.get_mut(&pod.id).map(|worker| &mut worker.state) {
+            Some(WorkerState::Running(run)) => run.ready = None,
+            Some(WorkerState::Terminating { ready, .. }) => {
+                *ready = None;
+                let have_begun = statuses::known(self.workers.get(&pod.id), &pod)
+                    .iter()
+                    .all(|status| status.state.running_since().is_some());
+                if !have_begun {
+                    return;
+                }
+            }
+            _ => return,
+        }
         self.post_ready(pod, ctx);
         self.settle(pod);
     }

@@ -88,7 +88,8 @@ impl Kubelets {
     ) -> SimDuration {
         let is_stand_in = self.links.is_stand_in(pod.node, ctx);
         let worker = self.workers.get_mut(&pod.id).filter(|_| !is_stand_in);
-        if let Some(WorkerState::Terminating { stop: Some((_, at)), outcome }) = worker.map(|worker| &mut worker.state)
+        if let Some(WorkerState::Terminating { stop: Some((_, at)), outcome, .. }) =
+            worker.map(|worker| &mut worker.state)
         {
             outcome.status = outcome.status.take().or(status);
             return at.saturating_since(ctx.now);
@@ -129,12 +130,14 @@ impl Kubelets {
 
     /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
     pub(super) fn stop_in(&mut self, pod: BoundPod<'_>, delay: SimDuration, outcome: Outcome, ctx: &mut Ctx<'_, Self>) {
+        let is_probed = !self.links.is_stand_in(pod.node, ctx);
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        let ready = if is_probed { worker.goes_on_probing(&pod) } else { None };
         worker.state.cancel(ctx);
         let due = ctx.now + delay;
         let (at, older) = match std::mem::replace(&mut worker.state, WorkerState::Idle) {
-            WorkerState::Terminating { stop: Some((_, at)), outcome } => (at.min(due), outcome),
-            WorkerState::Terminating { stop: None, outcome } => {
+            WorkerState::Terminating { stop: Some((_, at)), outcome, .. } => (at.min(due), outcome),
+            WorkerState::Terminating { stop: None, outcome, .. } => {
                 (outcome.ends_at().map_or(due, |at| at.max(ctx.now).min(due)), outcome)
             }
             WorkerState::Stopped(outcome) => (ctx.now, outcome),
@@ -153,7 +156,7 @@ impl Kubelets {
         let ending = first(older.ending, outcome.ending);
         let init_ending = first(older.init_ending, outcome.init_ending);
         let outcome = Outcome { status: outcome.status.or(older.status), ending, init_ending };
-        worker.state = WorkerState::Terminating { stop, outcome };
+        worker.state = WorkerState::Terminating { stop, ready, outcome };
     }
 
     /// The containers are dead: the status says so, or why the kubelet ended the pod; then the object is removed.

@@ -80,6 +80,8 @@ pub(super) enum WorkerState {
     Terminating {
         /// What fires when they have stopped, and when; none if the kubelet process has ended meanwhile.
         stop: Option<(Ticket, SimTime)>,
+        /// Fires when the readiness probe, which goes on, finds them ready for the first time.
+        ready: Option<Ticket>,
         outcome: Outcome,
     },
     /// Terminated: containers have stopped, and the API server does not know yet.
@@ -348,6 +350,20 @@ impl Worker {
         }
     }
 
+    /// The timer of the readiness probe that goes on while the pod's containers are being stopped, taken out.
+    ///
+    /// # Source
+    /// kubelet, prober, `doProbe`: of a pod that is being deleted liveness and startup probes end; before the latter has succeeded nothing asks
+    /// whether it is ready.
+    pub(super) fn goes_on_probing(&mut self, pod: &Pod) -> Option<Ticket> {
+        let waits_for_startup = pod.spec.containers.iter().any(|container| container.startup_probe.is_some());
+        match &mut self.state {
+            WorkerState::Running(run) if !waits_for_startup => run.ready.take(),
+            WorkerState::Terminating { ready, .. } => ready.take(),
+            _ => None,
+        }
+    }
+
     /// Goes over to another state; timers of the old one are taken back.
     pub(super) fn enter(&mut self, state: WorkerState, ctx: &mut Ctx<'_, Kubelets>) {
         std::mem::replace(&mut self.state, state).cancel(ctx);
@@ -374,8 +390,8 @@ impl Worker {
                 rearm(&mut run.ready, None, ctx);
                 WorkerState::Running(Run { misses: [0; 3], early: 0, ..run })
             }
-            WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, &pod, now),
-            WorkerState::Terminating { stop, outcome } if outcome.status.is_some() => {
+            WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, &pod, ctx),
+            WorkerState::Terminating { stop, outcome, .. } if outcome.status.is_some() => {
                 let kill = stop.zip(outcome.ending);
                 let kill = kill.map(|((_, at), ending)| {
                     // That it has ended may be said later.
@@ -388,7 +404,7 @@ impl Worker {
                     None => WorkerState::Idle,
                 }
             }
-            WorkerState::Terminating { stop, mut outcome } => {
+            WorkerState::Terminating { stop, mut outcome, .. } => {
                 let exit = settings::exit_latency(&pod, ctx);
                 let endings = [&mut outcome.ending, &mut outcome.init_ending].into_iter().flatten();
                 for ending in endings.filter(|ending| ending.finished_at > now) {
@@ -398,7 +414,7 @@ impl Worker {
                         ending.finished_at = SimTime::MAX;
                     }
                 }
-                WorkerState::Terminating { stop: None, outcome }
+                WorkerState::Terminating { stop: None, ready: None, outcome }
             }
             WorkerState::Stopped(Outcome { status: Some(_), ending, .. }) => match ending {
                 Some(ending) => WorkerState::Running(Run { ended_unseen: Some(ending), ..Run::default() }),
@@ -415,16 +431,16 @@ impl Worker {
     }
 
     /// What is left of a start whose kubelet process ends.
-    fn halted_start(&self, launch: Launch, awaits: Awaits, pod: &Pod, now: SimTime) -> WorkerState {
+    fn halted_start(&self, launch: Launch, awaits: Awaits, pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> WorkerState {
         let left = match awaits {
             Awaits::Room(_) | Awaits::Volumes(_) => return WorkerState::Idle,
             Awaits::Hook { since, next, .. } => Awaits::Hook { since, next, ticket: None },
-            Awaits::Containers { begins, runs, .. } if begins <= now => {
+            Awaits::Containers { begins, runs, .. } if begins <= ctx.now => {
                 Awaits::Containers { begins, runs, ticket: None }
             }
             Awaits::Init(run) => {
                 let container = pod.spec.init_containers.get(self.at_init);
-                run.halted(container, pod, now).map_or(Awaits::Process, Awaits::Init)
+                run.halted(container, pod, ctx).map_or(Awaits::Process, Awaits::Init)
             }
             Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::InitRestart(_) | Awaits::Process => {
                 Awaits::Process
@@ -449,7 +465,7 @@ impl WorkerState {
             Self::Starting(_, Awaits::Room(ticket) | Awaits::InitRestart(ticket) | Awaits::Image { ticket, .. })
             | Self::BackingOff { ticket, .. } => one(*ticket),
             Self::Running(run) => [run.ready, run.end, run.probe],
-            Self::Terminating { stop, .. } => [stop.map(|(ticket, _)| ticket), None, None],
+            Self::Terminating { stop, ready, .. } => [stop.map(|(ticket, _)| ticket), *ready, None],
         }
     }
 

@@ -80,6 +80,8 @@ impl Containers {
                 Some(last) if since != last.since && count <= last.restarts => {
                     return wrong(format!("was started at {}, again at {since}, and has {count} restarts", last.since));
                 }
+                // What takes no time ends and is started again within an instant.
+                Some(last) if count > last.restarts && status.last.is_some_and(|end| end.finished_at == since) => {}
                 Some(last) if since == last.since && count != last.restarts => {
                     return wrong(format!("runs since {since}, with {} restarts, then with {count}", last.restarts));
                 }
@@ -223,6 +225,8 @@ mod tests {
         check(of(&[runs(1.0, 3), waits(2)]), Some("container main of pod default/a has 2 restarts, and had 3 before"));
         check(of(&[runs(1.0, 0), waits(0), runs(9.0, 0)]), Some("started at 1.000, again at 9.000, and has 0"));
         check(of(&[runs(1.0, 0), runs(1.0, 1)]), Some("runs since 1.000, with 0 restarts, then with 1"));
+        let within_an_instant = ContainerStatus { last: Some(Ending::exit(1, secs(1.0))), ..runs(1.0, 1) };
+        check(of(&[runs(1.0, 0), within_an_instant]), None);
     }
 
     #[test]

@@ -62,11 +62,13 @@ pub(super) struct Features {
     on: Vec<Feature>,
     /// Containers may have policies of their own.
     has_policies: bool,
+    /// A node with files.
+    of_files: Option<usize>,
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Self { dice: Dice(0), on: Vec::new(), has_policies: false }
+        Self { dice: Dice(0), on: Vec::new(), has_policies: false, of_files: None }
     }
 }
 
@@ -92,7 +94,7 @@ impl Features {
             on.extend(ALL.into_iter().filter(|_| dice.percent(chance)));
         }
         let has_policies = on.contains(&Feature::Containers) && dice.percent(60);
-        Self { dice, on, has_policies }
+        Self { dice, on, has_policies, of_files: None }
     }
 
     /// The first version whose API server takes these pods.
@@ -263,7 +265,9 @@ impl Features {
             return;
         }
         for number in 0..self.dice.between(1, 2) {
-            let node = names.nodes[self.dice.between(0, names.nodes.len() as u64 - 1) as usize].clone();
+            let index = self.dice.between(0, names.nodes.len() as u64 - 1) as usize;
+            self.of_files = Some(index);
+            let node = names.nodes[index].clone();
             let grace = self.grace(None);
             let extras = self.extras("", grace, true);
             let restart = self.dice.pick(&["Always", "Always", "OnFailure", "Never"]);
@@ -299,7 +303,9 @@ impl Features {
             return text;
         }
         let mut at_ms = 0;
-        for _ in 0..self.dice.between(0, 8) {
+        let favorite = self.dice.between(0, names.nodes.len() as u64 - 1) as usize;
+        let favorite = self.of_files.unwrap_or(favorite);
+        for _ in 0..self.dice.between(0, 14) {
             let dice = &mut self.dice;
             let end = minutes * 60_000 - 1;
             at_ms = match dice.between(0, 2) {
@@ -308,15 +314,16 @@ impl Features {
                 _ => at_ms + dice.between(0, 60_000),
             }
             .min(end);
-            let what = trouble(dice, names);
+            let what = trouble(dice, names, favorite);
             let _ = writeln!(text, "  - {{at: {at_ms}ms, {what}}}");
         }
         text
     }
 }
 
-fn trouble(dice: &mut Dice, names: &Names) -> String {
-    let node = &names.nodes[dice.between(0, names.nodes.len() as u64 - 1) as usize];
+fn trouble(dice: &mut Dice, names: &Names, favorite: usize) -> String {
+    let any = dice.between(0, names.nodes.len() as u64 - 1) as usize;
+    let node = &names.nodes[if dice.percent(60) { favorite } else { any }];
     let nodes = format!("{{names: [{node}]}}");
     let length = dice.pick(&["2s", "5s", "12s", "30s", "90s"]);
     let boot = dice.pick(&["1s", "10s", "40s"]);
@@ -327,7 +334,7 @@ fn trouble(dice: &mut Dice, names: &Names) -> String {
             None => "-l app=app0".to_owned(),
         },
     };
-    match dice.between(0, 15) {
+    match dice.between(0, 17) {
         0..=2 => format!("fault: {{kind: KubeletStop, nodes: {nodes}, for: {length}}}"),
         3 | 4 => format!("fault: {{kind: Reboot, nodes: {nodes}, boot: {boot}}}"),
         5 => format!("fault: {{kind: Partition, nodes: {nodes}, for: {length}}}"),
@@ -361,6 +368,8 @@ fn trouble(dice: &mut Dice, names: &Names) -> String {
             let what = dice.pick(&["init-exit-code=0", "exit-code=0", "usage='{memory: 5Gi}'", "run-for=10s"]);
             format!("kubectl: \"annotate --overwrite pods {app} kubesquall.sim/{what}\"")
         }
+        15 => format!("kubectl: label node {node} tier={} --overwrite", dice.pick(&["x", "y", "z"])),
+        16 => format!("kubectl: taint nodes {node} {}", dice.pick(&["k=w:NoExecute", "k-", "k=v:NoSchedule"])),
         _ => format!("kubectl: delete node {node} --wait=false"),
     }
 }

@@ -177,7 +177,8 @@ fn unready_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         text,
         "who is short at t=0; the others come up if nothing hinders them. What replaces a pod in a crash loop crashes as well if \
          all pods of its workload with these images did, until the image is another",
-        "kubesquall.sim/exit-code, run-for and ready in the pod template, an ImagePullFailure fault, or a dump of a later moment",
+        "bootstrap: cold, which begins with the dump as it is; kubesquall.sim/exit-code, run-for and ready in the pod template, an \
+         ImagePullFailure fault, or a dump of a later moment",
     );
     Some(assumption.about(names))
 }
@@ -188,7 +189,7 @@ fn deleted_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         "deletedPods",
         "pods that were being deleted in the input are gone at t=0, unless their node was lost",
         "how many pods there are at the start",
-        "a dump of an earlier moment",
+        "bootstrap: cold, which begins with the dump as it is, or a dump of an earlier moment",
     );
     assumption.about_any(deleted.map(|pod| format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)))
 }

@@ -515,3 +515,33 @@ fn a_fault_that_hits_nobody_is_told_to_whoever_reads_no_summary() {
     assert_eq!((said.status, said.stdout.as_str()), (0, ""), "{}", said.stderr);
     assert!(said.stderr.contains("HIT NOBODY: a fault: Crash@20s (Crash: no node matches)"), "{}", said.stderr);
 }
+
+#[test]
+fn what_the_api_server_refuses_of_a_file_ends_the_command_and_not_the_run() {
+    let scenario = SCENARIO.replace("spec: {", "spec: {timeline: [{at: 10s, kubectl: 'apply -f two.yaml'}], ");
+    let set = |name: &str, label: &str| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec: {{selector: {{matchLabels: {{app: x}}}}, \
+             template: {{metadata: {{labels: {{app: {label}}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}\n"
+        )
+    };
+    let two = set("bad", "y") + &set("good", "x");
+    let dir = directory(&[("dump/n.yaml", NODE), ("two.yaml", &two), ("s.yaml", &scenario)]);
+    let said = kubesquall(dir.path(), "run s.yaml --no-charts --out r", "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("warning[manifest::refused]") && said.stderr.contains("two.yaml:5"),
+        "{}",
+        said.stderr
+    );
+    let text = fs::read_to_string(dir.path().join("r/transcript.jsonl")).expect("a transcript");
+    let line: Value = serde_json::from_str(&text).expect("one line");
+    let refused = "The Deployment \"bad\" is invalid: spec.template.metadata.labels: Invalid value: {\"app\":\"y\"}: `selector` does not \
+                   match template `labels`";
+    assert_eq!((&line["exit"], &line["stderr"]), (&json!(1), &json!([refused])));
+    assert_eq!(line["stdout"], json!(["deployment.apps/good created"]));
+    // What is there before the run has to be right.
+    fs::rename(dir.path().join("two.yaml"), dir.path().join("dump/two.yaml")).expect("moved");
+    let said = kubesquall(dir.path(), "check dump", "");
+    assert!(said.status != 0 && said.stderr.contains("error[manifest::refused]"), "{}", said.stderr);
+}

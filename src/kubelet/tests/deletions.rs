@@ -117,3 +117,20 @@ fn a_pod_that_has_ended_as_it_was_told_is_not_killed_again_by_the_next_process()
     bench.run_until(200.0);
     assert_eq!(bench.events("Killing").len(), 1);
 }
+
+#[test]
+fn a_readiness_probe_goes_on_until_the_containers_have_stopped_and_others_do_not() {
+    let probe = "{httpGet: {port: 80}, periodSeconds: 1}";
+    let spec = |more: &str| format!("containers: [{{name: c, image: i, readinessProbe: {probe}{more}}}]");
+    for (more, becomes_ready) in [("", true), (", startupProbe: {httpGet: {port: 80}, periodSeconds: 1}", false)] {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound("kubesquall.sim/ready: 10s, kubesquall.sim/stop: 20s", &spec(more)));
+        bench.delete(8.0, "p", None);
+        bench.run_until(60.0);
+        let changes = bench.ready_changes("p");
+        let ready: Vec<f64> = changes.iter().filter(|(_, is_ready)| *is_ready).map(|(at, _)| *at).collect();
+        assert_eq!(ready.len(), usize::from(becomes_ready), "{more}: {changes:?}");
+        assert!(ready.iter().all(|at| (12.0..14.1).contains(at)), "{changes:?}");
+        assert!(!bench.ready_changes("p").last().is_some_and(|(_, is_ready)| *is_ready), "{changes:?}");
+    }
+}

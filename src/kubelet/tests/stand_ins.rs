@@ -51,3 +51,30 @@ fn a_stand_in_keeps_the_beat_of_its_lease_through_an_outage_of_the_api_server() 
     let [renewed_at] = bench.renewals()[..] else { panic!("{:?}", bench.renewals()) };
     assert!((renewed_at - expected.expect("a beat").as_secs_f64()).abs() < 0.01, "{renewed_at}, {expected:?}");
 }
+
+#[test]
+fn a_stand_in_keeps_the_beat_of_its_lease_through_a_partition() {
+    let mut bench = Bench::new();
+    bench.has_stand_in();
+    bench.run_until(24.0);
+    let mut before = None;
+    bench.look(|node, ctx| before = ctx.store.heartbeat(node).next_beat(SimTime::from_secs(50)));
+    bench.fault(25, FaultKind::Partition, Some(23));
+    bench.run_until(49.5);
+    let mut after = None;
+    bench.look(|node, ctx| after = ctx.store.heartbeat(node).next_beat(SimTime::from_secs(50)));
+    assert!(before.is_some() && before == after, "{before:?} {after:?}");
+}
+
+#[test]
+fn a_stand_in_starts_whatever_was_there_after_a_crash() {
+    for policy in ["Always", "OnFailure", "Never"] {
+        let mut bench = Bench::new();
+        bench.has_stand_in();
+        bench.create(0.0, &bound("", &format!("restartPolicy: {policy}, {ONE}")));
+        bench.fault(10, FaultKind::Crash, Some(10));
+        bench.run_until(60.0);
+        assert_eq!(bench.pod("p").phase, PodPhase::Running, "{policy}");
+        assert!(bench.pod("p").is_ready(), "{policy}");
+    }
+}

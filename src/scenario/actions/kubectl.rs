@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, Plans, Timeline};
 use crate::arena::Symbol;
 use crate::component::Config;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Severity};
 use crate::kubectl::{self, Command, CommandLine, Runbook, RunbookLine, Written};
 use crate::model::ManifestObject;
 use crate::scenario::at::At;
@@ -176,9 +176,17 @@ impl Timeline<'_, '_, '_> {
     }
 }
 
-/// What is wrong with the objects of a file for a command: the API server sees nothing of those that it only names.
+/// What is wrong with the objects of a file for a command: the API server sees nothing of those that it only names, and what it refuses is
+/// the end of the command, as for who types it.
 fn of_use(diagnostics: Diagnostics, only_names: bool) -> Diagnostics {
-    diagnostics.into_iter().filter(|problem| !(only_names && problem.code == "manifest::refused")).collect()
+    let of_command = diagnostics.into_iter().filter_map(|problem| match problem.code {
+        "manifest::refused" if only_names => None,
+        "manifest::refused" => {
+            Some(Diagnostic { severity: Severity::Warning, ..problem }.help("the command will fail"))
+        }
+        _ => Some(problem),
+    });
+    of_command.collect()
 }
 
 /// The name that a file is saved under which lies at an address; none if the path is no address.

@@ -73,7 +73,11 @@ impl Containers {
             } else if count < counted {
                 return wrong(format!("has {count} restarts, and had {counted} before"));
             }
-            // Nor do regular containers run in a pod that does not, whatever was written of them.
+            let has_run = status.state.running_since().is_some() || ended_at(Some(status)) > ended_at(known);
+            if count > counted && known.is_some() && !has_run {
+                return wrong(format!("has {count} restarts, had {counted} before, and has not run since"));
+            }
+            // Regular containers do not run in a pod that does not, whatever was written of them.
             let is_shown = is_init || now.phase != PodPhase::Pending;
             let Some(since) = status.state.running_since().filter(|_| is_shown) else { continue };
             match last.replace(Begun { since, restarts: count }) {
@@ -90,6 +94,12 @@ impl Containers {
         }
         Ok(())
     }
+}
+
+/// When the container ended last, as far as its status says.
+fn ended_at(status: Option<&ContainerStatus>) -> Option<SimTime> {
+    let ending = status.and_then(|status| status.state.ending().or(status.last));
+    ending.map(|ending| ending.finished_at)
 }
 
 impl Begun {
@@ -221,10 +231,15 @@ mod tests {
             let steps: Vec<_> = steps.iter().map(|main| (ended(0, 0), *main)).collect();
             wrong_with(&pod, "1.36", &steps)
         };
-        check(of(&[waits(0), runs(1.0, 0), ended(1, 0), runs(9.0, 1), waits(1), runs(30.0, 4)]), None);
+        let backs_off = ContainerStatus { last: Some(Ending::exit(1, secs(20.0))), ..waits(2) };
+        check(
+            of(&[waits(0), runs(1.0, 0), ended(1, 0), runs(9.0, 1), waits(1), runs(15.0, 2), backs_off, runs(30.0, 4)]),
+            None,
+        );
         check(of(&[runs(1.0, 3), waits(2)]), Some("container main of pod default/a has 2 restarts, and had 3 before"));
         check(of(&[runs(1.0, 0), waits(0), runs(9.0, 0)]), Some("started at 1.000, again at 9.000, and has 0"));
         check(of(&[runs(1.0, 0), runs(1.0, 1)]), Some("runs since 1.000, with 0 restarts, then with 1"));
+        check(of(&[waits(0), waits(1)]), Some("has 1 restarts, had 0 before, and has not run since"));
         let within_an_instant = ContainerStatus { last: Some(Ending::exit(1, secs(1.0))), ..runs(1.0, 1) };
         check(of(&[runs(1.0, 0), within_an_instant]), None);
     }

@@ -98,6 +98,12 @@ verbs! {
 const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
 const GONE_TIMEOUT: SimDuration = SimDuration::from_secs(300);
 
+/// What `--record` makes kubectl say.
+///
+/// # Source
+/// cli-runtime, `RecordFlags.AddFlags`.
+const RECORD: &str = "Flag --record has been deprecated, --record will be removed in the future";
+
 /// The name of what the server is to name.
 ///
 /// # Source
@@ -199,6 +205,9 @@ impl Kubectl {
         let unserved = line.objects.iter().filter(|written| !written.is_served(version));
         unserved.for_each(|written| plan.fail(written.no_match()));
         let scene = Scene { line: &line, store: ctx.store, now: ctx.now, clock: self.clock, version };
+        if line.printing.record {
+            plan.warnings.push(RECORD.to_owned());
+        }
         line.command.plan(&scene, &mut plan);
         let process = &mut self.processes[id];
         process.stderr.extend(plan.warnings);

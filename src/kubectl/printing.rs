@@ -37,6 +37,8 @@ pub struct Printing {
     pub output: Output,
     /// `apply --server-side`.
     pub server_side: bool,
+    /// `--record` was given, which is out of date.
+    pub record: bool,
 }
 
 impl Printing {
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn lines_about_objects_say_that_they_are_of_a_dry_run() {
         let check = |dry_run, output: Output, line: &str, expected: &str| {
-            assert_eq!(Printing { dry_run, output, server_side: false }.line(line.to_owned()), expected);
+            assert_eq!(Printing { dry_run, output, ..Printing::default() }.line(line.to_owned()), expected);
         };
         let human = || Output::Human;
         check(DryRun::Client, human(), "node/n cordoned", "node/n cordoned (dry run)");

@@ -48,7 +48,7 @@ pub(super) fn printing(arguments: &Arguments, is_answered: bool) -> Result<Print
         }
     };
     let server_side = arguments.path == "apply" && arguments.switch("server-side", false)?;
-    Ok(Printing { dry_run, output, server_side })
+    Ok(Printing { dry_run, output, server_side, record: arguments.has("record") })
 }
 
 /// What a kustomization makes is not read.

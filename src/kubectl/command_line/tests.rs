@@ -139,7 +139,7 @@ fn flags_stand_anywhere_and_in_any_form() {
 fn dry_runs_and_outputs_are_read() {
     use crate::kubectl::printing::{DryRun, Output};
     let check = |line: &str, dry_run: DryRun, output: Output| {
-        let expected = Printing { dry_run, output, server_side: false };
+        let expected = Printing { dry_run, output, ..Printing::default() };
         assert_eq!(parse(line).expect(line).printing, expected, "{line}");
     };
     check("cordon n", DryRun::None, Output::Human);

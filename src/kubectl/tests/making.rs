@@ -134,6 +134,16 @@ fn autoscale_falls_back_to_the_older_api_as_kubectl_does() {
 }
 
 #[test]
+fn a_flag_that_is_out_of_date_is_told_and_the_line_does_what_it_says() {
+    let mut desk = Desk::new("scale rs web --replicas=2 --record");
+    desk.web("p");
+    desk.play(1.0);
+    let expected = ["Flag --record has been deprecated, --record will be removed in the future"];
+    assert_eq!(desk.transcripts[0].stderr, expected);
+    assert_eq!(desk.transcripts[0].stdout, ["replicaset.apps/web scaled"]);
+}
+
+#[test]
 fn what_cannot_be_made_is_told_as_kubectl_tells_it() {
     for (line, stderr) in [
         ("create ns default-2 x", "error: exactly one NAME is required, got 2"),

@@ -1,23 +1,28 @@
 //! When a young cluster began, as far as its time stamps tell.
 
+use crate::component::Config;
 use crate::engine::Streams;
 use crate::state::Store;
 use crate::units::{SimDuration, SimTime};
 
 /// A cluster is young for so long: until then the loops of its controllers have hardly drifted.
 const YOUNG: SimDuration = SimDuration::from_secs(600);
-/// That of pod garbage collection.
-const LONGEST_LOOP: SimDuration = SimDuration::from_secs(20);
+/// How often pods are collected.
+///
+/// # Source
+/// Pod garbage collector, `gcCheckPeriod`.
+pub const POD_GC_PERIOD: SimDuration = SimDuration::from_secs(20);
 /// So soon after the first namespace nodes register that wait for nothing but the controllers.
 const AT_ONCE: SimDuration = SimDuration::from_secs(5);
 /// How long before its first nodes register a cluster's controllers run, in milliseconds: in recordings.
 const BEFORE_NODES_MS: (u64, u64) = (50, 700);
 
 /// What passed between the last time stamp of the input and t=0, which nothing tells: the same for all that happened before. It counts
-/// as a part of the longest loop that has a phase.
+/// as a part of the longest loop whose phase is asked for: in a young cluster that of all controllers, else that of leases.
 #[must_use]
-pub fn since_input(streams: &Streams) -> SimDuration {
-    part(LONGEST_LOOP, streams.stream("node-heartbeat", "").unit())
+pub fn since_input(is_young: bool, config: &Config, streams: &Streams) -> SimDuration {
+    let of_leases = config.kubelet.node_lease_duration / 4;
+    part(if is_young { POD_GC_PERIOD.max(of_leases) } else { of_leases }, streams.stream("node-heartbeat", "").unit())
 }
 
 /// When the loops of the controllers began, if the cluster is young, and its first nodes were there at once.
@@ -26,7 +31,7 @@ pub fn since_input(streams: &Streams) -> SimDuration {
 /// Recordings: kubelets register as soon as the controllers have made what they need, so that renewals of leases follow the passes of the
 /// node monitor by a second or less.
 #[must_use]
-pub fn controllers_began(store: &Store, streams: &Streams, now: SimTime) -> Option<SimTime> {
+pub fn controllers_began(store: &Store, config: &Config, streams: &Streams, now: SimTime) -> Option<SimTime> {
     let first = store.namespaces.iter().map(|(_, namespace)| namespace.created_at).min()?;
     let oldest = store.nodes().map(|(_, node)| node.created_at).min()?;
     if oldest < first || oldest > first + AT_ONCE || oldest + YOUNG < now {
@@ -34,7 +39,7 @@ pub fn controllers_began(store: &Store, streams: &Streams, now: SimTime) -> Opti
     }
     let (least, most) = BEFORE_NODES_MS;
     let before = part(SimDuration::from_millis(most - least), streams.stream("controllers-began", "").unit());
-    Some(oldest - since_input(streams) - before - SimDuration::from_millis(least))
+    Some(oldest - since_input(true, config, streams) - before - SimDuration::from_millis(least))
 }
 
 fn part(whole: SimDuration, unit: f64) -> SimDuration {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Program, Request, Start,
-    controllers_began, next_round,
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, POD_GC_PERIOD, PodStatusPatch, Program,
+    Request, Start, controllers_began, next_round,
 };
 use crate::engine::Ticket;
 use crate::state::{
@@ -15,7 +15,7 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 
 /// From the end of a run to the next.
-const PERIOD: SimDuration = SimDuration::from_secs(20);
+const PERIOD: SimDuration = POD_GC_PERIOD;
 
 /// What a run takes at least, so that two periods exceed the quarantine.
 const RUN_MIN: SimDuration = SimDuration::from_millis(1);
@@ -411,7 +411,7 @@ impl Component for PodGc {
             Start::Initial => {
                 let part = ctx.streams.stream("pod-gc", "").unit();
                 let drawn = || ctx.now + SimDuration::from_nanos((PERIOD.as_nanos() as f64 * part) as u64);
-                let began = controllers_began(ctx.store, ctx.streams, ctx.now);
+                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
                 began.map_or_else(drawn, |began| next_round(began, PERIOD, ctx.now))
             }
             Start::Fresh => ctx.now + CACHE_SYNC,

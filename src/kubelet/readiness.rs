@@ -121,6 +121,11 @@ fn startup_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, K
     latencies.max()
 }
 
+/// Whether all startup probes of containers that run have succeeded.
+pub(super) fn have_started(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, Kubelets>) -> bool {
+    startup_latency(pod, restarts, probed, ctx).is_none_or(|latency| probed.since + latency <= ctx.now)
+}
+
 /// Running -> Ready.
 ///
 /// # Source

@@ -6,41 +6,18 @@ use super::bound_pod::BoundPod;
 use super::timer::PodTimer;
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, Latencies};
-use crate::model::{GateTime, PodConditionType};
+use crate::model::GateTime;
 use crate::state::{Pod, PodId};
 use crate::units::{SimDuration, SimTime};
-
-/// After so long a gate would have been met if anybody wrote its condition.
-const LONG: SimDuration = SimDuration::from_secs(10);
 
 /// Pods behind readiness gates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadinessGates {
     /// Pods whose gates are not met.
     closed: FxHashSet<PodId>,
-    /// Conditions that nobody writes, as pods of the input show.
-    unwritten: FxHashSet<PodConditionType>,
 }
 
 impl ReadinessGates {
-    /// What pods of the input show: somebody writes the condition of a gate if a pod behind it is ready, and nobody does if one whose
-    /// containers have long been ready waits for it.
-    pub(super) fn found(ctx: &Ctx<'_, Kubelets>) -> Self {
-        let (mut written, mut unwritten) = (FxHashSet::default(), FxHashSet::default());
-        for (_, pod) in ctx.store.pods().filter(|(_, pod)| !pod.spec.readiness_gates.is_empty()) {
-            let gates = pod.spec.readiness_gates.iter().map(|gate| gate.condition_type);
-            if pod.is_ready() {
-                written.extend(gates);
-            } else if statuses::are_containers_ready(pod)
-                && statuses::running_since(pod).is_some_and(|since| since + LONG <= SimTime::ZERO)
-            {
-                unwritten.extend(gates);
-            }
-        }
-        unwritten.retain(|condition| !written.contains(condition));
-        Self { closed: FxHashSet::default(), unwritten }
-    }
-
     /// Whether a gate of the pod is not met.
     pub(super) fn are_closed(&self, pod: PodId) -> bool {
         self.closed.contains(&pod)
@@ -48,7 +25,7 @@ impl ReadinessGates {
 
     /// The pod's containers run for the first time since `begun`: whoever writes the conditions of its gates begins to then.
     pub(super) fn watch(&mut self, pod: BoundPod<'_>, begun: SimTime, ctx: &mut Ctx<'_, Kubelets>) {
-        match self.latency(&pod, ctx) {
+        match latency(&pod, ctx) {
             Gates::Open => {}
             Gates::Never => {
                 self.closed.insert(pod.id);
@@ -62,28 +39,29 @@ impl ReadinessGates {
         }
     }
 
-    /// When the pod's gates are met, as an annotation for each condition says: a duration, a distribution, or `never`.
-    fn latency(&self, pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
-        let mut longest = SimDuration::ZERO;
-        for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
-            match pod.spec.behavior().gate(gate.condition_type.as_str()) {
-                None if self.unwritten.contains(&gate.condition_type) => return Gates::Never,
-                None => {}
-                Some(GateTime::Never) => return Gates::Never,
-                Some(GateTime::After(distribution)) => {
-                    let entity = settings::entity(pod);
-                    let drawn = Latencies::draw(distribution, ctx.streams, "pod-gate", &entity, index as u64);
-                    longest = longest.max(drawn);
-                }
-            }
-        }
-        if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
-    }
-
     /// The pod is gone, or its gates are met; whether they were not.
     pub(super) fn open(&mut self, pod: PodId) -> bool {
         self.closed.remove(&pod)
     }
+}
+
+/// When the pod's gates are met, as an annotation for each condition says: a duration, a distribution, or `never`. Conditions that nobody
+/// writes, as the input shows, are not, unless an annotation says otherwise.
+fn latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
+    let mut longest = SimDuration::ZERO;
+    for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
+        match pod.spec.behavior().gate(gate.condition_type.as_str()) {
+            None if ctx.store.unwritten_gates.contains(&gate.condition_type) => return Gates::Never,
+            None => {}
+            Some(GateTime::Never) => return Gates::Never,
+            Some(GateTime::After(distribution)) => {
+                let drawn =
+                    Latencies::draw(distribution, ctx.streams, "pod-gate", &settings::entity(pod), index as u64);
+                longest = longest.max(drawn);
+            }
+        }
+    }
+    if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
 }
 
 /// When all readiness gates of a pod are met, counted from when its containers run.

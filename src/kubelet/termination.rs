@@ -130,9 +130,9 @@ impl Kubelets {
 
     /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
     pub(super) fn stop_in(&mut self, pod: BoundPod<'_>, delay: SimDuration, outcome: Outcome, ctx: &mut Ctx<'_, Self>) {
-        let is_probed = !self.links.is_stand_in(pod.node, ctx);
+        let is_probed = !self.links.is_stand_in(pod.node, ctx) && outcome.status.is_none();
         let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
-        let ready = if is_probed { worker.goes_on_probing(&pod) } else { None };
+        let ready = if is_probed { worker.goes_on_probing(pod, ctx) } else { None };
         worker.state.cancel(ctx);
         let due = ctx.now + delay;
         let (at, older) = match std::mem::replace(&mut worker.state, WorkerState::Idle) {

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::back_off::{BackOff, PullBackOff};
 use super::bound_pod::BoundPod;
 use super::grace::KILLED;
+use super::readiness::{Probed, have_started};
 use super::timer::PodTimer;
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, PodStatusPatch};
@@ -354,11 +355,22 @@ impl Worker {
     ///
     /// # Source
     /// kubelet, prober, `doProbe`: of a pod that is being deleted liveness and startup probes end; before the latter has succeeded nothing asks
-    /// whether it is ready.
-    pub(super) fn goes_on_probing(&mut self, pod: &Pod) -> Option<Ticket> {
-        let waits_for_startup = pod.spec.containers.iter().any(|container| container.startup_probe.is_some());
+    /// whether it is ready. Of one that the kubelet itself ends nothing is probed any more.
+    ///
+    /// # Differs
+    /// Of a pod with init containers nothing is probed any more, as when the regular containers end before its sidecars is not kept; and
+    /// readiness is not lost any more.
+    pub(super) fn goes_on_probing(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Kubelets>) -> Option<Ticket> {
+        if pod.deletion.is_none() || self.is_ended_by_kubelet() || !pod.spec.init_containers.is_empty() {
+            return None;
+        }
+        let run = self.run().and_then(|run| Some((run.since?, run.probers_at)));
+        let has_started = run.is_none_or(|(since, probers_at)| {
+            let known = statuses::known(Some(self), &pod);
+            have_started(&pod, self.restarts, Probed { known, since, probers_at }, ctx)
+        });
         match &mut self.state {
-            WorkerState::Running(run) if !waits_for_startup => run.ready.take(),
+            WorkerState::Running(run) if has_started => run.ready.take(),
             WorkerState::Terminating { ready, .. } => ready.take(),
             _ => None,
         }

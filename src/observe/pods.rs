@@ -111,9 +111,11 @@ impl Row for PodRow {
             Column::maybe_time("started_s", "when its containers ran", |row| row.started_at),
             Column::maybe_time("ready_s", "when it was first Ready", |row| row.ready_at),
             Column::maybe_time("deletion_s", "when its deletion was asked for", |row| row.deletion_at),
-            Column::text("deletion_cause", "why it was deleted, or ended by its kubelet (below)", |row| {
-                row.deletion_cause.map_or("", |cause| cause.column())
-            }),
+            Column::text(
+                "deletion_cause",
+                "why it was deleted, as the API shows last, or ended by its kubelet (below)",
+                |row| row.deletion_cause.map_or("", |cause| cause.column()),
+            ),
             Column::maybe_time("finished_s", "when it Succeeded or Failed", |row| row.finished_at),
             Column::maybe_time("gone_s", "when the object left the API", |row| row.gone_at),
             Column::text("phase", "its last phase", |row| row.phase.as_str()),
@@ -402,9 +404,10 @@ pub(super) fn ended_by_kubelet(pod: &Pod) -> Option<DeletionCause> {
 }
 
 /// The cause that the API shows of a pod being deleted: its DisruptionTarget condition. Who evicts writes it, also on pods that somebody
-/// else deletes or has evicted before; a pod that is counted as preempted, or as evicted by its kubelet for lack of resources, stays so.
+/// else deletes or has evicted before; a pod that is counted as preempted stays so.
 fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
-    if matches!(pod.deletion?.cause, DeletionCause::NodePressure | DeletionCause::PreemptionByScheduler) {
+    let counted = pod.deletion?.cause;
+    if counted == DeletionCause::PreemptionByScheduler {
         return None;
     }
     let target = pod.disruption_target.filter(|target| target.status)?;
@@ -415,7 +418,7 @@ fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
         DisruptionReason::DeletionByPodGc => DeletionCause::DeletionByPodGc,
         DisruptionReason::TerminationByKubelet => DeletionCause::TerminationByKubelet,
     };
-    let is_counted_otherwise = is_eviction(pod.deletion?.cause) && !is_eviction(cause);
+    let is_counted_otherwise = is_eviction(counted) && !is_eviction(cause);
     (!is_counted_otherwise).then_some(cause)
 }
 
@@ -465,8 +468,9 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         row.deletion_cause.get_or_insert(deletion.cause);
         row.ended_by.get_or_insert(deletion.cause);
     }
-    let is_evicted = row.deletion_cause == Some(DeletionCause::NodePressure);
-    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted) {
+    // What its kubelet has ended stays that, whoever deletes it then.
+    let is_of_kubelet = matches!(row.ended_by, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
+    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_of_kubelet) {
         row.deletion_cause = Some(cause);
     }
     if delta.touches(PodDelta::CONTAINERS) {

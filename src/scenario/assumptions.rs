@@ -271,7 +271,7 @@ fn gates(objects: &[ManifestObject]) -> Option<Assumption> {
     let gated = pod_specs(objects).filter(|(object, spec)| is_open(object, spec));
     let assumption = Assumption::new(
         "readinessGates",
-        "readiness gates are met as soon as the containers run",
+        "readiness gates are met as soon as the containers run, unless pods of a dump show that nobody writes their conditions",
         "how soon pods are Ready after their start; pods behind a cloud's load balancer wait for it",
         "the annotation kubesquall.sim/gate-CONDITION of the pod template",
     );

@@ -6,14 +6,17 @@ use super::assumption::Assumption;
 use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{
-    ConditionStatus, Container, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node, Object, Pod,
-    PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
+    Behavior, ConditionStatus, Container, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node,
+    NodeConditionType, Object, Pod, PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
 };
 use crate::state::CrashLoop;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
 /// How long containers of a crash loop run that do not tell.
 const CRASH_AFTER: SimDuration = SimDuration::from_secs(1);
+
+/// After so long a readiness gate would have been met if anybody wrote its condition.
+const GATES_OPEN_WITHIN: SimDuration = SimDuration::from_secs(10);
 
 /// What a run of these objects takes for granted about the moment of the dump.
 pub(super) fn assumptions(version: KubernetesVersion, objects: &[ManifestObject]) -> Vec<Assumption> {
@@ -155,6 +158,40 @@ fn why_unready(pod: &Pod) -> Option<&'static str> {
         return None;
     }
     Some(waiting().or_else(ended).or_else(unscheduled).unwrap_or("not Ready"))
+}
+
+/// Conditions of readiness gates that nobody writes: a pod waits for one whose containers have long been ready, and no pod has it. Whoever
+/// writes a condition says that it is False, too, or has met the gate of a pod that is Ready. Of pods on lost nodes that says nothing.
+#[must_use]
+pub fn unwritten_gates(objects: &[ManifestObject], epoch_unix_nanos: Option<i64>) -> Vec<PodConditionType> {
+    let Some(epoch) = epoch_unix_nanos else { return Vec::new() };
+    let is_lost = |node: &&Node| {
+        let ready =
+            node.status.conditions.iter().find(|condition| condition.condition_type == NodeConditionType::Ready);
+        ready.is_some_and(|condition| condition.status != ConditionStatus::True)
+    };
+    let lost: BTreeSet<Symbol> = nodes(objects).filter(is_lost).map(|node| node.metadata.name).collect();
+    let (mut written, mut waited_for) = (BTreeSet::new(), BTreeSet::new());
+    for pod in pods(objects) {
+        let status = &pod.status;
+        let ready_since = status
+            .condition(PodConditionType::ContainersReady)
+            .filter(|condition| condition.status == ConditionStatus::True)
+            .and_then(|condition| unix_nanos_from_rfc3339(condition.last_transition_time?.as_str()));
+        let long_ago = epoch.saturating_sub(GATES_OPEN_WITHIN.as_nanos().cast_signed());
+        let waits = ready_since.is_some_and(|since| since <= long_ago)
+            && pod.spec.node_name.is_none_or(|node| !lost.contains(&node))
+            && pod.metadata.deletion_timestamp.is_none();
+        for gate in pod.spec.readiness_gates.iter().map(|gate| gate.condition_type) {
+            let is_said = pod.metadata.annotations.contains_key(&Behavior::gate_annotation(gate.as_str()));
+            if status.is_ready() || status.condition(gate).is_some() {
+                written.insert(gate);
+            } else if waits && !is_said {
+                waited_for.insert(gate);
+            }
+        }
+    }
+    waited_for.difference(&written).copied().collect()
 }
 
 fn unready_pods(objects: &[ManifestObject]) -> Option<Assumption> {

@@ -59,7 +59,7 @@ pub(crate) use actions::TimelineEntry;
 pub use assumption::Assumption;
 pub(crate) use at::At;
 pub use configuration::HEARTBEAT_TIMEOUT;
-pub use dump::crash_loops;
+pub use dump::{crash_loops, unwritten_gates};
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use input::{Input, Skipped};
 pub use invalid::Invalid;

@@ -115,6 +115,7 @@ impl Prepared {
         let mut store = Store::default();
         store.reserve_pods(scenario::pod_count(scenario).min(scenario.limits.pods()) as usize);
         store.crash_loops = scenario::crash_loops(&scenario.objects).into();
+        store.unwritten_gates = scenario::unwritten_gates(&scenario.objects, scenario.epoch_unix_nanos).into();
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
         let implied = if gaps == Gaps::Filled { implied_storage(&objects) } else { Vec::new() };
         objects.extend(&implied);

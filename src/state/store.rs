@@ -29,7 +29,7 @@ use super::workloads::{
     Namespace, PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet,
 };
 use crate::arena::{Symbol, Table};
-use crate::model::{LimitRangeSpec, ObjectKind, RuntimeClass};
+use crate::model::{LimitRangeSpec, ObjectKind, PodConditionType, RuntimeClass};
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
 
@@ -74,6 +74,8 @@ pub struct Store {
     pub volumes: Volumes,
     /// Workloads whose pods crash; forks of a run share them.
     pub crash_loops: Arc<[CrashLoop]>,
+    /// Conditions of readiness gates that nobody writes; forks of a run share them.
+    pub unwritten_gates: Arc<[PodConditionType]>,
     /// Nobody describes Nodes that wait for a cloud: kubelets have reported them, and none is an instance of one.
     pub is_without_cloud: bool,
     pods: Table<Pod>,

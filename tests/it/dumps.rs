@@ -380,3 +380,29 @@ fn pods_that_were_being_deleted_are_said() {
     let (observed, _) = plays::whole(&scenario);
     assert!(observed.pods.is_empty());
 }
+
+#[test]
+fn a_readiness_gate_stays_closed_where_the_dump_shows_that_nobody_writes_its_condition() {
+    let gated = |name: &str, condition: &str, since: &str, more: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, uid: p-{name}, namespace: default}}, spec: {{nodeName: n1, \
+             readinessGates: [{{conditionType: lb/{condition}}}], containers: [{{name: c, image: i}}]}}, status: {{phase: Running, \
+             startTime: '2026-01-01T00:00:00Z', conditions: [{{type: ContainersReady, status: 'True', lastTransitionTime: \
+             '2026-01-01T00:00:{since}Z'}}, {{type: Ready, status: 'False', lastTransitionTime: '2026-01-01T00:00:{since}Z'}}{more}], \
+             containerStatuses: [{{name: c, image: i, imageID: i, ready: true, restartCount: 0, state: {{running: {{startedAt: \
+             '2026-01-01T00:00:01Z'}}}}}}]}}}}\n"
+        )
+    };
+    let unmet = ", {type: lb/said, status: 'False', lastTransitionTime: '2026-01-01T00:00:05Z'}";
+    let objects = [
+        node("n1", "{}"),
+        gated("forgotten", "nobody", "05", ""),
+        gated("late", "slow", "29", ""),
+        gated("told", "said", "05", unmet),
+        job("last", "", "startTime: '2026-01-01T00:00:30Z'"),
+    ];
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let (_, store) = plays::whole(&loaded("", &objects));
+    let is_ready = |name: &str| store.pods().any(|(_, pod)| &*pod.name == name && pod.is_ready());
+    assert_eq!(["forgotten", "late", "told"].map(is_ready), [false, true, true]);
+}

@@ -434,7 +434,7 @@ impl Component for NodeLifecycle {
         match start {
             Start::Initial => {
                 self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
-                let began = controllers_began(ctx.store, ctx.streams, ctx.now);
+                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
                 let drawn = || ctx.now + part(period, "node-monitor");
                 let pass = began.map_or_else(drawn, |began| next_round(began, period, ctx.now));
                 self.clock = PassClock::going(pass, period);

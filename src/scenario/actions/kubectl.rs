@@ -182,7 +182,7 @@ fn of_use(diagnostics: Diagnostics, only_names: bool) -> Diagnostics {
     let of_command = diagnostics.into_iter().filter_map(|problem| match problem.code {
         "manifest::refused" if only_names => None,
         "manifest::refused" => {
-            Some(Diagnostic { severity: Severity::Warning, ..problem }.help("the command will fail"))
+            Some(Diagnostic { severity: Severity::Warning, ..problem }.help("the line will be refused, too"))
         }
         _ => Some(problem),
     });

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::document::RUNS_MAX;
-use super::super::results::{Results, confidence_of_look};
+use super::super::results::{CONFIDENCE, Results, confidence_of_look};
 use super::super::run::RunRow;
 use super::super::statistics::{binomial_at_most, share_at_least};
 use super::{Limit, Place, Requirement};
@@ -87,15 +87,20 @@ fn standing(kept: usize, n: usize, share: f64, confidence: f64) -> Standing {
 /// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934), of one side.
 pub(in crate::study) fn judged(kept: usize, n: usize, share: f64, confidence: f64) -> Judged {
     let standing = standing(kept, n, share, confidence);
-    let (low, high) = match n {
-        0 => (0.0, 1.0),
-        n => (share_at_least(kept, n, confidence), 1.0 - share_at_least(n - kept, n, confidence)),
-    };
+    let (low, high) = bounds(kept, n, confidence);
     let runs_needed = match standing {
         Standing::Open => runs_needed(kept, n, share, confidence),
         Standing::Meets | Standing::Misses => None,
     };
     Judged { n, kept, share_at_least: low, share_at_most: high, standing, runs_needed }
+}
+
+/// At least and at most such a share of all runs keeps it, each at that confidence.
+fn bounds(kept: usize, n: usize, confidence: f64) -> (f64, f64) {
+    match n {
+        0 => (0.0, 1.0),
+        n => (share_at_least(kept, n, confidence), 1.0 - share_at_least(n - kept, n, confidence)),
+    }
 }
 
 /// Runs from which on a share is told, if of more of them as large a share keeps it as of these.
@@ -153,7 +158,7 @@ impl Results {
     }
 
     /// The confidence of what is told of one requirement under one variant: all that is told of all of them holds at once at the study's,
-    /// so that it also holds for a variant that was picked.
+    /// so that it also holds for a variant that was picked. Where variants are played in rounds, that of all looks together.
     ///
     /// # Source
     ///
@@ -162,7 +167,8 @@ impl Results {
     #[must_use]
     pub fn requirement_confidence(&self) -> f64 {
         let told = (self.variants.len() * self.requirements.len()).max(1) as f64;
-        1.0 - (1.0 - self.confidence()) / told
+        let of_study = if self.selection.is_some() { CONFIDENCE } else { self.confidence() };
+        1.0 - (1.0 - of_study) / told
     }
 
     /// The looks at which a variant was judged: of so many of its first runs, each at the confidence that it may use. Where variants are
@@ -173,7 +179,10 @@ impl Results {
             None => vec![(self.runs[variant].len(), self.requirement_confidence())],
             Some(selection) => {
                 let looks = selection.rounds_until(self.runs[variant].len() as u32).zip(1..);
-                looks.map(|(runs, look)| (runs as usize, 1.0 - (1.0 - confidence_of_look(look)) / told)).collect()
+                let all = self.runs[variant].len();
+                looks
+                    .map(|(runs, look)| (all.min(runs as usize), 1.0 - (1.0 - confidence_of_look(look)) / told))
+                    .collect()
             }
         }
     }
@@ -191,7 +200,8 @@ impl Results {
         };
         let last = looks.last().map_or(Standing::Open, told);
         if one.is_of_every_run() {
-            return last;
+            // A run that is still to come may not keep it.
+            return if last == Standing::Meets && self.may_have_more(variant) { Standing::Open } else { last };
         }
         looks.iter().rev().skip(1).map(told).fold(last, |so_far, of| match (so_far, of) {
             (Standing::Misses, _) | (_, Standing::Misses) => Standing::Misses,
@@ -203,20 +213,22 @@ impl Results {
     /// The same with what it follows from.
     fn judged_to(&self, one: &Requirement, variant: usize) -> Judged {
         let looks = self.judged_at(variant);
-        let of = |&(n, confidence): &(usize, f64)| {
-            judged(self.kept_of_first(one, variant, n), n, one.probability, confidence)
-        };
-        let last = looks.last().map_or_else(|| judged(0, 0, one.probability, self.requirement_confidence()), of);
-        let standing = self.standing_to(one, variant);
-        let whole = looks.iter().rev().skip(1).map(of).fold(last, |so_far, of| Judged {
-            share_at_least: so_far.share_at_least.max(of.share_at_least),
-            share_at_most: so_far.share_at_most.min(of.share_at_most),
-            ..so_far
-        });
-        let runs_needed = last.runs_needed.filter(|_| standing == Standing::Open);
+        let of = |&(n, confidence): &(usize, f64)| bounds(self.kept_of_first(one, variant, n), n, confidence);
+        let n = self.runs[variant].len();
+        let (kept, last) = (self.kept_of_first(one, variant, n), looks.last().map_or((0.0, 1.0), of));
+        let all = looks.iter().map(of).fold(last, |(low, high), of| (low.max(of.0), high.min(of.1)));
         // Looks that contradict one another leave the last one's bounds.
-        let bounds = if whole.share_at_least <= whole.share_at_most { whole } else { last };
-        Judged { standing, runs_needed, ..bounds }
+        let (share_at_least, share_at_most) = if all.0 <= all.1 { all } else { last };
+        let standing = self.standing_to(one, variant);
+        let runs_needed = match standing {
+            Standing::Open if one.is_of_every_run() => self.selection.as_ref().map(|of| of.replications_max.into()),
+            Standing::Open => {
+                let confidence = looks.last().map_or_else(|| self.requirement_confidence(), |look| look.1);
+                runs_needed(kept, n, one.probability, confidence)
+            }
+            Standing::Meets | Standing::Misses => None,
+        };
+        Judged { n, kept, share_at_least, share_at_most, standing, runs_needed }
     }
 
     /// How each variant stands to each requirement: a list for each of these.
@@ -241,16 +253,15 @@ impl Results {
         (0..self.variants.len()).map(of).collect()
     }
 
-    /// Variants that are told to keep what is required, whatever more runs may show: what every run has to keep is not told of who may have
-    /// more.
+    /// Variants that are told to keep what is required, whatever more runs may show.
     pub(in crate::study) fn are_told_to_keep(&self) -> Vec<bool> {
-        let of_every_run = self.requirements.iter().any(Requirement::is_of_every_run);
-        let may_have_more = |variant: usize| {
-            let most = self.selection.as_ref().map_or(0, |selection| selection.replications_max as usize);
-            self.runs[variant].len() < most
-        };
-        let standings = self.standings().into_iter().enumerate();
-        standings.map(|(at, of)| of == Standing::Meets && !(of_every_run && may_have_more(at))).collect()
+        self.standings().into_iter().map(|of| of == Standing::Meets).collect()
+    }
+
+    /// Whether a variant has fewer runs than it may have, as others are played on in its place.
+    fn may_have_more(&self, variant: usize) -> bool {
+        let most = self.selection.as_ref().map_or(0, |selection| selection.replications_max as usize);
+        self.runs[variant].len() < most
     }
 
     /// Labels of the requirements that each variant is told to miss.

@@ -2,6 +2,7 @@
 
 use super::super::confirmation::Confirmation;
 use super::super::requirement::{Judged, Kept, Requirement, Standing};
+use super::super::results::CONFIDENCE;
 use super::super::tuning::{Promise, Tuning};
 use super::words::percent;
 use super::{NAMED_MAX, Remark, Teller};
@@ -44,9 +45,14 @@ impl Teller<'_> {
             1 => String::new(),
             _ => ", for all requirements and variants at once".to_owned(),
         };
-        let confidence = percent(results.confidence());
+        let (confidence, looks) = match &results.selection {
+            Some(_) => (CONFIDENCE, ", over all looks"),
+            None => (results.confidence(), ""),
+        };
         if one.probability < 1.0 {
-            remark = remark.with(format!("(shares of all runs that may come: one-sided, at {confidence} %{all})"));
+            let confidence = percent(confidence);
+            remark =
+                remark.with(format!("(shares of all runs that may come: one-sided, at {confidence} %{looks}{all})"));
         }
         remark
     }

@@ -19,7 +19,7 @@ use super::super::estimate::Series;
 use super::super::results::Results;
 use super::super::statistics::FEW;
 use super::combination::Combination;
-use super::required::Required;
+use super::required::Dearer;
 use super::{Tuner, Tuning};
 
 /// Runs of each variant before anybody looks at them, where the number of runs is not fixed: from so many on intervals of skewed costs
@@ -156,14 +156,14 @@ pub(in crate::study) struct Screening {
     settled: BTreeMap<Question, usize>,
     /// How many questions are asked of the runs, at most.
     questions: usize,
-    required: Required,
+    dearer: Dearer,
 }
 
 impl Screening {
     /// What the results so far say.
     pub(in crate::study) fn look(&mut self, results: &Results) -> Look {
         if results.requires() {
-            return self.required.look(results);
+            return self.dearer.look(results);
         }
         self.questions = results.questions();
         let variants = results.variants.len();

@@ -31,7 +31,7 @@ mod work_queue;
 
 use std::fmt::Debug;
 
-pub use beginning::{POD_GC_PERIOD, controllers_began, next_round, since_input};
+pub use beginning::{POD_GC_PERIOD, controllers_began, first_round, next_round, since_input};
 pub use config::Config;
 pub use controller::{
     CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Planned, Reconcile, Step, SyncPlan,

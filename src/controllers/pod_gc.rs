@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, POD_GC_PERIOD, PodStatusPatch, Program,
-    Request, Start, controllers_began, next_round,
+    Request, Start, first_round,
 };
 use crate::engine::Ticket;
 use crate::state::{
@@ -13,9 +13,6 @@ use crate::state::{
     PodId, PodPhase, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
-
-/// From the end of a run to the next.
-const PERIOD: SimDuration = POD_GC_PERIOD;
 
 /// What a run takes at least, so that two periods exceed the quarantine.
 const RUN_MIN: SimDuration = SimDuration::from_millis(1);
@@ -176,7 +173,7 @@ impl PodGc {
 
     /// The first run at or after `at`.
     fn run_at_or_after(&self, at: SimTime) -> SimTime {
-        let step = PERIOD + RUN_MIN;
+        let step = POD_GC_PERIOD + RUN_MIN;
         self.anchor + step * at.saturating_since(self.anchor).as_nanos().div_ceil(step.as_nanos())
     }
 
@@ -357,7 +354,7 @@ impl PodGc {
 
     fn end(&mut self, ctx: &mut Ctx<'_, Self>) {
         let run = self.run.take().expect("a run is under way");
-        self.anchor = (run.began_at + RUN_MIN).max(ctx.now) + PERIOD;
+        self.anchor = (run.began_at + RUN_MIN).max(ctx.now) + POD_GC_PERIOD;
         self.arm(ctx);
     }
 }
@@ -408,12 +405,7 @@ impl Component for PodGc {
 
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.anchor = match start {
-            Start::Initial => {
-                let part = ctx.streams.stream("pod-gc", "").unit();
-                let drawn = || ctx.now + SimDuration::from_nanos((PERIOD.as_nanos() as f64 * part) as u64);
-                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
-                began.map_or_else(drawn, |began| next_round(began, PERIOD, ctx.now))
-            }
+            Start::Initial => first_round("pod-gc", POD_GC_PERIOD, ctx),
             Start::Fresh => ctx.now + CACHE_SYNC,
         };
         for (pod, _) in ctx.store.pods() {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use crate::arena::{Symbol, sym};
 use crate::model::{
-    ConditionStatus, Node, NodeConditionType, Object, PodDisruptionBudget, Taint, TaintEffect, ZONE_LABEL,
-    has_control_plane_role, is_control_plane_role, zone_of,
+    Node, Object, PodDisruptionBudget, Taint, TaintEffect, ZONE_LABEL, has_control_plane_role, is_control_plane_role,
+    zone_of,
 };
 use crate::scenario::{API_VERSION, ResolvedScenario, pod_template};
 use crate::units::{Quantity, counted};
@@ -110,8 +110,7 @@ fn is_for_the_control_plane(node: &Node) -> bool {
 
 /// Whether a node takes pods and is Ready, as far as the input says: what happens to another hurts nobody.
 fn is_healthy(node: &Node) -> bool {
-    let ready = node.status.conditions.iter().find(|condition| condition.condition_type == NodeConditionType::Ready);
-    !node.spec.unschedulable && ready.is_none_or(|ready| ready.status == ConditionStatus::True)
+    !node.spec.unschedulable && !node.status.is_not_ready()
 }
 
 /// Whether a budget covers an object that is a pod, or pods that it makes.

@@ -55,7 +55,7 @@ fn lease_phase(node: NodeId, is_young: bool, stream: &mut Stream, ctx: &Ctx<'_, 
     }
     // What passed between the last time stamp of the input and t=0 is not known, but the same for all. The node's own part
     // holds the second to which its time stamp is cut.
-    let since_input = since_input(is_young, ctx.config, ctx.streams);
+    let since_input = since_input(is_young, ctx);
     let own = uniform(stream, spread + SimDuration::from_secs(1));
     let registered_at = created_at - since_input + own;
     if is_young { registered_at } else { registered_at - LONG_AGO }

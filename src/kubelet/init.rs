@@ -24,7 +24,7 @@ use crate::units::{SimDuration, SimTime};
 /// kubelet, `computeInitContainerActions`: when its startup probe has succeeded, if it has one.
 fn started_at(sidecar: &Container, pod: &Pod, at: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
     let probe = sidecar.startup_probe.as_deref();
-    let run = |probe| next_run(probe, begun_at(pod, ProbeKind::Startup, probe, ctx), probed_from(probe, at));
+    let run = |probe| next_run(probe, begun_at(pod, ProbeKind::Startup, probe, None, ctx), probed_from(probe, at));
     probe.map_or(at, run)
 }
 

@@ -278,7 +278,7 @@ impl Component for Kubelets {
         let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
         let is_stand_in = |node: &NodeId| ctx.store.machine(*node).has_stand_in_kubelet;
         self.links.are_all_stand_ins = !nodes.is_empty() && nodes.iter().all(is_stand_in);
-        let is_young = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now).is_some();
+        let is_young = controllers_began(ctx).is_some();
         for node in nodes {
             if ctx.store.machine(node).kubelet_alive() {
                 heartbeat::begin_long_ago(node, is_young, ctx);

@@ -47,12 +47,21 @@ pub(super) fn beat(pod: &Pod, kind: ProbeKind, probe: &Probe, begun_at: SimTime,
     begun_at + SimDuration::from_secs_f64(unit * period(probe).as_secs_f64())
 }
 
-/// When the worker of a startup or liveness probe began that no fresh kubelet has: with the pod. Of a pod of the input that is a time
-/// stamp, which is cut to the second.
+/// When the worker of a startup or liveness probe began: with the kubelet that has taken the pod over, if there is such, else with the pod.
+/// Of a pod of the input that is a time stamp, which is cut to the second.
 ///
 /// # Source
 /// kubelet, `worker.run`: the worker of a pod that is nearly as old as the kubelet sleeps for a part of its period first.
-pub(super) fn begun_at(pod: &Pod, kind: ProbeKind, probe: &Probe, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+pub(super) fn begun_at(
+    pod: &Pod,
+    kind: ProbeKind,
+    probe: &Probe,
+    taken_over_at: Option<SimTime>,
+    ctx: &Ctx<'_, Kubelets>,
+) -> SimTime {
+    if let Some(at) = taken_over_at {
+        return beat(pod, kind, probe, at, ctx);
+    }
     let scheduled_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let node = pod.node.filter(|node| !ctx.store.machine(*node).has_stand_in_kubelet);
     let is_cut = scheduled_at < SimTime::ZERO && scheduled_at == scheduled_at.floor_to_second();
@@ -74,9 +83,7 @@ fn next_failure(
     ctx: &Ctx<'_, Kubelets>,
 ) -> Option<(SimTime, ProbeKind)> {
     let (known, restarts) = (statuses::known(Some(worker), pod), worker.restarts);
-    let worker_at = |kind: ProbeKind, probe: &Probe| {
-        run.probers_at.map_or_else(|| begun_at(pod, kind, probe, ctx), |at| beat(pod, kind, probe, at, ctx))
-    };
+    let worker_at = |kind: ProbeKind, probe: &Probe| begun_at(pod, kind, probe, run.probers_at, ctx);
     let silent_at = settings::healthy_for(pod, restarts, ctx).map(|healthy_for| since + healthy_for);
     let up_at = since + settings::application_latency(pod, restarts, ctx);
     // Since 1.35 what had started when a kubelet began anew is not asked again whether it has.
@@ -105,13 +112,10 @@ fn next_failure(
         Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))
     };
     let readiness = readiness();
-    let liveness = || {
-        let (kind, failures) = (ProbeKind::Liveness, run.misses[ProbeKind::Liveness as usize]);
-        let (_, probe) =
-            first_to_fail(pod, known, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
-        Some((fails_at(probe, worker_at(kind, probe), since, silent_at, failures), kind))
-    };
-    let liveness = liveness();
+    let (kind, failures) = (ProbeKind::Liveness, run.misses[ProbeKind::Liveness as usize]);
+    let liveness = first_to_fail(pod, known, kind)
+        .filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))
+        .map(|(_, probe)| (fails_at(probe, worker_at(kind, probe), since, silent_at, failures), kind));
     [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 

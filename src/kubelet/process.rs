@@ -6,7 +6,7 @@ use super::links::Links;
 use super::probe_timing::longest_period;
 use super::timer::{NodeTimer, Timer};
 use super::{Kubelets, heartbeat};
-use crate::component::{Ctx, EventDraft, ObjectRef, Reflector};
+use crate::component::{Ctx, EventDraft, ObjectRef, Reflector, next_round};
 use crate::engine::Ticket;
 use crate::state::NodeId;
 use crate::units::{SimDuration, SimTime};
@@ -104,8 +104,7 @@ impl Links {
     pub(super) fn next_housekeeping(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> SimTime {
         const PERIOD: SimDuration = SimDuration::from_secs(2);
         let began_at = self.process(node).and_then(|process| process.began_at).unwrap_or(ctx.now);
-        let periods = ctx.now.saturating_since(began_at).as_nanos() / PERIOD.as_nanos() + 1;
-        began_at + PERIOD * periods
+        next_round(began_at, PERIOD, ctx.now)
     }
 
     /// When the workers began that probe a pod whose containers have just begun, if that was so soon after the process that they sleep for a

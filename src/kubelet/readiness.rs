@@ -114,8 +114,7 @@ fn startup_latency(pod: &Pod, restarts: u32, probed: Probed<'_>, ctx: &Ctx<'_, K
     let latencies = startup.map(|probe| {
         let from = probed_from(probe, probed.since).max(probed.since + app);
         let is_of_fresh_kubelet = probed.probers_at.filter(|at| *at <= probed.since);
-        let usual = || begun_at(pod, ProbeKind::Startup, probe, ctx);
-        let worker_at = is_of_fresh_kubelet.map_or_else(usual, |at| beat(pod, ProbeKind::Startup, probe, at, ctx));
+        let worker_at = begun_at(pod, ProbeKind::Startup, probe, is_of_fresh_kubelet, ctx);
         next_run(probe, worker_at, from).saturating_since(probed.since)
     });
     latencies.max()

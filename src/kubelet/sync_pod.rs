@@ -79,8 +79,8 @@ impl Kubelets {
         let since = run_since.unwrap_or_else(|| running_since(pod));
         let known = statuses::known(worker, &pod);
         let due = since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None }, ctx);
-        let is_silent = self.workers.get(&pod.id).and_then(Worker::run).is_some_and(|run| run.is_silent);
-        let is_found = !self.workers.contains_key(&pod.id);
+        let is_silent = worker.and_then(Worker::run).is_some_and(|run| run.is_silent);
+        let is_found = worker.is_none();
         let due = if is_found { self.due_of_found(pod, due, ctx) } else { due };
         if pod.is_ready() || is_silent || !self.links.are_up(pod.node, ctx) {
             // Nothing to say.
@@ -138,10 +138,11 @@ impl Kubelets {
             let waits = pod.spec.init_containers.iter().map(|_| ContainerStatus::default());
             let has_inits = !pod.spec.init_containers.is_empty() && pod.init_containers.is_empty();
             let init_containers = has_inits.then(|| waits.collect());
-            let waits = || pod.spec.containers.iter().map(|_| ContainerStatus::default()).collect();
-            let known = statuses::known(self.workers.get(&pod.id), &pod);
-            let known = || if known.is_empty() { waits() } else { known.into() };
-            let containers = pod.containers.is_empty().then(known);
+            let containers =
+                pod.containers.is_empty().then(|| match statuses::known(self.workers.get(&pod.id), &pod) {
+                    [] => pod.spec.containers.iter().map(|_| ContainerStatus::default()).collect(),
+                    known => known.into(),
+                });
             let patch = PodStatusPatch { ready, started, containers, init_containers, ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         }
@@ -307,13 +308,8 @@ impl Kubelets {
         };
         let launch = *launch;
         let known = statuses::known(Some(worker), &pod);
-        let is_done =
-            |index: usize, container| known.get(index).is_some_and(|status| statuses::is_done(container, &pod, status));
         let mut hook = None;
-        for (index, container) in pod.spec.containers.iter().enumerate().skip(next) {
-            if is_done(index, container) {
-                continue;
-            }
+        for (index, container) in statuses::undone(&pod, known).filter(|(index, _)| *index >= next) {
             let text = statuses::started_text(container, ctx.config.version);
             self.links.event(pod.node, EventDraft::normal("Started", ObjectRef::pod(&pod), text), ctx);
             let sleeps = settings::post_start(container);

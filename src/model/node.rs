@@ -123,6 +123,13 @@ impl NodeStatus {
         self.conditions.iter().find(|condition| condition.condition_type == condition_type)
     }
 
+    /// Whether it says that the node is not Ready.
+    #[must_use]
+    pub fn is_not_ready(&self) -> bool {
+        let ready = self.condition(NodeConditionType::Ready);
+        ready.is_some_and(|condition| condition.status != ConditionStatus::True)
+    }
+
     /// How many pods the node takes.
     #[must_use]
     pub fn allocatable_pods(&self) -> i64 {

@@ -7,7 +7,7 @@ use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{
     Behavior, ConditionStatus, Container, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node,
-    NodeConditionType, Object, Pod, PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
+    Object, Pod, PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
 };
 use crate::state::CrashLoop;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
@@ -165,12 +165,9 @@ fn why_unready(pod: &Pod) -> Option<&'static str> {
 #[must_use]
 pub fn unwritten_gates(objects: &[ManifestObject], epoch_unix_nanos: Option<i64>) -> Vec<PodConditionType> {
     let Some(epoch) = epoch_unix_nanos else { return Vec::new() };
-    let is_lost = |node: &&Node| {
-        let ready =
-            node.status.conditions.iter().find(|condition| condition.condition_type == NodeConditionType::Ready);
-        ready.is_some_and(|condition| condition.status != ConditionStatus::True)
-    };
-    let lost: BTreeSet<Symbol> = nodes(objects).filter(is_lost).map(|node| node.metadata.name).collect();
+    let long_ago = epoch.saturating_sub(GATES_OPEN_WITHIN.as_nanos().cast_signed());
+    let lost: BTreeSet<Symbol> =
+        nodes(objects).filter(|node| node.status.is_not_ready()).map(|node| node.metadata.name).collect();
     let (mut written, mut waited_for) = (BTreeSet::new(), BTreeSet::new());
     for pod in pods(objects) {
         let status = &pod.status;
@@ -178,7 +175,6 @@ pub fn unwritten_gates(objects: &[ManifestObject], epoch_unix_nanos: Option<i64>
             .condition(PodConditionType::ContainersReady)
             .filter(|condition| condition.status == ConditionStatus::True)
             .and_then(|condition| unix_nanos_from_rfc3339(condition.last_transition_time?.as_str()));
-        let long_ago = epoch.saturating_sub(GATES_OPEN_WITHIN.as_nanos().cast_signed());
         let waits = ready_since.is_some_and(|since| since <= long_ago)
             && pod.spec.node_name.is_none_or(|node| !lost.contains(&node))
             && pod.metadata.deletion_timestamp.is_none();

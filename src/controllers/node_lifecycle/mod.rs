@@ -21,8 +21,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Program, Start, WorkQueue, controllers_began, next_round,
-    node_name, pod_name,
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Program, Start, WorkQueue, first_round, node_name,
+    pod_name,
 };
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
@@ -434,10 +434,7 @@ impl Component for NodeLifecycle {
         match start {
             Start::Initial => {
                 self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
-                let began = controllers_began(ctx.store, ctx.config, ctx.streams, ctx.now);
-                let drawn = || ctx.now + part(period, "node-monitor");
-                let pass = began.map_or_else(drawn, |began| next_round(began, period, ctx.now));
-                self.clock = PassClock::going(pass, period);
+                self.clock = PassClock::going(first_round("node-monitor", period, ctx), period);
                 self.know_all(ctx);
             }
             Start::Fresh => {

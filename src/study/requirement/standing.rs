@@ -142,6 +142,23 @@ impl Requirement {
     }
 }
 
+/// What a look at a variant has seen of a requirement.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// So many of its first runs.
+    n: usize,
+    /// Those of them that keep it.
+    kept: usize,
+    /// The confidence at which it may tell anything of it.
+    confidence: f64,
+}
+
+impl Seen {
+    fn standing(&self, one: &Requirement) -> Standing {
+        standing(self.kept, self.n, one.probability, self.confidence)
+    }
+}
+
 impl Limit {
     /// The number alone.
     pub(in crate::study) fn value(self) -> f64 {
@@ -166,66 +183,62 @@ impl Results {
     /// variant errs on one side only, as its share is on one side of what is required.
     #[must_use]
     pub fn requirement_confidence(&self) -> f64 {
-        let told = (self.variants.len() * self.requirements.len()).max(1) as f64;
-        let of_study = if self.selection.is_some() { CONFIDENCE } else { self.confidence() };
-        1.0 - (1.0 - of_study) / told
+        self.of_each(self.confidence_of_all())
     }
 
-    /// The looks at which a variant was judged: of so many of its first runs, each at the confidence that it may use. Where variants are
-    /// played in rounds, what a look has told stays told, also of who was not played on.
-    fn judged_at(&self, variant: usize) -> Vec<(usize, f64)> {
+    /// The confidence of all that is told of requirements.
+    pub(in crate::study) fn confidence_of_all(&self) -> f64 {
+        if self.selection.is_some() { CONFIDENCE } else { self.confidence() }
+    }
+
+    /// That of one requirement under one variant, if all of them hold at such a one.
+    fn of_each(&self, of_all: f64) -> f64 {
         let told = (self.variants.len() * self.requirements.len()).max(1) as f64;
+        1.0 - (1.0 - of_all) / told
+    }
+
+    /// What the looks at a variant have seen of a requirement, the last one at the end. Where variants are played in rounds, what a look has told
+    /// stays told, also of who was not played on.
+    fn looks_at(&self, one: &Requirement, variant: usize) -> Vec<Seen> {
+        let runs = &self.runs[variant];
+        let seen = |n: usize, of_all: f64| {
+            let kept = one.kept_in(&self.requirements, runs.iter().take(n));
+            Seen { n, kept, confidence: self.of_each(of_all) }
+        };
         match &self.selection {
-            None => vec![(self.runs[variant].len(), self.requirement_confidence())],
+            None => vec![seen(runs.len(), self.confidence())],
             Some(selection) => {
-                let looks = selection.rounds_until(self.runs[variant].len() as u32).zip(1..);
-                let all = self.runs[variant].len();
-                looks
-                    .map(|(runs, look)| (all.min(runs as usize), 1.0 - (1.0 - confidence_of_look(look)) / told))
-                    .collect()
+                let looks = selection.rounds_until(runs.len() as u32).zip(1..);
+                looks.map(|(n, look)| seen(runs.len().min(n as usize), confidence_of_look(look))).collect()
             }
         }
     }
 
-    /// Runs that keep a requirement, of the first of a variant.
-    fn kept_of_first(&self, one: &Requirement, variant: usize, runs: usize) -> usize {
-        one.kept_in(&self.requirements, self.runs[variant].iter().take(runs))
-    }
-
     /// How a variant stands to a requirement, by all looks at it. What it is told to miss outweighs what it was told to meet.
     fn standing_to(&self, one: &Requirement, variant: usize) -> Standing {
-        let looks = self.judged_at(variant);
-        let told = |&(n, confidence): &(usize, f64)| {
-            standing(self.kept_of_first(one, variant, n), n, one.probability, confidence)
-        };
-        let last = looks.last().map_or(Standing::Open, told);
+        let told: Vec<Standing> = self.looks_at(one, variant).iter().map(|seen| seen.standing(one)).collect();
         if one.is_of_every_run() {
             // A run that is still to come may not keep it.
-            return if last == Standing::Meets && self.may_have_more(variant) { Standing::Open } else { last };
+            let last = told.last().copied().filter(|of| *of == Standing::Misses || !self.may_have_more(variant));
+            return last.unwrap_or(Standing::Open);
         }
-        looks.iter().rev().skip(1).map(told).fold(last, |so_far, of| match (so_far, of) {
-            (Standing::Misses, _) | (_, Standing::Misses) => Standing::Misses,
-            (Standing::Meets, _) | (_, Standing::Meets) => Standing::Meets,
-            _ => Standing::Open,
-        })
+        let decisive = [Standing::Misses, Standing::Meets].into_iter().find(|of| told.contains(of));
+        decisive.unwrap_or(Standing::Open)
     }
 
     /// The same with what it follows from.
     fn judged_to(&self, one: &Requirement, variant: usize) -> Judged {
-        let looks = self.judged_at(variant);
-        let of = |&(n, confidence): &(usize, f64)| bounds(self.kept_of_first(one, variant, n), n, confidence);
-        let n = self.runs[variant].len();
-        let (kept, last) = (self.kept_of_first(one, variant, n), looks.last().map_or((0.0, 1.0), of));
-        let all = looks.iter().map(of).fold(last, |(low, high), of| (low.max(of.0), high.min(of.1)));
+        let looks = self.looks_at(one, variant);
+        let Seen { n, kept, confidence } = *looks.last().expect("there is a last look");
+        let last = bounds(kept, n, confidence);
+        let each = looks.iter().map(|seen| bounds(seen.kept, seen.n, seen.confidence));
+        let all = each.fold(last, |(low, high), of| (low.max(of.0), high.min(of.1)));
         // Looks that contradict one another leave the last one's bounds.
         let (share_at_least, share_at_most) = if all.0 <= all.1 { all } else { last };
         let standing = self.standing_to(one, variant);
         let runs_needed = match standing {
             Standing::Open if one.is_of_every_run() => self.selection.as_ref().map(|of| of.replications_max.into()),
-            Standing::Open => {
-                let confidence = looks.last().map_or_else(|| self.requirement_confidence(), |look| look.1);
-                runs_needed(kept, n, one.probability, confidence)
-            }
+            Standing::Open => runs_needed(kept, n, one.probability, confidence),
             Standing::Meets | Standing::Misses => None,
         };
         Judged { n, kept, share_at_least, share_at_most, standing, runs_needed }
@@ -253,13 +266,8 @@ impl Results {
         (0..self.variants.len()).map(of).collect()
     }
 
-    /// Variants that are told to keep what is required, whatever more runs may show.
-    pub(in crate::study) fn are_told_to_keep(&self) -> Vec<bool> {
-        self.standings().into_iter().map(|of| of == Standing::Meets).collect()
-    }
-
     /// Whether a variant has fewer runs than it may have, as others are played on in its place.
-    fn may_have_more(&self, variant: usize) -> bool {
+    pub(in crate::study) fn may_have_more(&self, variant: usize) -> bool {
         let most = self.selection.as_ref().map_or(0, |selection| selection.replications_max as usize);
         self.runs[variant].len() < most
     }

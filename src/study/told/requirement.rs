@@ -2,7 +2,6 @@
 
 use super::super::confirmation::Confirmation;
 use super::super::requirement::{Judged, Kept, Requirement, Standing};
-use super::super::results::CONFIDENCE;
 use super::super::tuning::{Promise, Tuning};
 use super::words::percent;
 use super::{NAMED_MAX, Remark, Teller};
@@ -45,12 +44,9 @@ impl Teller<'_> {
             1 => String::new(),
             _ => ", for all requirements and variants at once".to_owned(),
         };
-        let (confidence, looks) = match &results.selection {
-            Some(_) => (CONFIDENCE, ", over all looks"),
-            None => (results.confidence(), ""),
-        };
+        let looks = if results.selection.is_some() { ", over all looks" } else { "" };
         if one.probability < 1.0 {
-            let confidence = percent(confidence);
+            let confidence = percent(results.confidence_of_all());
             remark =
                 remark.with(format!("(shares of all runs that may come: one-sided, at {confidence} %{looks}{all})"));
         }

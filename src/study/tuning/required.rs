@@ -39,14 +39,15 @@ impl Dearer {
             }
         }
         let is_dearer = |one: usize, other: usize| self.pairs.contains(&(one, other));
-        let may_win = may_win(results, &is_out);
+        let is_told: Vec<bool> = results.standings().into_iter().map(|of| of == Standing::Meets).collect();
+        // Who keeps what is required, or may with more runs.
+        let may_win = |variant: usize| is_told[variant] || results.may_have_more(variant);
         let mut contenders: Vec<usize> = Vec::new();
-        for &variant in order.iter().filter(|&&variant| may_win[variant]) {
+        for &variant in order.iter().filter(|&&variant| may_win(variant)) {
             if !contenders.iter().any(|&other| is_dearer(variant, other)) {
                 contenders.push(variant);
             }
         }
-        let is_told = results.are_told_to_keep();
         let is_decided = match contenders.iter().find(|&&variant| is_told[variant]) {
             None => order.is_empty(),
             Some(&cheapest) => {
@@ -60,7 +61,7 @@ impl Dearer {
                     }
                 };
                 // Who has all runs and is not told to keep it might win with more.
-                let rivals = order.iter().filter(|&&other| contenders.contains(&other) || !may_win[other]);
+                let rivals = order.iter().filter(|&&other| contenders.contains(&other) || !may_win(other));
                 rivals.filter(|&&other| other != cheapest && !is_dearer(other, cheapest)).all(yields)
             }
         };
@@ -69,14 +70,6 @@ impl Dearer {
         let comes_back = contenders.into_iter().filter(|&variant| results.is_set_aside(variant)).collect();
         Look { goes_on, comes_back, is_decided }
     }
-}
-
-/// Variants that may yet be recommended: they keep what is required, or more runs may tell that they do.
-fn may_win(results: &Results, is_out: &[bool]) -> Vec<bool> {
-    let most = results.selection.as_ref().map_or(results.replications, |selection| selection.replications_max);
-    let standings = results.standings().into_iter().enumerate();
-    let more_may_come = |variant: usize| results.runs[variant].len() < most as usize;
-    standings.map(|(of, standing)| !is_out[of] && (standing == Standing::Meets || more_may_come(of))).collect()
 }
 
 #[cfg(test)]

@@ -67,20 +67,20 @@ impl Selection {
     /// Makes of a look at a round the next one; whether there is one.
     pub(in crate::study) fn goes_on(&mut self, look: &Look) -> bool {
         self.is_decided = look.is_decided;
-        if look.is_decided {
+        let is_last = self.replications >= self.replications_max;
+        if look.is_decided || (is_last && look.comes_back.is_empty()) {
             return false;
         }
         self.set_aside.retain(|of| !look.comes_back.contains(&of.variant));
-        if self.replications >= self.replications_max {
-            self.looks += u32::from(!look.comes_back.is_empty());
-            return !look.comes_back.is_empty();
+        // In the last round only who comes back has runs left.
+        if !is_last {
+            let left =
+                (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant] && self.runs_of(*variant).is_none());
+            let left: Vec<SetAside> = left.map(|variant| SetAside { variant, runs: self.replications }).collect();
+            self.set_aside.extend(left);
+            self.set_aside.sort_unstable_by_key(|of| of.variant);
+            self.replications = next_round(self.replications, self.replications_max);
         }
-        let left =
-            (0..look.goes_on.len()).filter(|variant| !look.goes_on[*variant] && self.runs_of(*variant).is_none());
-        let left: Vec<SetAside> = left.map(|variant| SetAside { variant, runs: self.replications }).collect();
-        self.set_aside.extend(left);
-        self.set_aside.sort_unstable_by_key(|of| of.variant);
-        self.replications = next_round(self.replications, self.replications_max);
         self.looks += 1;
         true
     }

@@ -298,7 +298,7 @@ fn default_toleration_seconds(config: &Config, spec: &mut PodSpec) {
         if !tolerates {
             spec.tolerations.push(Toleration {
                 key,
-                operator: TolerationOperator::Exists,
+                operator: Some(TolerationOperator::Exists),
                 value: Symbol::empty(),
                 effect: Some(TaintEffect::NoExecute),
                 toleration_seconds: Some(seconds),

@@ -147,7 +147,7 @@ fn pod_errors(range: &LimitRangeSpec, spec: &PodSpec) -> Vec<String> {
             }
             "Pod" => {
                 let (requests, limits) = (model::requested(spec, false), model::limited(spec, false));
-                outside(item, &ResourceRequirements { requests, limits }, &mut errors);
+                outside(item, &ResourceRequirements { requests, limits, ..Default::default() }, &mut errors);
             }
             _ => {}
         }
@@ -156,7 +156,7 @@ fn pod_errors(range: &LimitRangeSpec, spec: &PodSpec) -> Vec<String> {
 }
 
 fn outside(item: &LimitRangeItem, asked: &ResourceRequirements, errors: &mut Vec<String>) {
-    let ResourceRequirements { requests, limits } = asked;
+    let ResourceRequirements { requests, limits, .. } = asked;
     for (name, least) in item.min.iter() {
         errors.extend(too_little(item, name, least, requests, limits));
     }

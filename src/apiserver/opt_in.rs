@@ -83,7 +83,7 @@ fn tolerate_extended_resources(spec: &mut PodSpec) {
     for name in names {
         let toleration = Toleration {
             key: Symbol::from(name),
-            operator: TolerationOperator::Exists,
+            operator: Some(TolerationOperator::Exists),
             effect: Some(TaintEffect::NoSchedule),
             ..Toleration::default()
         };
@@ -112,7 +112,7 @@ fn restrict_tolerations(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>
     if model::qos(spec) != QosClass::BestEffort {
         more.push(Toleration {
             key: sym!("node.kubernetes.io/memory-pressure"),
-            operator: TolerationOperator::Exists,
+            operator: Some(TolerationOperator::Exists),
             effect: Some(TaintEffect::NoSchedule),
             ..Toleration::default()
         });
@@ -154,16 +154,16 @@ fn covers(wider: &Toleration, narrower: &Toleration) -> bool {
     if wider == narrower {
         return true;
     }
-    let every_key = wider.key.as_str().is_empty() && wider.operator == TolerationOperator::Exists;
+    let every_key = wider.key.as_str().is_empty() && wider.operator() == TolerationOperator::Exists;
     let has_key = wider.key == narrower.key || every_key;
     let has_effect = wider.effect.is_none() || wider.effect == narrower.effect;
     let lasts = match (wider.effect, wider.toleration_seconds) {
         (Some(TaintEffect::NoExecute), Some(longest)) => narrower.toleration_seconds.is_some_and(|s| s <= longest),
         _ => true,
     };
-    let has_value = match wider.operator {
+    let has_value = match wider.operator() {
         TolerationOperator::Exists => true,
-        TolerationOperator::Equal => narrower.operator == TolerationOperator::Equal && wider.value == narrower.value,
+        TolerationOperator::Equal => narrower.operator() == TolerationOperator::Equal && wider.value == narrower.value,
         TolerationOperator::Lt | TolerationOperator::Gt => false,
     };
     has_key && has_effect && lasts && has_value

@@ -56,7 +56,7 @@ pub fn automatic_tolerations(host_network: bool) -> &'static [Toleration] {
 static AUTOMATIC: LazyLock<[Toleration; 7]> = LazyLock::new(|| {
     let toleration = |key: &str, effect| Toleration {
         key: Symbol::new(key),
-        operator: TolerationOperator::Exists,
+        operator: Some(TolerationOperator::Exists),
         value: Symbol::empty(),
         effect: Some(effect),
         toleration_seconds: None,

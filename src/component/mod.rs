@@ -66,7 +66,6 @@ pub use request::{
 };
 pub use revision::{
     PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,
-    template_hash,
 };
 pub use status_write::{StatusStep, StatusWrites};
 pub use volume_match::{find_matching_volume, satisfies};

@@ -4,31 +4,15 @@ use std::sync::Arc;
 
 use super::controller::SyncPlan;
 use super::request::{NewRevision, Request};
-use crate::arena::{Symbol, stable_hash, sym};
-use crate::model::{LabelSelector, PodTemplateSpec};
+use crate::arena::{Symbol, sym};
+use crate::model::config::KubernetesVersion;
+use crate::model::{LabelSelector, PodTemplateSpec, pod_template_hash, revision_patch_hash};
 use crate::state::{ControllerRevision, ControllerRevisionId, Store, WorkloadId};
 
 /// The label that names a pod's or revision's template.
 #[must_use]
 pub fn revision_hash_label() -> Symbol {
     sym!("controller-revision-hash")
-}
-
-/// A short hash of a template in letters and digits that spell no words.
-///
-/// # Differs
-/// The real hash covers Go's in-memory form of the template and cannot be worked out from outside; ours is stable, but another.
-#[must_use]
-pub fn template_hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
-    use crate::model::SAFE_LETTERS as LETTERS;
-    let text = serde_json::to_string(template).unwrap_or_default();
-    let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
-    let mut out = String::new();
-    for _ in 0..10 {
-        out.push(char::from(LETTERS[(rest % 27) as usize]));
-        rest /= 27;
-    }
-    Symbol::new(&out)
 }
 
 /// Whether two templates mean the same but for the label `pod-template-hash`.
@@ -64,6 +48,19 @@ pub struct RevisionOwner<'a> {
     pub selector: &'a LabelSelector,
     /// `status.collisionCount`.
     pub collisions: i32,
+    /// What templates have depends on the API's version.
+    pub version: KubernetesVersion,
+}
+
+impl RevisionOwner<'_> {
+    /// The hash of its present template: StatefulSets work it out from what the revision holds, DaemonSets as Deployments do.
+    fn template_hash(&self) -> Symbol {
+        let hash = match self.id {
+            WorkloadId::StatefulSet(_) => revision_patch_hash,
+            _ => pod_template_hash,
+        };
+        Symbol::new(&hash(self.template, self.collisions, self.version))
+    }
 }
 
 /// Finds the revision of the present template among those of the owner. One that is missing is created, one that is not
@@ -97,7 +94,7 @@ pub fn present_revision<M: Copy>(
     let newest = revisions.iter().map(|(_, r)| r.revision).max().unwrap_or(0);
     let same = revisions.iter().filter(|(_, r)| same_template(&r.template, owner.template));
     let Some((id, revision)) = same.max_by_key(|(_, r)| r.revision) else {
-        let hash = template_hash(owner.template, owner.collisions);
+        let hash = owner.template_hash();
         let new = NewRevision { owner: owner.id, hash, revision: newest + 1, template: Arc::clone(owner.template) };
         plan.then(Request::CreateRevision(Box::new(new)), purpose);
         return PresentRevision { hash, name: Symbol::new(&format!("{owner_name}-{hash}")) };

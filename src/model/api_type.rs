@@ -295,10 +295,9 @@ macro_rules! api_words {
 }
 
 /// Writes closed sets of API words. `or Variant` after the name makes that variant the default and the meaning of the
-/// empty text; it is written nevertheless where [`whole`] objects are. `unsaid Variant` never is: the API server leaves the field as empty as it
-/// was.
+/// empty text; it is written nevertheless where [`whole`] objects are.
 macro_rules! api_enums {
-    ($($(#[$meta:meta])* pub enum $name:ident $(or $default:ident)? $(unsaid $unsaid:ident)? {
+    ($($(#[$meta:meta])* pub enum $name:ident $(or $default:ident)? {
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
     })*) => { $(
         $(#[$meta])*
@@ -328,7 +327,6 @@ macro_rules! api_enums {
                 let word = deserializer
                     .deserialize_str(crate::model::api_type::WordVisitor::<Self>(std::marker::PhantomData))?;
                 $(return Ok(word.unwrap_or(Self::$default));)?
-                $(return Ok(word.unwrap_or(Self::$unsaid));)?
                 #[allow(unreachable_code, reason = "reached by enums without a default")]
                 word.ok_or_else(|| {
                     let words = <Self as crate::model::api_type::ApiEnum>::WORDS;
@@ -340,12 +338,6 @@ macro_rules! api_enums {
         $(impl Default for $name {
             fn default() -> Self {
                 Self::$default
-            }
-        })?
-
-        $(impl Default for $name {
-            fn default() -> Self {
-                Self::$unsaid
             }
         })?
     )* };

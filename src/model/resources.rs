@@ -7,6 +7,7 @@ use serde::ser::{Serialize, Serializer};
 use smallvec::SmallVec;
 
 use super::api_type::api_structs;
+use super::meta::Opaque;
 use crate::arena::Symbol;
 use crate::units::Quantity;
 
@@ -104,6 +105,8 @@ api_structs! {
     pub struct ResourceRequirements {
         pub requests: ResourceList,
         pub limits: ResourceList,
+        /// Which of the pod's `resourceClaims` a container uses.
+        pub claims: Opaque,
     }
 }
 

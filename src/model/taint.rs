@@ -20,7 +20,8 @@ api_structs! {
     #[derive(Eq, Hash)]
     pub struct Toleration {
         pub key: Symbol,
-        pub operator: TolerationOperator,
+        /// Absent it means `Equal`; see [`Toleration::operator`].
+        pub operator: Option<TolerationOperator> = "crate::model::api_type::empty_is_none",
         pub value: Symbol,
         pub effect: Option<TaintEffect> = "crate::model::api_type::empty_is_none",
         pub toleration_seconds: Option<i64>,
@@ -36,7 +37,7 @@ api_enums! {
     }
 
     /// How a toleration compares values. `Gt` and `Lt` are alpha from 1.35 and off by default.
-    pub enum TolerationOperator unsaid Equal {
+    pub enum TolerationOperator {
         Equal = "Equal",
         Exists = "Exists",
         Lt = "Lt",
@@ -67,6 +68,13 @@ impl fmt::Display for Taint {
 }
 
 impl Toleration {
+    /// How key and value are compared. The API server leaves the field as empty as it was, and tells a template that
+    /// says `Equal` from one that says nothing.
+    #[must_use]
+    pub fn operator(&self) -> TolerationOperator {
+        self.operator.unwrap_or(TolerationOperator::Equal)
+    }
+
     /// Whether this toleration matches a taint. `Gt` and `Lt` match nothing: their feature gate is off by default.
     ///
     /// # Source
@@ -76,7 +84,7 @@ impl Toleration {
     pub fn tolerates(&self, taint: &Taint) -> bool {
         (self.effect.is_none() || self.effect == Some(taint.effect))
             && (self.key == taint.key || self.key.as_str().is_empty())
-            && match self.operator {
+            && match self.operator() {
                 TolerationOperator::Exists => true,
                 TolerationOperator::Equal => self.value == taint.value,
                 TolerationOperator::Gt | TolerationOperator::Lt => false,

@@ -252,7 +252,7 @@ fn is_default(toleration: &Toleration, [not_ready, unreachable]: [i64; 2]) -> bo
         "node.kubernetes.io/unreachable" => unreachable,
         _ => return false,
     };
-    toleration.operator == TolerationOperator::Exists
+    toleration.operator() == TolerationOperator::Exists
         && toleration.effect == Some(TaintEffect::NoExecute)
         && toleration.toleration_seconds == Some(seconds)
 }

@@ -202,7 +202,7 @@ fn check_priority(
 fn check_bytes(spec: &PodSpec, object: &ManifestObject, diagnostics: &mut Diagnostics) {
     let containers = spec.init_containers.iter().chain(&spec.containers);
     let lists = containers.flat_map(|container| {
-        let ResourceRequirements { limits, requests } = &container.resources;
+        let ResourceRequirements { limits, requests, .. } = &container.resources;
         [("limits", limits), ("requests", requests)]
     });
     let mut amounts = lists.flat_map(|(list, amounts)| amounts.iter().map(move |(name, amount)| (list, name, amount)));

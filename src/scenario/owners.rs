@@ -266,7 +266,7 @@ fn template(pod: &Pod) -> PodTemplateSpec {
 /// Whether admission gave a pod this toleration: its seconds are a flag's, which a scenario may change.
 fn is_default_toleration(toleration: &Toleration) -> bool {
     KEYS.iter().any(|(former, present)| toleration.key == *former || toleration.key == *present)
-        && toleration.operator == TolerationOperator::Exists
+        && toleration.operator() == TolerationOperator::Exists
         && toleration.effect == Some(TaintEffect::NoExecute)
         && toleration.toleration_seconds == Some(300)
 }

@@ -116,7 +116,7 @@ fn tolerate(tolerations: &mut Vec<Toleration>, taints: &[&str], seconds: u32) {
     tolerations.retain(|toleration| !taints.contains(&toleration.key.as_str()) || !is_of_execution(toleration));
     let new = taints.iter().map(|taint| Toleration {
         key: Symbol::new(taint),
-        operator: TolerationOperator::Exists,
+        operator: Some(TolerationOperator::Exists),
         value: Symbol::empty(),
         effect: Some(TaintEffect::NoExecute),
         toleration_seconds: Some(seconds.into()),
@@ -260,7 +260,7 @@ spec: {containers: [{name: c, image: x}]}
         let key = "node.kubernetes.io/unreachable";
         let own = |effect: Option<TaintEffect>, seconds: Option<i64>| Toleration {
             key: Symbol::new(key),
-            operator: TolerationOperator::Exists,
+            operator: Some(TolerationOperator::Exists),
             value: Symbol::empty(),
             effect,
             toleration_seconds: seconds,

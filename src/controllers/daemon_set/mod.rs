@@ -192,7 +192,7 @@ impl DaemonSets {
             return SyncPlan::nothing();
         }
         let mut prelude = SyncPlan::nothing();
-        let revision = revision::current(store, id, set, &mut prelude);
+        let revision = revision::current(store, id, set, ctx.config.version, &mut prelude);
         // Pods that are adopted or released count once they are: their change brings the set back.
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
         let mut spots = self.spots.remove(&id).unwrap_or_default();

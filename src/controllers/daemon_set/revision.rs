@@ -11,6 +11,7 @@ use crate::component::{
     RevisionOwner, SyncPlan, automatic_tolerations, present_revision, prune_revisions, revision_hash_label,
 };
 use crate::model::PodTemplateSpec;
+use crate::model::config::KubernetesVersion;
 use crate::state::{ControllerRevision, DaemonSet, DaemonSetId, Pod, Store, WorkloadId};
 
 /// The prepared template of each set: one shared object per template, so that admission runs once.
@@ -75,11 +76,17 @@ fn has_hash(pod: &Pod, hash: Symbol) -> bool {
 }
 
 /// The present template; its revision is created or raised if need be, and old ones beyond the limit go.
-pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut SyncPlan<Purpose>) -> Revision {
+pub(super) fn current(
+    store: &Store,
+    id: DaemonSetId,
+    set: &DaemonSet,
+    version: KubernetesVersion,
+    plan: &mut SyncPlan<Purpose>,
+) -> Revision {
     let owner = WorkloadId::DaemonSet(id);
     let selector = set.spec.selector.clone().unwrap_or_default();
     let collisions = set.status.collision_count;
-    let present = RevisionOwner { id: owner, template: &set.spec.template, selector: &selector, collisions };
+    let present = RevisionOwner { id: owner, template: &set.spec.template, selector: &selector, collisions, version };
     let hash = present_revision(store, present, Purpose::Other, plan).hash;
     let is_used = |revision: &ControllerRevision| {
         let mut pods = store.pods_of(owner).iter().filter_map(|&pod| store.pod(pod));

@@ -90,7 +90,7 @@ impl Reconcile for Deployments {
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<DeploymentId>) {
-        self.hashes.learn(ctx.store);
+        self.hashes.learn(ctx.store, ctx.config.version);
         for id in ctx.store.deployments.ids() {
             self.owners.extend(ctx.store.replica_sets_of(id).iter().map(|&set| (set, id)));
             queue.now(id);

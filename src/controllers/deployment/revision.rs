@@ -9,8 +9,9 @@ use super::call::{Purpose, size_annotations, status_request};
 use super::progress;
 use super::view::View;
 use crate::arena::{Symbol, sym};
-use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, same_template, template_hash};
-use crate::model::{LabelSelector, ObjectKind, PodTemplateSpec, ReplicaSetSpec};
+use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, same_template};
+use crate::model::config::KubernetesVersion;
+use crate::model::{LabelSelector, ObjectKind, PodTemplateSpec, ReplicaSetSpec, pod_template_hash};
 use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
 /// The annotation that holds a ReplicaSet's or Deployment's revision.
@@ -40,13 +41,18 @@ fn revision_of(set: &ReplicaSet) -> i64 {
 /// Namespace and name.
 type Key = (Symbol, Symbol);
 
-/// What templates of the input hash to: the real hash is known of those that had a ReplicaSet there.
+/// What templates hash to. Of those that had a ReplicaSet in the input it is known, whatever version of the API made it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hashes(FxHashMap<Key, Vec<(Arc<PodTemplateSpec>, Symbol)>>);
+pub(super) struct Hashes {
+    known: FxHashMap<Key, Vec<(Arc<PodTemplateSpec>, Symbol)>>,
+    /// What templates have depends on the API's version.
+    version: KubernetesVersion,
+}
 
 impl Hashes {
     /// Takes in the ReplicaSets that there are. Where names have met, the hash covers more than the template.
-    pub(super) fn learn(&mut self, store: &Store) {
+    pub(super) fn learn(&mut self, store: &Store, version: KubernetesVersion) {
+        self.version = version;
         let by_deployment = store.deployments.iter().filter(|(_, deployment)| deployment.status.collision_count == 0);
         for (id, deployment) in by_deployment {
             let sets = store.replica_sets_of(id).iter().filter_map(|set| store.replica_sets.get(*set));
@@ -56,7 +62,7 @@ impl Hashes {
             });
             let known: Vec<_> = known.collect();
             if !known.is_empty() {
-                self.0.insert((deployment.meta.namespace, deployment.meta.name), known);
+                self.known.insert((deployment.meta.namespace, deployment.meta.name), known);
             }
         }
     }
@@ -65,9 +71,9 @@ impl Hashes {
     fn of(&self, deployment: &Deployment) -> Symbol {
         let template = &deployment.spec.template;
         let collisions = deployment.status.collision_count;
-        let known = self.0.get(&(deployment.meta.namespace, deployment.meta.name)).filter(|_| collisions == 0);
+        let known = self.known.get(&(deployment.meta.namespace, deployment.meta.name)).filter(|_| collisions == 0);
         let same = known.into_iter().flatten().find(|(known, _)| same_template(known, template));
-        same.map_or_else(|| template_hash(template, collisions), |(_, real)| *real)
+        same.map_or_else(|| Symbol::new(&pod_template_hash(template, collisions, self.version)), |(_, real)| *real)
     }
 
     /// The hash of the present template, and the name of its ReplicaSet.

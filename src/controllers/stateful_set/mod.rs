@@ -384,7 +384,8 @@ impl Reconcile for StatefulSets {
         }
         let owner = WorkloadId::StatefulSet(id);
         let collisions = set.status.collision_count;
-        let present = RevisionOwner { id: owner, template: &set.spec.template, selector, collisions };
+        let version = ctx.config.version;
+        let present = RevisionOwner { id: owner, template: &set.spec.template, selector, collisions, version };
         let update_revision = present_revision(store, present, Purpose::Other, &mut plan).name;
         let known = set.status.current_revision;
         let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };

@@ -68,7 +68,7 @@ impl PodSpec {
     pub fn apply_pod_defaults(&mut self) {
         let host_network = self.host_network;
         for container in self.containers.iter_mut().chain(&mut self.init_containers) {
-            let ResourceRequirements { requests, limits } = &mut container.resources;
+            let ResourceRequirements { requests, limits, .. } = &mut container.resources;
             for (name, limit) in limits.iter() {
                 if !requests.contains(name) {
                     requests.insert(name, *limit);
@@ -87,7 +87,7 @@ impl PodSpec {
     /// Limits of huge pages follow from the containers' limits; then, if there is any limit, requests follow from the
     /// containers' requests, and what is still open from the limits.
     fn default_pod_level_resources(&self, resources: &mut ResourceRequirements) {
-        let ResourceRequirements { requests, limits } = resources;
+        let ResourceRequirements { requests, limits, .. } = resources;
         let of_containers = aggregate(self, |container| {
             let mut amounts = Amounts::default();
             amounts.add(&container.resources.limits);

@@ -3,6 +3,7 @@
 mod behavior;
 mod defaults;
 mod requests;
+mod template_hash;
 mod words;
 
 use super::api_type::{api_enums, api_open_enums, api_structs};
@@ -22,6 +23,7 @@ pub use behavior::{
 pub use defaults::image_tag;
 pub(super) use requests::container_requests;
 pub use requests::{limited, non_zero_container_requests, non_zero_requests, qos, requested, requests};
+pub use template_hash::{pod_template_hash, revision_patch_hash};
 
 api_structs! {
     /// A pod.

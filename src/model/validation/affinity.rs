@@ -147,15 +147,15 @@ pub(super) fn tolerations(tolerations: &[Toleration], path: &Path<'_>, e: &mut E
         let operator = path.child("operator");
         if !key.is_empty() {
             e.texts(&path.child("key"), key, format::qualified_name(key));
-        } else if toleration.operator != TolerationOperator::Exists {
+        } else if toleration.operator() != TolerationOperator::Exists {
             let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            e.invalid(&operator, toleration.operator.as_str(), detail);
+            e.invalid(&operator, toleration.operator.map_or("", TolerationOperator::as_str), detail);
         }
         if toleration.toleration_seconds.is_some() && toleration.effect != Some(TaintEffect::NoExecute) {
             let effect = toleration.effect.map_or("", TaintEffect::as_str);
             e.invalid(&path.child("effect"), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
         }
-        match toleration.operator {
+        match toleration.operator() {
             TolerationOperator::Equal => {
                 let problems = format::label_value(value);
                 if !problems.is_empty() {
@@ -167,7 +167,7 @@ pub(super) fn tolerations(tolerations: &[Toleration], path: &Path<'_>, e: &mut E
             }
             TolerationOperator::Exists => {}
             TolerationOperator::Lt | TolerationOperator::Gt => {
-                e.not_supported(&operator, toleration.operator.as_str(), &["Equal", "Exists", "Lt", "Gt"]);
+                e.not_supported(&operator, toleration.operator().as_str(), &["Equal", "Exists", "Lt", "Gt"]);
             }
         }
     }

@@ -58,8 +58,8 @@ fn regular_stop(pod: &Pod, begun: usize, grace: SimDuration, ctx: &Ctx<'_, Kubel
     stop(hooks, settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
 }
 
-/// How its init containers do that are no sidecars: they have no hooks.
-fn init_stop(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
+/// How containers without hooks do, such as init containers that are no sidecars.
+pub(super) fn exit_of(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> Stop {
     stop(SimDuration::ZERO, settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn stop_of(pod: &Pod, running: &Running, grace: SimDuration, ctx: &Ct
     let sidecars = in_turn(pod, |index| running.inits.contains(&index), regular.takes, exit, grace);
     let is_other =
         |index: &usize| pod.spec.init_containers.get(*index).is_some_and(|container| !container.is_sidecar());
-    let others = if running.inits.iter().any(is_other) { init_stop(pod, grace, ctx) } else { Stop::NOTHING };
+    let others = if running.inits.iter().any(is_other) { exit_of(pod, grace, ctx) } else { Stop::NOTHING };
     both(both(regular, sidecars), others)
 }
 
@@ -127,7 +127,7 @@ pub(super) fn exit_code(pod: &Pod, begun: usize, grace: SimDuration, ctx: &Ctx<'
 
 /// With which code init containers end that are stopped within that grace.
 pub(super) fn init_exit_code(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
-    init_stop(pod, grace, ctx).code(TERMINATED)
+    exit_of(pod, grace, ctx).code(TERMINATED)
 }
 
 #[cfg(test)]

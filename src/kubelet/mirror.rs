@@ -275,7 +275,8 @@ impl Kubelets {
             WorkerState::Running(run) => {
                 let since = *run.since.get_or_insert(statuses::running_since(last).unwrap_or(ctx.now));
                 if run.ready.is_some() {
-                    let probed = Probed { known: &last.containers, since, probers_at: run.probers_at };
+                    let probed =
+                        Probed { known: &last.containers, since, probers_at: run.probers_at, synced_at: run.synced_at };
                     let due = since + ready_latency(&pod, restarts, probed, ctx);
                     run.ready = Some(pod.arm(due, PodTimer::Ready, ctx));
                 }

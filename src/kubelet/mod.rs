@@ -197,6 +197,19 @@ impl Kubelets {
         }
     }
 
+    /// Somebody has written what the kubelet takes for a change, which a status is not: the pod is synced.
+    ///
+    /// # Source
+    /// kubelet, `podsDifferSemantically`.
+    fn pod_written(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() || self.links.is_stand_in(pod.node, ctx) || !self.links.show_pods(pod.node, ctx) {
+            return;
+        }
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
+            worker.is_asked_anew(pod, ctx);
+        }
+    }
+
     /// A pod was written.
     fn pod_updated(&mut self, pod: BoundPod<'_>, delta: PodDelta, ctx: &mut Ctx<'_, Self>) {
         if delta.touches(PodDelta::NODE) {
@@ -212,6 +225,9 @@ impl Kubelets {
         if delta.touches(PodDelta::ANNOTATIONS) {
             self.watch_usage_of(pod, ctx);
             self.watch_memory_of(pod, ctx);
+        }
+        if delta.touches(PodDelta::LABELS | PodDelta::ANNOTATIONS | PodDelta::SPEC) {
+            self.pod_written(pod, ctx);
         }
         if delta.touches(PodDelta::READY) {
             self.readiness_overwritten(pod, ctx);

@@ -19,11 +19,29 @@ fn uniform(node: NodeId, concern: &str, from_ms: u64, to_ms: u64, ctx: &Ctx<'_, 
     SimDuration::from_millis(from_ms) + SimDuration::from_secs_f64(span.as_secs_f64() * unit)
 }
 
-/// The first tick after an instant of a loop of the node's kubelet, which has a phase of its own.
+/// Kubelets that began together are so far apart at most.
+const TOGETHER: SimDuration = SimDuration::from_millis(200);
+
+/// The phase of a loop of the node's kubelet: each process has its own, but those that began together are nearly in step.
+///
+/// # Source
+/// Recordings: kubelets that are started one after the other list their containers within two tenths of a second.
+fn phase(node: NodeId, concern: &str, period: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    let part = |whole: SimDuration, unit: f64| SimDuration::from_secs_f64(whole.as_secs_f64() * unit);
+    let machine = ctx.store.machine(node);
+    let ends = machine.kubelet_ends;
+    let own = ctx.streams.at(concern, ctx.store.node_name(node).as_str(), ends.into()).unit();
+    if machine.began_with_others && ends == 0 {
+        part(period, ctx.streams.at(concern, "", 0).unit()) + part(TOGETHER, own)
+    } else {
+        part(period, own)
+    }
+}
+
+/// The first tick after an instant of a loop of the node's kubelet.
 fn next_tick(node: NodeId, concern: &str, period: SimDuration, after: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
-    let unit = ctx.streams.at(concern, ctx.store.node_name(node).as_str(), 0).unit();
     let period_ns = period.as_nanos().cast_signed();
-    let phase_ns = SimDuration::from_secs_f64(period.as_secs_f64() * unit).as_nanos().cast_signed();
+    let phase_ns = phase(node, concern, period, ctx).as_nanos().cast_signed();
     let since_tick_ns = (after.as_nanos() - phase_ns).rem_euclid(period_ns);
     after + SimDuration::from_nanos((period_ns - since_tick_ns).unsigned_abs())
 }

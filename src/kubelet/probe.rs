@@ -27,7 +27,13 @@ fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<Sim
         return None;
     }
     let (_, probe) = first_to_fail(pod, known, ProbeKind::Readiness)?;
-    let runs = readiness::runs(pod, probe, worker.restarts, Probed { known, since, probers_at: run.probers_at }, ctx);
+    let runs = readiness::runs(
+        pod,
+        probe,
+        worker.restarts,
+        Probed { known, since, probers_at: run.probers_at, synced_at: run.synced_at },
+        ctx,
+    );
     let first = runs.first_from(probed_from(probe, since));
     Some(runs.at(first + run.early)).filter(|at| *at < up_at)
 }
@@ -73,6 +79,21 @@ pub(super) fn begun_at(
     scheduled_at + SimDuration::from_secs_f64(part)
 }
 
+/// When the worker of a startup probe began. When a run begins no kubelet does, and who has not started yet is asked as before.
+fn startup_worker_at(pod: &Pod, probe: &Probe, run: &Run, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+    begun_at(pod, ProbeKind::Startup, probe, run.probers_at.filter(|at| *at > SimTime::ZERO), ctx)
+}
+
+/// How often the startup probe of a pod of the input has failed before the run began, as far as its time stamps tell; it has not killed yet.
+fn startup_misses(pod: &Pod, worker: &Worker, run: &Run, ctx: &Ctx<'_, Kubelets>) -> u64 {
+    let failing = first_to_fail(pod, statuses::known(Some(worker), pod), ProbeKind::Startup);
+    let Some(((_, probe), since)) = failing.zip(worker.runs_since(pod)) else { return 0 };
+    let first = next_run(probe, startup_worker_at(pod, probe, run, ctx), probed_from(probe, since));
+    let failed_for =
+        ctx.now.min(since + settings::application_latency(pod, worker.restarts, ctx)).saturating_since(first);
+    failed_for.as_nanos().div_ceil(period(probe).as_nanos()).min(threshold(probe) - 1)
+}
+
 /// The next failed probe of this pod, given what has failed already. An application that does not listen refuses at once; one that
 /// hangs lets the probe wait for its timeout.
 fn next_failure(
@@ -91,7 +112,7 @@ fn next_failure(
     let mut started_at = since;
     if let Some((_, probe)) = first_to_fail(pod, known, ProbeKind::Startup).filter(|_| !is_started) {
         let from = probed_from(probe, since);
-        let first = next_run(probe, worker_at(ProbeKind::Startup, probe), from);
+        let first = next_run(probe, startup_worker_at(pod, probe, run, ctx), from);
         let at = first + period(probe) * run.misses[ProbeKind::Startup as usize];
         if at < up_at || silent_at.is_some_and(|silent_at| silent_at <= at) {
             return Some((at, ProbeKind::Startup));
@@ -106,7 +127,13 @@ fn next_failure(
         if failures >= EVENTS_MAX.max(threshold(probe)) {
             return None;
         }
-        let runs = readiness::runs(pod, probe, restarts, Probed { known, since, probers_at: run.probers_at }, ctx);
+        let runs = readiness::runs(
+            pod,
+            probe,
+            restarts,
+            Probed { known, since, probers_at: run.probers_at, synced_at: run.synced_at },
+            ctx,
+        );
         let first = runs.first_from(silent_at.max(probed_from(probe, since)));
         let timeout = seconds(probe.timeout_seconds.unwrap_or(1).max(1));
         Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))
@@ -142,14 +169,20 @@ impl Worker {
 }
 
 impl Kubelets {
-    /// The probes of a pod whose containers were running when somebody first looked. What has failed of them before is not known.
+    /// The probes of a pod whose containers were running when somebody first looked. What has failed of them before is not known, but for
+    /// startup probes when a run begins.
     pub(super) fn probes_found(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         if !may_fail(&pod) {
             return;
         }
         let worker = self.workers.entry(pod.id).or_insert_with(|| Worker::running(&pod));
+        let misses = match worker.run().filter(|_| ctx.now <= SimTime::ZERO) {
+            Some(run) => startup_misses(&pod, worker, run, ctx),
+            None => 0,
+        };
         if let Some(run) = worker.run_mut() {
             run.probers_at = Some(ctx.now);
+            run.misses[ProbeKind::Startup as usize] += misses;
         }
         worker.watch_probes(pod, ctx);
         self.settle(pod);

@@ -19,6 +19,8 @@ pub(super) struct Probed<'a> {
     pub(super) since: SimTime,
     /// When a kubelet that had just begun took over their probes.
     pub(super) probers_at: Option<SimTime>,
+    /// When a change of the pod last had it synced, if that was since.
+    pub(super) synced_at: Option<SimTime>,
 }
 
 /// The runs of the probe that asks whether a container is ready: some that syncs ask for, and one every period from the last of these.
@@ -34,7 +36,7 @@ impl Runs {
     /// # Source
     /// kubelet, `UpdatePodStatus` and prober: each sync of a container that is not ready has it asked at once, whatever its
     /// `initialDelaySeconds`, which only lets such runs do nothing, and the period begins anew then. Such syncs are that of the start and
-    /// those of the next listing or two. A worker that a kubelet has soon after its own start sleeps for a part of its period first.
+    /// those of the next listing or two, and each that follows when somebody writes to the pod or deletes it. A worker that a kubelet has soon after its own start sleeps for a part of its period first.
     ///
     /// # Differs
     /// Whether the second listing finds something is drawn: in recordings it does three times in four, as the sandbox or the dead container
@@ -64,6 +66,10 @@ impl Runs {
             let listings = [Some(listing), (unit < SECOND && !is_behind_inits).then_some(listing + RELIST)];
             let first = asked[0];
             asked.extend(listings.into_iter().flatten().filter(|at| *at > first));
+        }
+        if let Some(synced_at) = probed.synced_at.filter(|at| *at > asked[0]) {
+            asked.retain(|at| *at < synced_at);
+            asked.push(synced_at);
         }
         Self { asked, period }
     }

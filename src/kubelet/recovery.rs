@@ -484,7 +484,7 @@ impl Kubelets {
                 run.probers_at = Some(ctx.now);
                 let is_silent = run.is_silent;
                 let known = statuses::known(Some(worker), &pod);
-                let probed = Probed { known, since, probers_at: Some(ctx.now) };
+                let probed = Probed { known, since, probers_at: Some(ctx.now), synced_at: None };
                 let due = since + ready_latency(&pod, worker.restarts, probed, ctx);
                 let ticket = (!is_silent).then(|| pod.arm(due.max(ctx.now), PodTimer::Ready, ctx));
                 if let Some(run) = worker.run_mut() {

@@ -2,6 +2,7 @@
 
 use super::back_off::BackOff;
 use super::bound_pod::BoundPod;
+use super::grace::{KILLED, TERMINATED};
 use super::init::init_restarts_max;
 use super::links::Links;
 use super::probe_timing::EVENTS_MAX;
@@ -188,9 +189,19 @@ impl Kubelets {
     }
 
     /// A pod that a run finds running since its last crash remembers the back-off that it has had.
+    ///
+    /// # Source
+    /// kubelet, `doBackOff`: what a probe has killed is started again in the same sync, which finds nothing that has ended, so that the first
+    /// time leaves no back-off.
     pub(super) fn remembers_back_off(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Self>) {
-        let gaps = pod.containers.iter().filter_map(|status| {
-            let ended = status.last.filter(|_| status.restarts > 0)?.finished_at;
+        let is_told_to_end = |ending: Ending| matches!(ending.exit_code, 0 | TERMINATED | KILLED);
+        let gaps = pod.containers.iter().zip(&pod.spec.containers).filter_map(|(status, container)| {
+            let ending = status.last.filter(|_| status.restarts > 0)?;
+            let may_be_killed = container.startup_probe.is_some() || container.liveness_probe.is_some();
+            if may_be_killed && status.restarts == 1 && is_told_to_end(ending) {
+                return None;
+            }
+            let ended = ending.finished_at;
             status.state.running_since().map(|since| since.saturating_since(ended))
         });
         if let Some(gap) = gaps.max() {

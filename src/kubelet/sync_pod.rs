@@ -78,7 +78,8 @@ impl Kubelets {
         let restarts = worker.map_or(0, |worker| worker.restarts).max(pod.restarts_max());
         let since = run_since.unwrap_or_else(|| running_since(pod));
         let known = statuses::known(worker, &pod);
-        let due = since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None }, ctx);
+        let due =
+            since + ready_latency(&pod, restarts, Probed { known, since, probers_at: None, synced_at: None }, ctx);
         let is_silent = worker.and_then(Worker::run).is_some_and(|run| run.is_silent);
         let is_found = worker.is_none();
         let due = if is_found { self.due_of_found(pod, due, ctx) } else { due };
@@ -336,7 +337,7 @@ impl Kubelets {
         worker.begun = restarts;
         let probers_at = self.links.fresh_probers(pod);
         let known = statuses::known(Some(worker), &pod);
-        let ready_at = since + ready_latency(&pod, restarts, Probed { known, since, probers_at }, ctx);
+        let ready_at = since + ready_latency(&pod, restarts, Probed { known, since, probers_at, synced_at: None }, ctx);
         let delay = ready_at.saturating_since(ctx.now);
         let is_killed = is_over_limit(&pod);
         let is_ready = delay == SimDuration::ZERO && !is_killed;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
-use super::grace::{exit_code, init_exit_code, stop_of};
+use super::grace::{exit_code, exit_of, init_exit_code, stop_of};
 use super::running::Running;
 use super::status_manager::post;
 use super::stopped::Stopped;
@@ -78,7 +78,7 @@ impl Kubelets {
     /// kubelet, pod workers: who asks for the end of a pod that is terminating still has its say in the last status.
     ///
     /// # Differs
-    /// A stand-in waits for no start, and a shorter grace counts.
+    /// A stand-in waits for no start, takes as long to stop whether or not anything runs, and a shorter grace counts.
     pub(super) fn stop(
         &mut self,
         pod: BoundPod<'_>,
@@ -103,7 +103,11 @@ impl Kubelets {
             return sync.ends.saturating_since(ctx.now) + stop_of(&pod, &sync.then, grace, ctx).takes;
         }
         let running = self.running(pod, ctx);
-        let delay = stop_of(&pod, &running, grace, ctx).takes;
+        let delay = if is_stand_in && !running.is_any() && !pod.phase.is_terminal() {
+            exit_of(&pod, grace, ctx).takes
+        } else {
+            stop_of(&pod, &running, grace, ctx).takes
+        };
         let at = ctx.now + delay;
         self.killing_events(pod, &running, ctx);
         let ending = (running.begun > 0).then(|| Ending::exit(exit_code(&pod, running.begun, grace, ctx), at));

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::back_off::{BackOff, PullBackOff};
 use super::bound_pod::BoundPod;
 use super::grace::KILLED;
-use super::readiness::{Probed, have_started};
+use super::readiness::{Probed, have_started, ready_latency};
 use super::timer::PodTimer;
 use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, PodStatusPatch};
@@ -190,6 +190,8 @@ pub(super) struct Run {
     pub(super) early: u64,
     /// When a kubelet that began anew took over their probes.
     pub(super) probers_at: Option<SimTime>,
+    /// When a change of the pod last had it synced while they were not ready.
+    pub(super) synced_at: Option<SimTime>,
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     /// They have had their signal to end.
@@ -360,20 +362,41 @@ impl Worker {
     /// # Differs
     /// Of a pod with init containers nothing is probed any more, as when the regular containers end before its sidecars is not kept; and
     /// readiness is not lost any more.
-    pub(super) fn goes_on_probing(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Kubelets>) -> Option<Ticket> {
+    pub(super) fn goes_on_probing(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) -> Option<Ticket> {
         if pod.deletion.is_none() || self.is_ended_by_kubelet() || !pod.spec.init_containers.is_empty() {
             return None;
         }
-        let run = self.run().and_then(|run| Some((run.since?, run.probers_at)));
-        let has_started = run.is_none_or(|(since, probers_at)| {
-            let known = statuses::known(Some(self), &pod);
-            have_started(&pod, self.restarts, Probed { known, since, probers_at }, ctx)
-        });
+        let is_asked = self.is_asked_anew(pod, ctx);
         match &mut self.state {
-            WorkerState::Running(run) if has_started => run.ready.take(),
+            WorkerState::Running(run) if is_asked => run.ready.take(),
             WorkerState::Terminating { ready, .. } => ready.take(),
             _ => None,
         }
+    }
+
+    /// A sync has containers that are not ready asked at once, and every period from then on. Returns whether they may be: all startup
+    /// probes have succeeded.
+    ///
+    /// # Source
+    /// kubelet, `UpdatePodStatus`, at the beginning of `SyncPod` and of `SyncTerminatingPod`.
+    pub(super) fn is_asked_anew(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) -> bool {
+        let Some(run) = self.run().filter(|run| run.ready.is_some()) else { return true };
+        let probers_at = run.probers_at;
+        let Some(since) = self.runs_since(&pod) else { return true };
+        let known = statuses::known(Some(self), &pod);
+        let probed = Probed { known, since, probers_at, synced_at: Some(ctx.now) };
+        if !have_started(&pod, self.restarts, probed, ctx) {
+            return false;
+        }
+        if settings::readiness_period(&pod).is_some() {
+            let due = since + ready_latency(&pod, self.restarts, probed, ctx);
+            let ticket = pod.arm(due.max(ctx.now), PodTimer::Ready, ctx);
+            if let Some(run) = self.run_mut() {
+                run.synced_at = Some(ctx.now);
+                rearm(&mut run.ready, Some(ticket), ctx);
+            }
+        }
+        true
     }
 
     /// Goes over to another state; timers of the old one are taken back.

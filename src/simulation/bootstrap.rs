@@ -590,16 +590,25 @@ fn start_machines(store: &mut Store) {
     }
 }
 
-/// Nodes with a provider id are instances of a cloud. Nodes whose status is no kubelet's work have a stand-in for one.
-fn mark_machines<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object>) {
-    for object in objects {
-        let Object::Node(node) = object else { continue };
+/// Nodes with a provider id are instances of a cloud. Nodes whose status is no kubelet's work have a stand-in for one. Kubelets of nodes that
+/// registered together, as far as time stamps tell, began together.
+fn mark_machines<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object> + Clone) {
+    const TOGETHER: SimDuration = SimDuration::from_secs(2);
+    let nodes = objects.filter_map(|object| if let Object::Node(node) = object { Some(node) } else { None });
+    let registered_at = |store: &Store, node: &crate::model::Node| {
+        node.metadata.creation_timestamp?;
+        Some(store.node(store.find_node(node.metadata.name)?)?.created_at)
+    };
+    let first = nodes.clone().filter_map(|node| registered_at(store, node)).min();
+    for node in nodes {
+        let registered_at = registered_at(store, node);
         let provider = node.spec.provider_id.map_or("", |id| id.as_str());
         let is_cloud = names_an_instance(provider);
         if let Some(id) = store.find_node(node.metadata.name) {
             let machine = store.machine_mut(id);
             machine.is_cloud_instance = is_cloud;
             machine.has_stand_in_kubelet = node.has_stand_in_kubelet();
+            machine.began_with_others = registered_at.zip(first).is_some_and(|(own, first)| own <= first + TOGETHER);
         }
     }
 }

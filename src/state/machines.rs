@@ -47,6 +47,8 @@ pub struct Machine {
     pub is_cloud_instance: bool,
     /// Whether something simpler than Kubernetes' kubelet speaks for it, such as KWOK.
     pub has_stand_in_kubelet: bool,
+    /// Whether its first kubelet process began with those of other nodes.
+    pub began_with_others: bool,
     /// Power.
     pub power: Power,
     /// Whether the link to the control plane carries packets.
@@ -75,6 +77,7 @@ impl Default for Machine {
             exists: false,
             is_cloud_instance: false,
             has_stand_in_kubelet: false,
+            began_with_others: false,
             power: Power::Off,
             linked: true,
             kubelet_running: false,

@@ -294,6 +294,15 @@ impl Ending {
         let reason = if exit_code == 0 { EndReason::Completed } else { EndReason::Error };
         Self { exit_code, reason, started_at: finished_at, finished_at }
     }
+
+    /// Whether somebody saw it: of one that nobody saw the status has no times.
+    ///
+    /// # Source
+    /// kubelet, `convertToAPIContainerStatuses`.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        self.reason != EndReason::ContainerStatusUnknown
+    }
 }
 
 /// `state.terminated.reason`.

@@ -56,7 +56,7 @@ impl Failures {
 /// When a pod ended, as far as its object tells.
 ///
 /// # Source
-/// job-controller, `getFinishedTime`: the last container's end; else when Ready became False; else when its deletion was
+/// job-controller, `getFinishedTime`: the last container's end, if all are known; else when Ready became False; else when its deletion was
 /// asked for; else its creation. Time stamps hold whole seconds.
 pub(super) fn finished_at(pod: &Pod) -> SimTime {
     end_of(pod).floor_to_second()
@@ -67,7 +67,7 @@ fn end_of(pod: &Pod) -> SimTime {
         .containers
         .iter()
         .map(|container| match container.state {
-            ContainerState::Terminated(ending) => Some(ending.finished_at),
+            ContainerState::Terminated(ending) => ending.is_seen().then_some(ending.finished_at),
             _ => None,
         })
         .collect();

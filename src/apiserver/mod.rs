@@ -231,9 +231,7 @@ impl ApiServer {
             request @ (Request::CreateReplicaSet(_) | Request::CreateRevision(_) | Request::CreateJob { .. }) => {
                 self.create_for_owner(s, request)
             }
-            Request::UpdateReplicaSet { replica_set, base, replicas, annotations } => {
-                workloads::update_replica_set(s, replica_set, base, replicas, annotations)
-            }
+            request @ Request::UpdateReplicaSet { .. } => workloads::update_replica_set(s, request),
             Request::SetWorkloadAnnotations { workload, annotations } => {
                 workloads::set_annotations(s, workload, annotations)
             }

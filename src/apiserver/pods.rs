@@ -10,7 +10,7 @@ use super::subject::Subject;
 use super::{limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, ObjectKind, PodSpec};
+use crate::model::{Container, Labels, ObjectKind, PodSpec};
 use crate::state::{
     AdmittedSpec, Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget,
     JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Status,
@@ -103,13 +103,26 @@ fn crash_loop<'a>(store: &'a Store, draft: &PodDraft) -> Option<&'a CrashLoop> {
         Owner::Deployment(_) | Owner::CronJob(_) | Owner::Node(_) | Owner::Foreign { .. } => return None,
     };
     let spec = &draft.template.spec;
-    let images = || spec.init_containers.iter().chain(&spec.containers).map(|container| container.image);
+    let containers = || spec.init_containers.iter().chain(&spec.containers);
     store.crash_loops.iter().find(|known| {
         known.kind == kind
             && known.name == name
             && known.namespace == draft.namespace
-            && known.images.iter().copied().eq(images())
+            && known.containers.len() == containers().count()
+            && known.containers.iter().zip(containers()).all(|(crashing, new)| is_unmended(crashing, new))
     })
+}
+
+/// Whether a container of a template is what it was in the pods that crash, as far as that may be why: what it runs, with what, and how much
+/// memory it may take. What admission gave the pods is not in the template.
+fn is_unmended(crashing: &Container, new: &Container) -> bool {
+    let limits = &new.resources.limits;
+    crashing.image == new.image
+        && crashing.command == new.command
+        && crashing.args == new.args
+        && crashing.env == new.env
+        && crashing.env_from == new.env_from
+        && (limits.is_empty() || crashing.resources.limits == *limits)
 }
 
 /// What the plugins say that judge a pod once it is complete, and what it counts for.

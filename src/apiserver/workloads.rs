@@ -8,12 +8,12 @@ use super::server::ApiServer;
 use super::session::{Session, Standing, already_exists, not_found};
 use crate::arena::{Id, Symbol};
 use crate::component::{
-    Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, export_workload,
+    Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, Request, export_workload,
 };
 use crate::model::{Object, ObjectKind};
 use crate::state::{
     Changed, ControllerRevision, ControllerRevisionId, CronJobId, DaemonSet, Job, JobStatus, Meta, ObjectDelta, Owner,
-    Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Workload, WorkloadId,
+    Propagation, ReplicaSet, ReplicaSetStatus, Workload, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -129,13 +129,10 @@ fn missing(workload: WorkloadId) -> crate::component::ApiError {
     not_found(workload.kind().as_str(), "")
 }
 
-pub(super) fn update_replica_set(
-    s: &mut Session<'_>,
-    id: ReplicaSetId,
-    base: BaseVersion,
-    replicas: Option<i32>,
-    annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
-) -> Answer {
+pub(super) fn update_replica_set(s: &mut Session<'_>, request: Request) -> Answer {
+    let Request::UpdateReplicaSet { replica_set: id, base, replicas, annotations, min_ready_seconds } = request else {
+        return Ok(Reply::Done);
+    };
     let workload = WorkloadId::ReplicaSet(id);
     unchanged_since(s, workload, base)?;
     let Some(set) = s.store.replica_sets.get_mut(id) else { return Err(missing(workload)) };
@@ -152,6 +149,11 @@ pub(super) fn update_replica_set(
     {
         set.meta.annotations = annotations;
         delta = delta | ObjectDelta::METADATA;
+    }
+    if let Some(seconds) = min_ready_seconds.filter(|seconds| *seconds != set.spec.min_ready_seconds) {
+        Arc::make_mut(&mut set.spec).min_ready_seconds = seconds;
+        set.meta.generation += 1;
+        delta = delta | ObjectDelta::SPEC;
     }
     publish(s, workload, delta)
 }

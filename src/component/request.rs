@@ -366,7 +366,7 @@ pub enum Request {
     },
     /// POST replicasets.
     CreateReplicaSet(Box<NewReplicaSet>),
-    /// PUT a ReplicaSet's size and annotations.
+    /// PUT a ReplicaSet's size, annotations and `minReadySeconds`.
     UpdateReplicaSet {
         /// ReplicaSet.
         replica_set: ReplicaSetId,
@@ -376,6 +376,8 @@ pub enum Request {
         replicas: Option<i32>,
         /// New annotations, if they change.
         annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
+        /// New `spec.minReadySeconds`, if it changes.
+        min_ready_seconds: Option<i32>,
     },
     /// PATCH a Deployment's annotations (revision, rollback).
     SetWorkloadAnnotations {

@@ -51,6 +51,7 @@ impl Budgets {
             base: None,
             replicas: Some(replicas),
             annotations: None,
+            min_ready_seconds: None,
         };
         self.cluster.ask(request).expect("an update");
         self.cluster.run_for(60.0);

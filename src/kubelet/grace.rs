@@ -116,13 +116,17 @@ pub(super) fn own_grace(pod: &Pod) -> SimDuration {
     SimDuration::from_secs(pod.spec.termination_grace_period_seconds.unwrap_or(30).max(1).unsigned_abs())
 }
 
-/// With which code containers end, of which so many have begun, that are stopped within that grace.
+/// With which code containers end at their signal.
 ///
 /// # Differs
 /// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
+pub(super) fn code_in_time(pod: &Pod) -> i32 {
+    if matches!(pod.owner, Some(Owner::Job(_))) { TERMINATED } else { 0 }
+}
+
+/// With which code containers end, of which so many have begun, that are stopped within that grace.
 pub(super) fn exit_code(pod: &Pod, begun: usize, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> i32 {
-    let in_time = if matches!(pod.owner, Some(Owner::Job(_))) { TERMINATED } else { 0 };
-    regular_stop(pod, begun, grace, ctx).code(in_time)
+    regular_stop(pod, begun, grace, ctx).code(code_in_time(pod))
 }
 
 /// With which code init containers end that are stopped within that grace.

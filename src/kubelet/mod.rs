@@ -59,6 +59,7 @@ use crate::state::{
 use crate::units::SimDuration;
 pub use back_off::PullFailure;
 use bound_pod::BoundPod;
+use deadline::watch_deadline;
 pub use links::Away;
 pub use probe_timing::ProbeKind;
 pub use timer::{NodeTimer, PodTimer, Timer};
@@ -228,6 +229,9 @@ impl Kubelets {
         }
         if delta.touches(PodDelta::LABELS | PodDelta::ANNOTATIONS | PodDelta::SPEC) {
             self.pod_written(pod, ctx);
+        }
+        if delta.touches(PodDelta::SPEC) && pod.started_at.is_some() {
+            watch_deadline(pod, ctx);
         }
         if delta.touches(PodDelta::READY) {
             self.readiness_overwritten(pod, ctx);

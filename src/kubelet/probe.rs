@@ -1,7 +1,7 @@
 //! Probes that fail: applications that stop answering are taken out of traffic and killed.
 
 use super::bound_pod::BoundPod;
-use super::grace::{TERMINATED, stop};
+use super::grace::{TERMINATED, code_in_time, stop};
 use super::probe_timing::{
     EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, probed_from, seconds, threshold,
 };
@@ -232,7 +232,9 @@ impl Kubelets {
         let grace_s = own.or(pod.spec.termination_grace_period_seconds).unwrap_or(30).max(1);
         let grace = SimDuration::from_secs(grace_s.unsigned_abs());
         let stop = stop(settings::pre_stop(&pod.spec.containers), settings::exit_latency(&pod, ctx), grace);
-        let code = stop.code(TERMINATED);
+        // Who restarts on failure alone is restarted, too.
+        let in_time = if pod.spec.restart_policy == RestartPolicy::Always { code_in_time(&pod) } else { TERMINATED };
+        let code = stop.code(in_time);
         run.killed = Some(Kill { at: ctx.now + stop.takes, code, is_orphan: false });
         run.probe = Some(pod.arm_in(stop.takes, PodTimer::ProbeKilled(code), ctx));
         if kind == ProbeKind::Startup {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assumption::Assumption;
+use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{
@@ -52,11 +53,18 @@ pub(super) fn keep_crash_loops(objects: &mut [ManifestObject]) {
     }
 }
 
+/// What tells of a crash loop, and of what.
+struct Told {
+    annotations: Vec<(Symbol, Symbol)>,
+    containers: Vec<Container>,
+}
+
 /// Namespace, kind and name of a workload, and the images of some of its pods.
 type PodsAlike = (Symbol, Symbol, Symbol, Vec<Symbol>);
 
 /// Workloads of which every pod with the same images was in a crash loop. It is the image's fault or the template's, so that
-/// pods made anew crash as well until they have other images. Of pods that `keep_crash_loops` has seen.
+/// pods made anew crash as well until their containers are others. Of pods that `keep_crash_loops` has seen. Where the template says by
+/// annotations how its pods do, that holds, and nothing else.
 #[must_use]
 pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
     let deployments: BTreeMap<(Symbol, Symbol), Symbol> = objects
@@ -69,8 +77,18 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
             _ => None,
         })
         .collect();
+    const TOLD: [&str; 4] = [RUN_FOR, EXIT_CODE, INIT, INIT_EXIT_CODE];
+    let saying: BTreeSet<(Symbol, Symbol, Symbol)> = objects
+        .iter()
+        .filter_map(|object| {
+            let annotations = &pod_template(&object.object)?.metadata.annotations;
+            let meta = object.object.metadata();
+            let says = TOLD.iter().any(|key| annotations.contains_key(&Symbol::new(key)));
+            says.then(|| (meta.namespace, Symbol::new(object.object.kind().as_str()), meta.name))
+        })
+        .collect();
     // By workload and images: what tells of the loop, unless a pod was seen that is not in one.
-    let mut found: BTreeMap<PodsAlike, Option<Vec<(Symbol, Symbol)>>> = BTreeMap::new();
+    let mut found: BTreeMap<PodsAlike, Option<Told>> = BTreeMap::new();
     for pod in pods(objects).filter(|pod| pod.metadata.deletion_timestamp.is_none() && !pod.status.phase.is_terminal())
     {
         let metadata = &pod.metadata;
@@ -90,15 +108,19 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
             }
             continue;
         }
-        let told = [RUN_FOR, EXIT_CODE, INIT, INIT_EXIT_CODE].map(Symbol::new);
-        let told = told.into_iter().filter_map(|key| Some((key, *metadata.annotations.get(&key)?)));
-        found.entry(key).or_insert_with(|| Some(told.collect()));
+        let is_said = saying.contains(&(metadata.namespace, owner.kind, owner.name));
+        let told = TOLD.into_iter().map(Symbol::new);
+        let told = told.filter_map(|key| Some((key, *metadata.annotations.get(&key)?)));
+        let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+        found.entry(key).or_insert_with(|| {
+            (!is_said).then(|| Told { annotations: told.collect(), containers: containers.cloned().collect() })
+        });
     }
     found
         .into_iter()
-        .filter_map(|((namespace, kind, name, images), annotations)| {
-            let annotations = annotations.filter(|annotations| !annotations.is_empty())?;
-            Some(CrashLoop { namespace, kind, name, images, annotations })
+        .filter_map(|((namespace, kind, name, _), told)| {
+            let Told { annotations, containers } = told.filter(|told| !told.annotations.is_empty())?;
+            Some(CrashLoop { namespace, kind, name, containers, annotations })
         })
         .collect()
 }
@@ -209,7 +231,7 @@ fn unready_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         "unreadyPods",
         text,
         "who is short at t=0; the others come up if nothing hinders them. What replaces a pod in a crash loop crashes as well if \
-         all pods of its workload with these images did, until the image is another",
+         all pods of its workload with these images did, until its containers are others",
         "bootstrap: cold, which begins with the dump as it is; kubesquall.sim/exit-code, run-for and ready in the pod template, an \
          ImagePullFailure fault, or a dump of a later moment",
     );
@@ -388,7 +410,7 @@ mod tests {
         };
         let both = found(&[pod("a", LOOPS), pod("b", LOOPS)]);
         assert_eq!(both.len(), 1);
-        assert_eq!((both[0].kind.as_str(), both[0].name.as_str(), both[0].images.len()), ("Deployment", "web", 1));
+        assert_eq!((both[0].kind.as_str(), both[0].name.as_str(), both[0].containers.len()), ("Deployment", "web", 1));
         assert_eq!(both[0].annotations.len(), 2);
         assert_eq!(found(&[pod("a", LOOPS), pod("b", "waiting: {reason: ContainerCreating}")]).len(), 1);
         assert_eq!(found(&[pod("a", LOOPS), pod("b", "running: {}")]).len(), 0);

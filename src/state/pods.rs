@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::meta::{Owner, Uid};
 use super::nodes::{NodeId, Status};
 use crate::arena::{Id, Symbol};
-use crate::model::{self, Behavior, Labels, PodAnnotations, PodSpec, QosClass, Resources};
+use crate::model::{self, Behavior, Container, Labels, PodAnnotations, PodSpec, QosClass, Resources};
 use crate::units::{SimDuration, SimTime};
 
 /// Identifies a pod object; a re-created pod of the same name has another id.
@@ -387,8 +387,8 @@ impl ContainerState {
     }
 }
 
-/// Pods of a workload that crash whenever they run, for as long as they have these images.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Pods of a workload that crash whenever they run, for as long as their containers are these.
+#[derive(Clone, Debug, PartialEq)]
 pub struct CrashLoop {
     /// Namespace of the workload.
     pub namespace: Symbol,
@@ -396,8 +396,8 @@ pub struct CrashLoop {
     pub kind: Symbol,
     /// Name of the workload.
     pub name: Symbol,
-    /// Images of all containers in order, those of init containers first.
-    pub images: Vec<Symbol>,
+    /// All containers in order, init containers first.
+    pub containers: Vec<Container>,
     /// Annotations that set for how long containers run, and how they end.
     pub annotations: Vec<(Symbol, Symbol)>,
 }

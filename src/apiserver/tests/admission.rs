@@ -177,11 +177,11 @@ fn pods_that_come_after_a_crash_loop_crash_until_their_image_is_another() {
         namespace: Symbol::new("default"),
         kind: Symbol::new("ReplicaSet"),
         name: Symbol::new("web"),
-        images: vec![Symbol::new("i")],
+        containers: vec![Container { image: Symbol::new("i"), ..Container::default() }],
         annotations: vec![(Symbol::new("kubesquall.sim/exit-code"), Symbol::new("3"))],
     }]);
-    let mut made = |image: &str| {
-        let text = format!("{{spec: {{containers: [{{name: c, image: {image}}}]}}}}");
+    let mut made = |container: &str| {
+        let text = format!("{{spec: {{containers: [{{name: c, image: {container}}}]}}}}");
         let template: PodTemplateSpec = serde_saphyr::from_str(&text).expect("a template");
         let draft = PodDraft {
             namespace: Symbol::new("default"),
@@ -198,6 +198,9 @@ fn pods_that_come_after_a_crash_loop_crash_until_their_image_is_another() {
     };
     assert_eq!(made("i"), Some("3"));
     assert_eq!(made("j"), None);
+    assert_eq!(made("i, env: [{name: A, value: b}]"), None);
+    assert_eq!(made("i, resources: {limits: {memory: 1Gi}}"), None);
+    assert_eq!(made("i, resources: {requests: {memory: 1Gi}}"), Some("3"));
     assert_eq!(made("i"), Some("3"));
 }
 

@@ -39,6 +39,7 @@ pub(super) fn rescale_call(
         base: Some(set.meta.version),
         replicas: Some(to),
         annotations: (annotations != set.meta.annotations).then_some(annotations),
+        min_ready_seconds: None,
     };
     Planned { request, purpose: if to == from { Purpose::Other } else { Purpose::Scale(id, from, to) } }
 }

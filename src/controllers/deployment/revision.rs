@@ -129,13 +129,19 @@ pub(super) fn create(view: &View<'_>, hashes: &Hashes, size: i32, plan: &mut Syn
     }
 }
 
-/// Gives the newest ReplicaSet the Deployment's annotations, and a higher revision if its template is wanted again; the Deployment gets it by a later pass.
+/// Gives the newest ReplicaSet the Deployment's annotations and `minReadySeconds`, and a higher revision if its template is wanted again; the
+/// Deployment gets it by a later pass.
+///
+/// # Source
+/// deployment-controller, `getNewReplicaSet`.
 pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut SyncPlan<Purpose>) {
     let highest = view.old.iter().map(|(_, old)| revision_of(old)).max().unwrap_or(0);
     let revision = revision_of(set);
     let is_raised = revision <= highest;
     let inherited = inherited(view, &set.meta.annotations);
-    if is_raised || inherited.is_some() {
+    let min_ready_seconds = view.deployment.spec.min_ready_seconds;
+    let min_ready_seconds = (set.spec.min_ready_seconds != min_ready_seconds).then_some(min_ready_seconds);
+    if is_raised || inherited.is_some() || min_ready_seconds.is_some() {
         let mut annotations = inherited.unwrap_or_else(|| Arc::clone(&set.meta.annotations));
         if is_raised {
             if let Some(history) = history(&annotations) {
@@ -149,6 +155,7 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
                 base: Some(set.meta.version),
                 replicas: None,
                 annotations: Some(annotations),
+                min_ready_seconds,
             },
             Purpose::Other,
         );

@@ -104,7 +104,13 @@ fn a_status_that_meets_a_scaling_is_written_once_more_to_the_set_as_it_is() {
     cluster.owned_pod("a", Owner::ReplicaSet(set), Some("n"), PodPhase::Running, true);
     cluster.start();
     // The status is on its way, made from the set as it was.
-    let scaled = Request::UpdateReplicaSet { replica_set: set, base: None, replicas: Some(2), annotations: None };
+    let scaled = Request::UpdateReplicaSet {
+        replica_set: set,
+        base: None,
+        replicas: Some(2),
+        annotations: None,
+        min_ready_seconds: None,
+    };
     cluster.ask(scaled).expect("an update");
     cluster.run_for(0.022);
     let status = &cluster.store().replica_sets[set].status;

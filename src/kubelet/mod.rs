@@ -28,6 +28,7 @@ mod readiness;
 mod readiness_gates;
 mod recovery;
 mod rejection;
+mod replacement;
 mod restart;
 mod running;
 mod settings;
@@ -54,7 +55,7 @@ use crate::component::{
 use crate::model::Object;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
-    PersistentVolumeId, PodDelta, PodId, PodPhase, Power, Store,
+    PersistentVolumeId, Pod, PodDelta, PodId, PodPhase, Power, Store,
 };
 use crate::units::SimDuration;
 pub use back_off::PullFailure;
@@ -212,7 +213,7 @@ impl Kubelets {
     }
 
     /// A pod was written.
-    fn pod_updated(&mut self, pod: BoundPod<'_>, delta: PodDelta, ctx: &mut Ctx<'_, Self>) {
+    fn pod_updated(&mut self, pod: BoundPod<'_>, delta: PodDelta, before: Option<&Arc<Pod>>, ctx: &mut Ctx<'_, Self>) {
         if delta.touches(PodDelta::NODE) {
             self.pod_bound(pod, ctx);
         }
@@ -232,6 +233,9 @@ impl Kubelets {
         }
         if delta.touches(PodDelta::SPEC) && pod.started_at.is_some() {
             watch_deadline(pod, ctx);
+            if let Some(before) = before {
+                self.images_changed(pod, before, ctx);
+            }
         }
         if delta.touches(PodDelta::READY) {
             self.readiness_overwritten(pod, ctx);
@@ -320,9 +324,9 @@ impl Component for Kubelets {
                     self.pod_bound(pod, ctx);
                 }
             }
-            Changed::PodUpdated { pod, delta, .. } => {
+            Changed::PodUpdated { pod, delta, before } => {
                 if let Some(pod) = BoundPod::find(*pod, ctx.store) {
-                    self.pod_updated(pod, *delta, ctx);
+                    self.pod_updated(pod, *delta, before.as_ref(), ctx);
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),

@@ -260,9 +260,9 @@ impl Kubelets {
         self.killed_by_probe(pod, Ending::exit(code, ctx.now), ctx);
     }
 
-    /// The container that failed its probe has ended, because it was told to or by itself.
+    /// The container that failed its probe, or is to run with another image, has ended, because it was told to or by itself.
     pub(super) fn killed_by_probe(&mut self, pod: BoundPod<'_>, ending: Ending, ctx: &mut Ctx<'_, Self>) {
-        let mut seen_by = SeenBy::Killer;
+        let (mut seen_by, mut is_replaced) = (SeenBy::Killer, false);
         let end = self.workers.get_mut(&pod.id).and_then(|worker| worker.after_sync.take());
         if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
             for timer in [&mut run.ready, &mut run.end, &mut run.probe] {
@@ -271,8 +271,13 @@ impl Kubelets {
             if run.killed.take().is_some_and(|kill| kill.is_orphan) {
                 seen_by = SeenBy::NextSync;
             }
+            is_replaced = std::mem::take(&mut run.is_replaced);
         }
-        self.ended(pod, ending, seen_by, ctx);
+        if is_replaced {
+            self.replaced(pod, ending, ctx);
+        } else {
+            self.ended(pod, ending, seen_by, ctx);
+        }
         // The sync that has killed them starts them again, unless they back off.
         if let Some(end) = end {
             self.workers.entry(pod.id).or_insert_with(|| Worker::new(WorkerState::Over)).after_sync = Some(end);

@@ -196,6 +196,8 @@ pub(super) struct Run {
     pub(super) is_silent: bool,
     /// They have had their signal to end.
     pub(super) killed: Option<Kill>,
+    /// They have had it because they are to run with other images.
+    pub(super) is_replaced: bool,
     /// They have ended so while no kubelet ran to see it.
     pub(super) ended_unseen: Option<Ending>,
 }
@@ -423,7 +425,8 @@ impl Worker {
                     rearm(&mut run.probe, None, ctx);
                 }
                 rearm(&mut run.ready, None, ctx);
-                WorkerState::Running(Run { misses: [0; 3], early: 0, ..run })
+                let is_replaced = run.is_replaced && run.killed.is_some();
+                WorkerState::Running(Run { misses: [0; 3], early: 0, is_replaced, ..run })
             }
             WorkerState::Starting(launch, awaits) => self.halted_start(launch, awaits, &pod, ctx),
             WorkerState::Terminating { stop, outcome, .. } if outcome.status.is_some() => {

@@ -303,7 +303,7 @@ impl Study {
                     "`sweep` says how often the event comes under each variant; for a recommendation leave out `rareEvents`",
                 ),
             )
-        } else if self.study.prices.is_empty() {
+        } else if self.study.prices.iter().all(|(_, price)| *price == 0.0) {
             (
                 "nothing in the study has a price, so nothing can be cheapest",
                 Advice::from(

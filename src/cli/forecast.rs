@@ -10,7 +10,7 @@ use clap::Args;
 use super::failure::Failure;
 use super::reading::Reading;
 use super::remarks;
-use super::ui::Ui;
+use super::ui::{INTERRUPTED, Ui};
 use super::{Ending, Output};
 use crate::facade::{Forecast, ForecastInputs, ForecastOptions, LoadOptions, WriteOptions};
 use crate::model::manifest::DUMP_COMMAND;
@@ -158,7 +158,6 @@ static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 fn stop_at_ctrl_c() {
     let stop = || {
         if IS_STOPPED.swap(true, Ordering::Relaxed) {
-            const INTERRUPTED: i32 = 130;
             std::process::exit(INTERRUPTED);
         }
     };

@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::formats::Formats;
 use super::reading::Reading;
 use super::remarks;
-use super::ui::Ui;
+use super::ui::{Ui, tell_at_ctrl_c};
 use super::{Ending, Output};
 use crate::facade::{SensitivityOptions, Study};
 use crate::scenario::DocumentKind;
@@ -96,6 +96,7 @@ pub(super) fn sensitivity(arguments: &SensitivityArgs, ui: &Ui) -> Result<Ending
     ui.diagnostics(study.warnings(), &study.inner().sources);
     let place = arguments.out.clone();
     let place = place.unwrap_or_else(|| PathBuf::from("reports").join(format!("{}-sensitivity", study.name())));
+    tell_at_ctrl_c();
     let outcome = study.sensitivity_to(&place, &options)?;
     match arguments.output {
         Output::Json => ui.data(&outcome.summary_json())?,

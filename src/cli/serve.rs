@@ -16,7 +16,7 @@ use super::ui::Ui;
 use super::{Ending, documents, intake};
 use crate::facade::{Cluster, LoadOptions, Scenario};
 use crate::model::manifest::is_standard_input;
-use crate::report::replace_file;
+use crate::report::{is_place_of_result, replace_file};
 use crate::scenario::{self, DocumentKind, ResolvedScenario};
 use crate::serve::{self, Access, Options, Serving, Session, Speed};
 use crate::units::{SimDuration, counted};
@@ -195,6 +195,10 @@ fn scenario_path(arguments: &ServeArgs) -> Result<Option<PathBuf>, Failure> {
     }
     if is_standard_input(path) {
         return Err(Failure::input("serve does not read standard input", "name a file"));
+    }
+    if path.is_dir() && is_place_of_result(&path.join("summary.json")) {
+        let message = format!("`{}` holds results, and nothing that can be served", path.display());
+        return Err(Failure::input(message, "name a scenario, manifests, or the directory of a run"));
     }
     let found = documents::list(path)?;
     match found.iter().any(|file| file.kind == DocumentKind::Scenario) {

@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::formats::Formats;
 use super::reading::Reading;
 use super::remarks;
-use super::ui::Ui;
+use super::ui::{Ui, tell_at_ctrl_c};
 use super::{Ending, Output};
 use crate::facade::{Study, SweepOptions};
 use crate::report::SHOWN_METRICS;
@@ -173,7 +173,9 @@ pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
 pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
     let study = arguments.load()?;
     ui.diagnostics(study.warnings(), &study.inner().sources);
-    let outcome = study.sweep_to(arguments.place(&study), &arguments.options(&ui.bar()))?;
+    let place = arguments.place(&study);
+    tell_at_ctrl_c();
+    let outcome = study.sweep_to(&place, &arguments.options(&ui.bar()))?;
     if let Some(note) = &outcome.note {
         ui.note(note);
     }
@@ -192,6 +194,7 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
             ui.out(&text)?;
         }
     }
+    ui.note(format_args!("results in {}", place.display()));
     Ok(Ending::Done)
 }
 

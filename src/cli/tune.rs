@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, Table};
 use super::failure::Failure;
 use super::remarks;
 use super::sweep::{SweepArgs, table};
-use super::ui::Ui;
+use super::ui::{Ui, tell_at_ctrl_c};
 use super::{Ending, Output};
 use crate::study::{Confirmation, Results, Teller, Tuning, spread};
 
@@ -33,7 +33,9 @@ pub(super) fn tune(TuneArgs { sweep: arguments, contenders }: &TuneArgs, ui: &Ui
     // What cannot be answered has no warnings.
     study.check_tunable(&options)?;
     ui.diagnostics(study.warnings(), &study.inner().sources);
-    let outcome = study.tune_to(arguments.place(&study), &options)?;
+    let place = arguments.place(&study);
+    tell_at_ctrl_c();
+    let outcome = study.tune_to(&place, &options)?;
     if let Some(note) = &outcome.note {
         ui.note(note);
     }
@@ -47,6 +49,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments, contenders }: &TuneArgs, ui: &Ui
         }
         (Output::Text, _) => {}
     }
+    ui.note(format_args!("results in {}", place.display()));
     Ok(Ending::Done)
 }
 

@@ -28,6 +28,20 @@ pub(super) struct Bar<'a> {
     whole: Mutex<Whole>,
 }
 
+/// The exit status of a program that Ctrl-C has ended.
+pub(super) const INTERRUPTED: i32 = 130;
+
+/// Lets Ctrl-C say how to go on before it ends a program that keeps a journal of its runs.
+pub(super) fn tell_at_ctrl_c() {
+    let tell = || {
+        const HOW: &str = "interrupted; the runs that were played are kept: the same command with --resume goes on";
+        let _ = writeln!(io::stderr(), "{HOW}");
+        std::process::exit(INTERRUPTED);
+    };
+    // Where there is a handler already, or none can be had, Ctrl-C ends the program.
+    let _ = ctrlc::set_handler(tell);
+}
+
 /// How far the whole has got.
 #[derive(Debug, Default)]
 struct Whole {

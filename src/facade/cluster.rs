@@ -141,6 +141,15 @@ impl Cluster {
     }
 
     fn read(paths: &[PathBuf], folder: &Folder, options: &ClusterOptions) -> Result<Self, Error> {
+        if let [path] = paths
+            && folder.is_file(path)
+            && !folder.is_standard_input(path)
+            && let Ok(text) = folder.read(path, &path.to_string_lossy())
+            && let Ok(kind) = scenario::recognize(&path.to_string_lossy(), &text)
+            && let Some(invalid) = scenario::no_cluster(&path.to_string_lossy(), kind)
+        {
+            return Err(Invalid::into(invalid));
+        }
         let paths: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         // A pool without nodes says that they are left out on purpose.
         let pools = if options.without_nodes {

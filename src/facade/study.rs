@@ -303,7 +303,7 @@ impl Study {
                     "`sweep` says how often the event comes under each variant; for a recommendation leave out `rareEvents`",
                 ),
             )
-        } else if self.study.prices.is_empty() {
+        } else if self.study.prices.iter().all(|(_, price)| *price == 0.0) {
             (
                 "nothing in the study has a price, so nothing can be cheapest",
                 Advice::from(
@@ -316,6 +316,12 @@ impl Study {
                 "vary something else: what runs cost, they cost in their time; `sweep` plays runs of different lengths"
                     .into(),
             )
+        } else if let Some(metric) = self.study.judges_by_objectives().filter(|_| self.study.varies_objectives()) {
+            let message =
+                format!("the study varies the objectives, so what `{metric}` is of its variants does not compare");
+            let help =
+                "vary something else, or price and require what no objective decides; `sweep` plays other objectives";
+            return Err(Error::argument(message, Advice::from(help)));
         } else if options.shard.is_some() {
             ("a part of a study cannot recommend anything", Advice::MergeParts)
         } else {

@@ -212,7 +212,7 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
         return Err(FaultError::Outside { count, watched: watched(options), first, last });
     }
     records.settle(watch);
-    let notes = left_out(records.without_end);
+    let notes = left_out(&records, options);
     let mut files = Vec::new();
     let mut models = Vec::new();
     let repairs = ("timeToRepair", "repair", records.to_repair.clone());
@@ -248,14 +248,21 @@ fn in_words(seconds: f64) -> String {
     if seconds < STAMP_MIN_S { format!("{seconds} s") } else { rfc3339_from_unix_nanos((seconds * 1e9) as i64) }
 }
 
-fn left_out(without_end: usize) -> Vec<String> {
-    match without_end {
+fn left_out(records: &Records, options: &FaultOptions) -> Vec<String> {
+    let outside = (records.outside > 0).then(|| {
+        let lie = counted(records.outside, "outage lies", "outages lie");
+        let are = if records.outside == 1 { "is" } else { "are" };
+        let observation = watched(options);
+        format!("{lie} outside of the observation, {observation}, and {are} left out")
+    });
+    let without_end = match records.without_end {
         0 => Vec::new(),
         1 => vec!["one outage has no repair although its node failed again: how long it lasted is left out".to_owned()],
         count => vec![format!(
             "{count} outages have no repair although their nodes failed again: how long they lasted is left out"
         )],
-    }
+    };
+    outside.into_iter().chain(without_end).collect()
 }
 
 fn model(
@@ -609,5 +616,25 @@ mod tests {
         let refused = fault_model(records, &FaultOptions::default(), "out").expect_err("refused").to_string();
         let why = "289351d20h were observed for each that ended, and only means from 1us to 115740d17h can be fitted";
         assert_eq!(refused, format!("nothing can be fitted to timeToFailure: {why}"));
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_observation_is_told() {
+        let mut records = Records::default();
+        let table = "node,failed,repaired\na,100,160\na,500,560\nb,300,390\nb,900,1000\nb,2000,2020\n";
+        records.add_table(table).expect("a table");
+        let [since, until] = ["200", "950"].map(|at| Some(at.to_owned()));
+        let options = FaultOptions {
+            name: "a".into(),
+            kind: "Crash".into(),
+            is_repaired: true,
+            since,
+            until,
+            ..FaultOptions::default()
+        };
+        let found = fault_model(records, &options, "out").expect("a model");
+        let note = "2 outages lie outside of the observation, from 200 until 950, and are left out";
+        assert_eq!(found.notes, [note]);
+        assert!(found.document.contains(note), "{}", found.document);
     }
 }

@@ -47,6 +47,14 @@ pub enum RecordError {
         /// What it should be.
         wanted: &'static str,
     },
+    /// A column that is there twice.
+    #[error("`{column}` is there twice among the columns `{header}`")]
+    Repeated {
+        /// Its name.
+        column: &'static str,
+        /// The first line.
+        header: String,
+    },
     /// A repair before its failure.
     #[error("line {line}: the repair is before the failure")]
     Order {
@@ -69,6 +77,8 @@ pub struct Records {
     outages: BTreeMap<String, Vec<(f64, Option<f64>)>>,
     /// How many outages have no repair although their node failed again later.
     pub(super) without_end: usize,
+    /// How many outages were not observed: they ended before the observation began, or began after it.
+    pub(super) outside: usize,
     /// What the lengths are of, each with where its own stand.
     pub(super) units: Vec<Unit>,
     /// How many of the nodes never failed: of them stand as many lengths behind all others.
@@ -136,6 +146,9 @@ fn length(cell: &str) -> Option<f64> {
 /// Separators that some programs write in place of commas, with what people call them.
 const OTHER_SEPARATORS: [(u8, &str); 3] = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars")];
 
+/// The columns that are read.
+const COLUMNS: [&str; 5] = ["node", "failed", "repaired", "time_to_failure", "time_to_repair"];
+
 /// Which columns a table has, of those that are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Columns {
@@ -188,6 +201,10 @@ impl Records {
         let mut reader = reader(text, b',');
         let header = reader.headers().map_err(|error| RecordError::Csv(error.to_string()))?.clone();
         let columns = Columns::of(&header).ok_or_else(|| no_columns(text, &header))?;
+        let count = |name: &&&str| header.iter().filter(|cell| cell.eq_ignore_ascii_case(name)).count();
+        if let Some(column) = COLUMNS.iter().find(|name| count(name) > 1) {
+            return Err(RecordError::Repeated { column, header: header.iter().collect::<Vec<_>>().join(",") });
+        }
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|error| RecordError::Csv(error.to_string()))? {
             let line = reader.get_mut().of(record.position());
@@ -277,6 +294,7 @@ impl Records {
             for (failed, end) in joined(outages) {
                 let repaired = if let End::Repaired(at) = end { Some(at) } else { None };
                 if is_outside((failed, repaired), (since, until)) {
+                    self.outside += 1;
                     continue;
                 }
                 if failed > up_since {
@@ -438,5 +456,12 @@ mod tests {
         check("node,failed,repaired\na,1,2\n ,5,6\n", "line 3: `node` is empty");
         check("node,failed,repaired\na,5,2\n", "line 2: the repair is before the failure");
         check("time_to_failure\n-4\n", "line 2: `-4` in the column `time_to_failure` is not a number of seconds");
+    }
+
+    #[test]
+    fn a_column_that_is_there_twice_is_refused() {
+        let refused = Records::default().add_table("node,failed,node,repaired\na,1,b,2\n").expect_err("two nodes");
+        assert_eq!(refused.to_string(), "`node` is there twice among the columns `node,failed,node,repaired`");
+        Records::default().add_table("node,failed,repaired,note,note\na,1,2,x,y\n").expect("others do not matter");
     }
 }

@@ -118,6 +118,18 @@ pub(crate) fn list_items<'a>(document: &Piece<'a>) -> Option<Vec<Piece<'a>>> {
     items.iter().all(stands_alone).then_some(items)
 }
 
+/// What is wrong with such a list.
+pub(crate) const CUT_LIST: &str = "the end of its list is missing: behind the items stands `kind: List`";
+
+/// Whether the end of a list of objects is missing: `kubectl get -o yaml` writes its `kind` behind the items, and every object has one.
+pub(crate) fn is_cut_list(document: &Piece<'_>) -> bool {
+    let has = |key: &str| document.text.lines().any(|line| line.trim_end().starts_with(key));
+    let kind = document.text.lines().find_map(|line| line.strip_prefix("kind:"));
+    // The word itself may be cut.
+    let is_told = kind.is_some_and(|kind| kind.trim().trim_matches(['"', '\'']).ends_with("List"));
+    has("items:") && has("apiVersion:") && !is_told
+}
+
 fn item<'a>(text: &str, (start, line_offset): (usize, usize), end: usize) -> Piece<'a> {
     // A blank in place of the dash makes the item a map that stands alone, with every column as it was.
     let text = text[start..end].replacen('-', " ", 1);
@@ -178,5 +190,17 @@ mod tests {
         check("items:\n- &x {a: 1}\n- *x\n", None);
         check("items:\n- a: &x 1\n  b: *x\n- a: see *y\n", Some(&[("  a: &x 1\n  b: *x\n", 1), ("  a: see *y\n", 3)]));
         check("items:\n- {a: 1}\n", Some(&[("  {a: 1}\n", 1)]));
+    }
+
+    #[test]
+    fn a_list_without_the_kind_behind_its_items_was_cut() {
+        let list = "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Event\n  metadata:\n    name: a\n";
+        let check = |text: &str, expected: bool| assert_eq!(is_cut_list(&documents(text)[0]), expected, "{text}");
+        check(list, true);
+        check(&format!("{list}kin"), true);
+        check(&format!("{list}kind: Lis"), true);
+        check(&format!("{list}kind: List\n"), false);
+        check(&format!("kind: EventList\n{list}"), false);
+        check("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n", false);
     }
 }

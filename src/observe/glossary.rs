@@ -131,7 +131,7 @@ const fn figure(name: &'static str, unit: &'static str, meaning: &'static str, r
 }
 
 /// How many metrics there are.
-const METRIC_COUNT: usize = 39;
+const METRIC_COUNT: usize = 41;
 
 /// The metrics, in the order of a study's columns.
 pub const FIGURES: [Figure; METRIC_COUNT] = [
@@ -161,6 +161,7 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("pods_created", "pods", "pods created after t=0", "`pods.csv`: `initial`"),
     figure("pods_lost", "pods", "pods lost for good", "`pods.csv`"),
     figure("jobs_failed", "Jobs", "Jobs whose condition Failed became True", "`failed_jobs` of `summary.json`"),
+    figure("jobs_complete", "Jobs", "Jobs whose condition Complete became True", "none"),
     figure("restarts", "restarts", "restarts of containers", "`pods.csv`: `restarts`"),
     figure(
         "pods_pending_max",
@@ -179,6 +180,12 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("nodes_ready_min", "nodes", "fewest nodes that are Ready", "`cluster.csv`"),
     figure("nodes_ready_end", "nodes", "nodes that are Ready at the end", "last row of `cluster.csv`"),
     figure("workloads_below_desired_end", "workloads", "workloads that are short at the end", "`workloads`"),
+    figure(
+        "workloads_wanted_end",
+        "workloads",
+        "Deployments, ReplicaSets and StatefulSets that want pods at the end, however many",
+        "`workloads`",
+    ),
     figure(
         "rollouts_unfinished_end",
         "workloads",

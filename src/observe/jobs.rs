@@ -1,6 +1,6 @@
 //! Jobs that failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -39,6 +39,9 @@ pub(super) struct Jobs {
     seen: BTreeMap<JobId, FailedJob>,
     /// Those that had failed when it began.
     before: BTreeMap<JobId, FailedJob>,
+    /// Those that became Complete during the run, and those that had been.
+    complete: BTreeSet<JobId>,
+    complete_before: BTreeSet<JobId>,
 }
 
 impl Observer for Jobs {
@@ -46,6 +49,9 @@ impl Observer for Jobs {
 
     fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
         for (id, job) in seen.store.jobs.iter() {
+            if is_complete(&job.status) {
+                self.complete_before.insert(id);
+            }
             let key = WorkloadKey::of(WorkloadId::Job(id), seen.store);
             if let (Some(reason), Some(WorkloadKey { namespace, name, .. })) = (failure(&job.status), key) {
                 self.before.insert(id, FailedJob { namespace, name, failed_s: 0.0, reason });
@@ -58,7 +64,11 @@ impl Observer for Jobs {
             self.before.remove(&id);
         }
         let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
-        let Some(reason) = seen.store.jobs.get(id).and_then(|job| failure(&job.status)) else { return };
+        let Some(job) = seen.store.jobs.get(id) else { return };
+        if is_complete(&job.status) && !self.complete_before.contains(&id) {
+            self.complete.insert(id);
+        }
+        let Some(reason) = failure(&job.status) else { return };
         if self.seen.contains_key(&id) || self.before.contains_key(&id) {
             return;
         }
@@ -68,12 +78,17 @@ impl Observer for Jobs {
 }
 
 impl Jobs {
-    /// Those that failed during the run, in the order in which they did; and those that had before, and are there at its end.
-    pub(super) fn finish(self) -> (Vec<FailedJob>, Vec<FailedJob>) {
+    /// Those that failed during the run, in the order in which they did; those that had before, and are there at its end; and how many
+    /// became Complete.
+    pub(super) fn finish(self) -> (Vec<FailedJob>, Vec<FailedJob>, usize) {
         let mut failed: Vec<FailedJob> = self.seen.into_values().collect();
         failed.sort_by(|a, b| a.failed_s.total_cmp(&b.failed_s));
-        (failed, self.before.into_values().collect())
+        (failed, self.before.into_values().collect(), self.complete.len())
     }
+}
+
+fn is_complete(status: &JobStatus) -> bool {
+    status.condition(JobConditionType::Complete).is_some()
 }
 
 fn seconds(at: SimTime) -> f64 {

@@ -42,7 +42,7 @@ impl MinReady {
 }
 
 /// An objective of the scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Objective {
     /// `kind/namespace/name`, in lower case but for the names; `*` stands for any text.
     pub workload: String,

@@ -120,6 +120,12 @@ impl WorkloadOutcome {
         self.ready < self.desired
     }
 
+    /// Whether somebody asks for its pods at the end, by a number of them: how many a DaemonSet wants follows from the nodes.
+    #[must_use]
+    pub fn is_asked_for(&self) -> bool {
+        self.desired > 0 && matches!(self.kind, "Deployment" | "ReplicaSet" | "StatefulSet")
+    }
+
     /// Whether it ever had fewer ready pods than wanted.
     #[must_use]
     pub fn was_short(&self) -> bool {

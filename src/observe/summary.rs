@@ -167,7 +167,7 @@ fn is_given_back(node: NodeId, store: &Store) -> bool {
 impl Tallies {
     pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
         let Found { pods, disruptions, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
-        let (jobs, jobs_failed_before) = jobs;
+        let (jobs, jobs_failed_before, jobs_complete) = jobs;
         self.counts.simulation_events = event_count;
         self.counts.count_pods(pods);
         self.counts.count_orders(orders);
@@ -184,6 +184,7 @@ impl Tallies {
         of_cluster(&mut metrics, extremes);
         of_workloads(&mut metrics, &workloads);
         let (unfinished_rollouts, refused_workloads) = rollouts;
+        metrics.insert("jobs_complete", jobs_complete as f64);
         metrics.insert("rollouts_unfinished_end", unfinished_rollouts.len() as f64);
         metrics.insert("workloads_refused_end", refused_workloads.len() as f64);
         let sum = |field: fn(&ServiceOutcome) -> f64| services.iter().map(field).fold(0.0, |sum, value| sum + value);
@@ -215,8 +216,8 @@ pub(super) struct Found<'a> {
     pub(super) disruptions: &'a [DisruptionRow],
     pub(super) workloads: Vec<WorkloadOutcome>,
     pub(super) services: Vec<ServiceOutcome>,
-    /// Jobs that failed during the run, and before it.
-    pub(super) jobs: (Vec<FailedJob>, Vec<FailedJob>),
+    /// Jobs that failed during the run, and before it, and how many became Complete.
+    pub(super) jobs: (Vec<FailedJob>, Vec<FailedJob>, usize),
     /// The kubectl lines and the procedures that did not end well.
     pub(super) orders: &'a (Vec<Order>, Vec<Order>),
     pub(super) traps: Vec<Trap>,
@@ -297,6 +298,7 @@ fn of_workloads(metrics: &mut Metrics, workloads: &[WorkloadOutcome]) {
     let count = |test: fn(&WorkloadOutcome) -> bool| workloads.iter().filter(|w| test(w)).count() as f64;
     metrics.extend([
         ("workloads_below_desired_end", count(WorkloadOutcome::is_short)),
+        ("workloads_wanted_end", count(WorkloadOutcome::is_asked_for)),
         ("below_desired_s", sum(|w| w.below_desired_s)),
         ("below_min_ready_s", sum(|w| w.below_min_ready_s)),
         ("longest_short_s", max(|w| w.longest_short_s)),

@@ -249,6 +249,16 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
     Ok(read_tree(root))
 }
 
+/// Why a document of ours is no cluster; none if it is manifests, or a Scenario, which has one.
+pub(crate) fn no_cluster(name: &str, kind: DocumentKind) -> Option<Invalid> {
+    if matches!(kind, DocumentKind::Scenario | DocumentKind::Manifest) {
+        return None;
+    }
+    let message = format!("{name} is a {}, not a cluster", kind.as_str());
+    let help = "give what `kubectl get -o json` saves, manifests, or a Scenario";
+    Some(Invalid::of(Diagnostic::error("scenario::another_kind", message).help(help)))
+}
+
 /// Reads a document of ours that has neither version nor kind, as what an option names.
 ///
 /// # Errors

@@ -181,7 +181,7 @@ impl Repriced {
             let crossing = now - more.min(0.0) / slope;
             if slope > 0.0 && crossing < range.to.unwrap_or(PRICE_MAX) {
                 (range.to, range.above) = (Some(crossing), Some(results.label(rival)));
-            } else if slope < 0.0 && crossing > range.from {
+            } else if slope < 0.0 && crossing > range.from.max(ROUNDING * step) {
                 (range.from, range.below) = (crossing, Some(results.label(rival)));
             }
         }
@@ -399,5 +399,15 @@ mod tests {
         assert!(position("evictions").is_some() && !part.break_even(None).is_empty());
         part.shard = Shard::new(1, 2).expect("a part");
         assert_eq!(part.break_even(None), []);
+    }
+
+    #[test]
+    fn no_price_lies_below_nothing() {
+        // Evictions are equal, and a mean of thirds is not exact.
+        let (ours, theirs) = ([1.0, 2.0, 2.0], [3.0, 3.0, 1.0]);
+        let mut found = priced(7.3, &[(&ours, &[0.1, 0.7, 0.3]), (&theirs, &[0.7, 0.3, 0.1])]);
+        found.prices[1].1 = 1.0;
+        let range = found.break_even(None)[1].cheapest.clone().expect("it is the cheapest");
+        assert_eq!((range.from, range.below), (0.0, None));
     }
 }

@@ -84,16 +84,28 @@ impl Results {
     /// Paired differences on common random numbers, with Bonferroni's correction for all pairs, so that it also holds for the
     /// column that the data chose: Law, Simulation Modeling and Analysis, sections 10.2 and 10.3.
     pub(super) fn contest(&self, columns: &[Series], is_out: &[bool]) -> Contest {
-        self.contest_of(columns, is_out, 1)
+        self.contest_of(columns, is_out, 1, None)
+    }
+
+    /// The same, in which what is there stands before what costs exactly as much.
+    pub(super) fn contest_with(&self, columns: &[Series], is_out: &[bool], there: Option<usize>) -> Contest {
+        self.contest_of(columns, is_out, 1, there)
     }
 
     /// The same of several contests, all of which hold at once.
-    pub(super) fn contest_of(&self, columns: &[Series], is_out: &[bool], contests: usize) -> Contest {
+    pub(super) fn contest_of(
+        &self,
+        columns: &[Series],
+        is_out: &[bool],
+        contests: usize,
+        there: Option<usize>,
+    ) -> Contest {
         let means = columns.iter().map(|column| self.cost_estimate_at(CONFIDENCE).mean(column).mean);
         let all_are_out = is_out.iter().all(|is_out| *is_out);
         let mut order: Vec<(f64, usize)> =
             means.zip(0..).filter(|(_, column)| all_are_out || !is_out[*column]).collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let is_new = |column: usize| there != Some(column);
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then((is_new(a.1), a.1).cmp(&(is_new(b.1), b.1))));
         let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
         let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
         let confidence = 1.0 - (1.0 - self.confidence()) / (pairs * contests as f64);
@@ -121,7 +133,7 @@ impl Results {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
-        let contest = self.contest(&columns, &self.not_to_win());
+        let contest = self.contest_with(&columns, &self.not_to_win(), Some(self.baseline));
         let cheapest = *contest.order.first()?;
         let best = variant.unwrap_or(cheapest);
         let of_pairs = self.cost_estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);

@@ -6,12 +6,15 @@ use super::cost_by::{CostBy, InvalidCostBy};
 use super::grid::{Axis, Variant};
 use super::inputs::{self, Inputs};
 use super::rare::{self, RareEvent};
-use super::requirement::{self, Requirement};
+use super::requirement::{self, AVAILABILITY, Requirement};
 use super::search::Plan;
 use super::sensitivity::Assumed;
 use crate::diagnostics::{Diagnostics, Sources};
 use crate::model::manifest::Folder;
 use crate::scenario::Overrides;
+
+/// Figures that objectives decide.
+const OF_OBJECTIVES: [&str; 4] = ["below_min_ready_s", "longest_gap_s", "objectives_missed", AVAILABILITY];
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -80,6 +83,20 @@ impl Study {
     #[must_use]
     pub fn varies_length(&self) -> bool {
         self.variants.windows(2).any(|two| two[0].base.duration != two[1].base.duration)
+    }
+
+    /// Whether its variants have different objectives: what misses them does not compare.
+    #[must_use]
+    pub fn varies_objectives(&self) -> bool {
+        self.variants.windows(2).any(|two| two[0].base.objectives != two[1].base.objectives)
+    }
+
+    /// The first metric that counts what misses objectives and has a price or is required.
+    #[must_use]
+    pub fn judges_by_objectives(&self) -> Option<&str> {
+        let priced = self.prices.iter().filter(|(_, price)| *price > 0.0).map(|(name, _)| *name);
+        let required = self.requirements.iter().map(|one| one.metric.as_str());
+        priced.chain(required).find(|name| OF_OBJECTIVES.contains(name))
     }
 
     /// `tolerationSeconds=30, grace=40s`.

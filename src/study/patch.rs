@@ -247,6 +247,14 @@ impl Steps {
             let _ = writeln!(shell, "kubectl patch {target} --type=json -p '{patch}'");
         }
         shell.extend(self.deleted.iter().map(|line| format!("{line}\n")));
+        if !self.told.is_empty() {
+            // Who runs it has not done what it only says.
+            shell += "echo 'left to do by hand:' >&2\n";
+            for line in self.told.iter().flat_map(|told| told.lines()) {
+                let _ = writeln!(shell, "echo '  {}' >&2", line.replace('\'', "'\\''"));
+            }
+            shell += "exit 1\n";
+        }
         shell
     }
 
@@ -323,6 +331,8 @@ mod tests {
             "kubectl patch cronjob nightly -n shop --type=json -p '[{\"op\":\"test\",\"path\":\"/spec/jobTemplate/";
         assert!(found.shell.contains(patch), "{}", found.shell);
         assert!(found.shell.contains("# job/shop/once cannot be changed") && !found.shell.contains("patch job "));
+        // Who runs it has not done all of it.
+        assert!(found.shell.contains("left to do by hand") && found.shell.ends_with("exit 1\n"), "{}", found.shell);
     }
 
     #[test]

@@ -17,9 +17,14 @@ impl Problems {
 
     /// Adds a problem, unless it has been said.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.diagnostics.iter().any(|known| *known == diagnostic) {
+        if !self.knows(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// Whether that has been said.
+    pub(super) fn knows(&self, diagnostic: &Diagnostic) -> bool {
+        self.diagnostics.iter().any(|known| known == diagnostic)
     }
 
     /// Orders those that were found so far by file and position; those of scenarios come behind, as each is told.

@@ -1,5 +1,5 @@
 //! Work that a variant leaves undone: who does not do it has no costs of it, so that the cheapest of all is often the one under which
-//! a drain never ends.
+//! a drain never ends, a Job never runs, or nobody asks for anything.
 
 use serde::Serialize;
 
@@ -14,16 +14,31 @@ struct Work {
     metrics: &'static [&'static str],
     /// Whether the scenario orders it, by a line or a procedure.
     is_ordered: bool,
+    /// Whether they count what is done, so that less of it is more left undone.
+    is_of_done: bool,
 }
 
-const WORK: [Work; 4] = [
-    Work { metrics: &["commands_failed", "commands_unfinished"], is_ordered: true },
-    Work { metrics: &["procedures_failed", "procedures_unfinished"], is_ordered: true },
-    Work { metrics: &["pods_lost"], is_ordered: false },
-    Work { metrics: &["jobs_failed"], is_ordered: false },
+const LEFT: Work = Work { metrics: &[], is_ordered: false, is_of_done: false };
+
+/// What is missed while it is missing costs as much as its price says, and is not here: pods that services want are missing replicas.
+const WORK: [Work; 7] = [
+    Work { metrics: &["commands_failed", "commands_unfinished"], is_ordered: true, ..LEFT },
+    Work { metrics: &["procedures_failed", "procedures_unfinished"], is_ordered: true, ..LEFT },
+    Work { metrics: &["pods_lost"], ..LEFT },
+    Work { metrics: &["jobs_failed"], ..LEFT },
+    // A Job that waits has not failed, and none that is not there has.
+    Work { metrics: &["jobs_complete"], is_of_done: true, ..LEFT },
+    // The old pods serve on.
+    Work { metrics: &["rollouts_unfinished_end"], ..LEFT },
+    // Who asks for nothing misses nothing.
+    Work { metrics: &["workloads_wanted_end"], is_of_done: true, ..LEFT },
 ];
 
-/// A metric of undone work that is higher than under another variant.
+/// Metrics of what is missing of that which the variant itself asks for.
+const OF_WANTED: [&str; 5] =
+    ["unready_replica_s", "below_desired_s", "longest_short_s", "below_min_ready_s", "objectives_missed"];
+
+/// A metric that tells of more undone work than under another variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftUndone {
     /// Its name.
@@ -32,10 +47,17 @@ pub struct LeftUndone {
     pub mean: f64,
     /// The other variant's, over the same seeds.
     pub instead_of: f64,
-    /// Seeds with which it is higher.
+    /// Seeds with which it tells of more.
     pub higher_in: usize,
     /// Seeds that both have.
     pub n: usize,
+}
+
+impl Work {
+    /// How much is left undone by what a metric says, and the other way round.
+    fn left(&self, value: f64) -> f64 {
+        if self.is_of_done { 0.0 - value } else { value }
+    }
 }
 
 /// The metrics of what is left undone, as a cell of a table.
@@ -52,16 +74,16 @@ pub struct DoneElsewhere {
     pub undone: Vec<LeftUndone>,
 }
 
-/// How much of each work was left undone, by metric, in the order of [`WORK`].
+/// How much of each work was left undone, by metric, in the order of [`WORK`]; less than nothing where what is done is counted.
 pub(super) type Undone = [Vec<Series>; WORK.len()];
 
 /// What runs with these metrics leave undone.
 pub(super) fn undone_of<'a>(runs: impl Iterator<Item = (u32, &'a [f64])> + Clone) -> Undone {
-    let series = |metric: &&str| -> Series {
+    let series = |work: &Work, metric: &str| -> Series {
         let at = metrics::position(metric).expect("a metric of ours");
-        runs.clone().map(|(replication, metrics)| (replication, metrics[at])).collect()
+        runs.clone().map(|(replication, metrics)| (replication, work.left(metrics[at]))).collect()
     };
-    WORK.map(|work| work.metrics.iter().map(series).collect())
+    WORK.map(|work| work.metrics.iter().map(|metric| series(&work, metric)).collect())
 }
 
 /// Whether a difference, run by run, is more than nothing: it is never less and sometimes more, so that chance is no excuse, as both
@@ -76,7 +98,7 @@ fn is_more(difference: &[(u32, f64)], estimate: &Estimate) -> bool {
 }
 
 /// The metrics of a work by which ours leaves more of it undone; none if it does not.
-fn more_of(ours: &[Series], theirs: &[Series], estimate: &Estimate, names: &[&'static str]) -> Vec<LeftUndone> {
+fn more_of(ours: &[Series], theirs: &[Series], estimate: &Estimate, work: &Work) -> Vec<LeftUndone> {
     let total =
         |of: &[Series]| of.iter().skip(1).fold(of[0].clone(), |total, next| combined(&total, next, |a, b| a + b));
     if !is_more(&combined(&total(ours), &total(theirs), |a, b| a - b), estimate) {
@@ -88,9 +110,12 @@ fn more_of(ours: &[Series], theirs: &[Series], estimate: &Estimate, names: &[&'s
         let mean = |of: &Series| of.iter().map(|(_, value)| value).sum::<f64>() / of.len() as f64;
         let (mean, instead_of) = (mean(&both), mean(&theirs));
         let higher_in = both.iter().zip(&theirs).filter(|(ours, theirs)| ours.1 > theirs.1).count();
-        (mean > instead_of).then_some(LeftUndone { metric, mean, instead_of, higher_in, n: both.len() })
+        (mean > instead_of).then(|| {
+            let (mean, instead_of) = (work.left(mean), work.left(instead_of));
+            LeftUndone { metric, mean, instead_of, higher_in, n: both.len() }
+        })
     };
-    ours.iter().zip(theirs).zip(names).filter_map(one).collect()
+    ours.iter().zip(theirs).zip(work.metrics).filter_map(one).collect()
 }
 
 impl Results {
@@ -108,7 +133,7 @@ impl Results {
     pub(super) fn left_by(&self, ours: &Undone, theirs: &Undone) -> Vec<LeftUndone> {
         let estimate = Estimate::of_seen(self.is_antithetic, self.confidence());
         let works = WORK.iter().zip(ours.iter().zip(theirs)).filter(|(work, _)| !self.is_priced(work));
-        works.flat_map(|(work, (ours, theirs))| more_of(ours, theirs, &estimate, work.metrics)).collect()
+        works.flat_map(|(work, (ours, theirs))| more_of(ours, theirs, &estimate, work)).collect()
     }
 
     /// What each variant leaves undone that the baseline gets done; nothing where runs have weights.
@@ -127,6 +152,20 @@ impl Results {
     pub(super) fn ruled_out(&self) -> Vec<bool> {
         let leaves = self.left_undone().into_iter().map(|left| !self.allows_undone && !left.is_empty());
         leaves.zip(self.standings()).map(|(leaves, of)| leaves || of == Standing::Misses).collect()
+    }
+
+    /// Replica-hours that a variant asks for and that the baseline does, if it asks for less and something that has a price is counted
+    /// by what is asked for: fewer pods that are wanted are fewer that can be missing. Less than the indifference is nothing.
+    pub(super) fn asks_for_less(&self, variant: usize) -> Option<(f64, f64)> {
+        let is_of_wanted = |(name, price): &(String, f64)| *price > 0.0 && OF_WANTED.contains(&name.as_str());
+        if self.is_weighted() || !self.prices.iter().any(is_of_wanted) {
+            return None;
+        }
+        let at = metrics::position("replica_h").expect("a metric of ours");
+        let mean =
+            |of: usize| self.runs[of].iter().map(|run| run.metrics[at]).sum::<f64>() / self.runs[of].len() as f64;
+        let (ours, theirs) = (mean(variant), mean(self.baseline));
+        (ours < theirs * (1.0 - self.indifference)).then_some((ours, theirs))
     }
 
     /// What is ordered and left undone by a variant, be it the baseline, and which other one gets it done: of those that leave
@@ -181,6 +220,38 @@ mod tests {
         let left = results.left_undone().swap_remove(1);
         let expected = LeftUndone { metric: "procedures_failed", mean: 1.5, instead_of: 0.0, higher_in: 2, n: 2 };
         assert_eq!(left, [expected]);
+    }
+
+    #[test]
+    fn less_that_is_done_is_more_left_undone() {
+        let mut found = results(&[&[1.0, 1.0], &[1.0, 1.0]]);
+        with_metric(&mut found, 0, "jobs_complete", &[2.0, 2.0]);
+        with_metric(&mut found, 1, "jobs_complete", &[2.0, 0.0]);
+        let left = LeftUndone { metric: "jobs_complete", mean: 1.0, instead_of: 2.0, higher_in: 1, n: 2 };
+        assert_eq!(found.left_undone(), [vec![], vec![left]]);
+        with_metric(&mut found, 1, "jobs_complete", &[2.0, 3.0]);
+        assert!(found.left_undone()[1].is_empty());
+    }
+
+    #[test]
+    fn who_asks_for_nothing_and_whose_roll_out_never_ends_is_not_the_cheapest() {
+        for (metric, ours, theirs) in [("workloads_wanted_end", 1.0, 2.0), ("rollouts_unfinished_end", 1.0, 0.0)] {
+            let mut found = results(&[&[5.0, 6.0, 7.0], &[0.0, 0.2, 0.1]]);
+            with_metric(&mut found, 0, metric, &[theirs; 3]);
+            with_metric(&mut found, 1, metric, &[ours; 3]);
+            assert_eq!(found.ruled_out(), [false, true], "{metric}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_less_is_told_where_what_is_asked_for_is_what_prices_count() {
+        let mut found = results(&[&[5.0, 6.0], &[0.0, 0.2]]);
+        with_metric(&mut found, 0, "replica_h", &[4.0, 4.0]);
+        with_metric(&mut found, 1, "replica_h", &[1.0, 1.0]);
+        found.prices = vec![("lost_traffic_s".into(), 1.0)];
+        assert_eq!(found.asks_for_less(1), None);
+        found.prices.push(("unready_replica_s".into(), 1.0));
+        assert_eq!((found.asks_for_less(1), found.asks_for_less(0)), (Some((1.0, 4.0)), None));
     }
 
     #[test]

@@ -11,9 +11,10 @@ use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;
 use super::search::Space;
 use super::setting::Setting;
-use crate::diagnostics::{Diagnostic, Severity};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
+use crate::units::counted;
 
 /// All variants of a study.
 pub(super) struct Grid {
@@ -129,11 +130,19 @@ fn variants(
 ) -> Option<Vec<Variant>> {
     let (mut variants, mut failed) = (Vec::with_capacity(choices.len()), 0);
     let mut ranges_told = BTreeSet::new();
+    // What is warned of, with the variants that it holds for.
+    let mut warned: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     for choice in choices {
         let labels = labels(axes, &choice);
         match bases.get(axes, &choice) {
             Ok((base, _)) => {
-                problems.absorb(&base.warnings, &base.sources);
+                problems.absorb(&Diagnostics::new(), &base.sources);
+                for warning in base.warnings.iter() {
+                    match warned.iter_mut().find(|(known, _)| known == warning) {
+                        Some((_, of)) => of.push(label(axes, &labels)),
+                        None => warned.push((warning.clone(), vec![label(axes, &labels)])),
+                    }
+                }
                 let chosen = axes.iter().zip(&choice);
                 let settings = chosen.filter_map(|(axis, index)| Some(axis.settings[(*index)?].clone())).collect();
                 variants.push(Variant { labels, choice, base, settings });
@@ -159,6 +168,13 @@ fn variants(
         if failed == FAILED_MAX {
             break;
         }
+    }
+    for (warning, of) in warned {
+        let is_of_all = of.len() == variants.len() || problems.knows(&warning);
+        let more = of.len().saturating_sub(1);
+        let others =
+            if more > 0 { format!(" and {}", counted(more, "other variant", "other variants")) } else { String::new() };
+        problems.push(if is_of_all { warning } else { warning.help(format!("so it is with {}{others}", of[0])) });
     }
     (failed == 0).then_some(variants)
 }
@@ -344,6 +360,11 @@ fn labels(axes: &[Axis], choice: &[Option<usize>]) -> Vec<String> {
         index.map_or_else(|| TODAY.to_owned(), |index| axis.labels[index].clone())
     };
     axes.iter().zip(choice).map(label).collect()
+}
+
+/// `wait=30, nodes=5`.
+fn label(axes: &[Axis], labels: &[String]) -> String {
+    axes.iter().zip(labels).map(|(axis, label)| format!("{}={label}", axis.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn cannot_be_played(axes: &[Axis], labels: &[String], message: &str) -> Diagnostic {

@@ -23,7 +23,7 @@ pub use percent::{parse_percent, share_of_percent};
 pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
 #[cfg(feature = "cli")]
 pub(crate) use schemas::Days;
-pub use spoken::{InDays, length, moment};
+pub use spoken::{InDays, length, moment, plain};
 pub use time::{
     SimTime, exact_rfc3339_from_unix_nanos, rfc3339_from_unix_nanos, seconds_text, unix_nanos_from_rfc3339,
 };

@@ -55,6 +55,11 @@ pub fn moment(seconds: f64) -> String {
     }
 }
 
+/// A number as people write it: without hundreds of digits.
+pub fn plain(number: f64) -> String {
+    if number.abs() < 1e16 { number.to_string() } else { format!("{number:e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

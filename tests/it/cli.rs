@@ -439,4 +439,45 @@ fn a_plan_for_a_priority_that_no_pod_has_is_warned_of() {
         "{}",
         said.stderr
     );
+    // Who is told the answer is told that it answers nothing.
+    let said = kubesquall(dir.path(), "plan plan.yaml -q -o json --out out --placements 1");
+    let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+    let answer = &summary["verdict"][0];
+    assert_ne!(answer["tone"], "good", "{answer}");
+    assert!(answer.to_string().contains("BUT no pod has a priority of 1000 or more"), "{answer}");
+}
+
+#[test]
+fn what_is_no_cluster_is_called_by_what_it_is() {
+    let dir = small();
+    let study =
+        "{apiVersion: kubesquall.sim/v1alpha1, kind: Study, metadata: {name: s}, spec: {scenario: small.yaml}}\n";
+    fs::write(dir.path().join("study.yaml"), study).expect("a file");
+    for command in ["schedule -f study.yaml", "serve study.yaml", "forecast study.yaml"] {
+        let said = kubesquall(dir.path(), command);
+        assert_eq!(said.status, 2, "{}", said.stderr);
+        assert!(said.stderr.contains("study.yaml is a Study, not a cluster"), "{command}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn an_import_writes_no_file_that_is_called_json() {
+    let dir = small();
+    fs::write(dir.path().join("rates.csv"), "time_to_failure,time_to_repair\n10h,5m\n20h,6m\n").expect("a table");
+    let said = kubesquall(dir.path(), "import faults rates.csv -o json");
+    assert_eq!(said.status, 2, "{}", said.stderr);
+    assert!(said.stderr.contains("name the file, such as"), "{}", said.stderr);
+    assert!(!dir.path().join("json").exists());
+}
+
+#[test]
+fn a_warning_of_one_variant_says_of_which() {
+    let dir = small();
+    let study = "{apiVersion: kubesquall.sim/v1alpha1, kind: Study, metadata: {name: s}, spec: {scenario: small.yaml, replications: 2, vary: [{name: at, \
+                 path: 'spec.timeline[0].at', values: [2m, 5m, 1h]}]}}\n";
+    fs::write(dir.path().join("study.yaml"), study).expect("a file");
+    let said = kubesquall(dir.path(), "check study.yaml");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert_eq!(said.stderr.matches("so it is with at=1h").count(), 1, "{}", said.stderr);
+    assert!(!said.stderr.contains("so it is with at=2m"), "{}", said.stderr);
 }

@@ -673,3 +673,38 @@ fn a_cluster_without_nodes_is_told_how_to_get_some() {
     assert!(error.to_string().contains("spec.cluster.nodePools=[{name: worker"), "{error}");
     assert!(!error.to_string().contains("arguments"), "{error}");
 }
+
+#[test]
+fn what_was_not_tried_is_neither_gone_nor_new() {
+    let cluster = nodes(3, &["a", "b", "c"]) + &served("web", 1, "") + &served("api", 2, "");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("cluster.yaml"), cluster).expect("a cluster");
+    let forecast = |arguments: &str| {
+        let said = kubesquall(dir.path(), &format!("forecast cluster.yaml --no-charts --years 2 {arguments}"), "");
+        said.stdout + &said.stderr
+    };
+    forecast("--out whole");
+    let read = |out: &str| fs::read_to_string(dir.path().join(out).join("forecast.json")).expect("a forecast");
+    let whole: Value = serde_json::from_str(&read("whole")).expect("JSON");
+    assert!(!whole["findings"].as_array().expect("a list").is_empty());
+    // As many plays as give figures, and leave out what findings come of.
+    let found = (4..60).step_by(4).find_map(|plays| {
+        let said = forecast(&format!("--plays {plays} --out few --force --baseline whole/forecast.json"));
+        let few: Value = serde_json::from_str(&read("few")).expect("JSON");
+        let is_cut = few["plays_left_out"].as_u64().expect("a number") > 0 && few["findings"] == serde_json::json!([]);
+        (is_cut && !said.contains("nothing can be compared")).then_some(said)
+    });
+    let said = found.expect("a number of plays");
+    assert!(said.contains("which findings are gone is not known") && !said.contains("gone: "), "{said}");
+    // What every cluster has does not make two clusters one.
+    let foreign = read("whole").replace("/shop/web", "/else/where").replace("/shop/api", "/kube-system/dns");
+    fs::write(dir.path().join("foreign.json"), foreign).expect("written");
+    let own = fs::read_to_string(dir.path().join("cluster.yaml")).expect("the cluster");
+    fs::write(
+        dir.path().join("cluster.yaml"),
+        own + &served("dns", 1, "").replace("namespace: shop", "namespace: kube-system"),
+    )
+    .expect("a cluster");
+    let said = forecast("--out other --baseline foreign.json");
+    assert!(said.contains("nothing can be compared, as no service"), "{said}");
+}

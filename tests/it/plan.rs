@@ -686,6 +686,13 @@ fn a_share_of_the_placements_is_enough_if_the_plan_says_so() {
     assert_eq!(summary["placements"]["needed"], 3);
     assert!(said.contains(&format!("survive node in {survived} of 30 placements\n")), "{said}");
     assert!(said.contains("; asked was 10 % of those that are played"), "{said}");
+    // What holds as often as is asked, and is not shown to, is no failure.
+    let share = survived * 100 / 30;
+    let plan = tight(dir.path(), &format!("  probability: {share}%\n  confidence: 95%\n"));
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    assert!(!of_cheaper(&summary), "{said}");
+    assert!(said.contains(&format!("in {survived} of 30 placements, which does not show it")), "{said}");
+    assert!(said.contains("is not shown to survive") || said.contains("is shown to survive"), "{said}");
     // With confidence, 30 of 30 show 90 %, and fewer do not.
     let plan = tight(dir.path(), "  probability: 90%\n  confidence: 95%\n");
     let (said, summary, _) = told(dir.path(), &plan, &[]);

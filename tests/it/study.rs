@@ -804,3 +804,94 @@ fn costs_are_judged_by_bad_runs_if_that_is_asked_for() {
     assert!(refusal(&["sweep", study, "--cost-by", "cvar:5%", "--out", &out]).contains("5 % is no share"));
     assert!(refusal(&["sweep", study, "--cost-by", "cvar:95%", "--rare", "evictions>3"]).contains("have weights"));
 }
+
+/// A study of a Deployment, a Job and a roll-out.
+fn working(dir: &Path, vary: &str) -> String {
+    let text = r#"apiVersion: kubesquall.sim/v1alpha1
+kind: Scenario
+metadata: {name: working}
+spec:
+  duration: 20m
+  cluster:
+    nodePools:
+    - {name: old, count: 2, template: {metadata: {labels: {pool: web}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "110"}}}}
+    - {name: batch, count: 1, template: {metadata: {labels: {pool: batch}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "110"}}}}
+  timeline:
+  - {at: 5m, kubectl: rollout restart deployment/web -n shop}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  strategy: {rollingUpdate: {maxUnavailable: 1, maxSurge: 0}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {pool: web}
+      containers: [{name: web, image: web, resources: {requests: {cpu: 1500m}}}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: shop}
+spec:
+  template:
+    metadata: {annotations: {kubesquall.sim/run-for: 2m}}
+    spec:
+      restartPolicy: Never
+      nodeSelector: {pool: batch}
+      containers: [{name: c, image: i, resources: {requests: {cpu: 1500m}}}]
+"#;
+    fs::write(dir.join("working.yaml"), text).expect("a scenario");
+    let spec = format!(
+        "  scenario: working.yaml\n  replications: 3\n  vary:\n  - {vary}\n  cost: {{unreadyReplicaSeconds: 1, nodeHours: 1}}\n"
+    );
+    write_study(dir, "working", &spec)
+}
+
+#[test]
+fn who_asks_for_nothing_rolls_nothing_out_or_runs_no_job_does_not_win() {
+    let check = |vary: &str, metric: &str| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let study = &working(dir.path(), vary);
+        let out = path(dir.path(), "out");
+        let done = kubesquall(&["tune", study, "--no-charts", "--out", &out]).assert().success();
+        let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+        let told = said.lines().find(|line| line.starts_with("Ruled out: ")).unwrap_or_else(|| panic!("{said}"));
+        assert!(told.contains(metric), "{told}");
+        assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("results in "));
+        let text = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let of_baseline =
+            summary["variants"].as_array().expect("variants").iter().position(|of| of["baseline"] == true);
+        assert_eq!(summary["recommendation"]["best"].as_u64(), of_baseline.map(|at| at as u64), "{said}");
+    };
+    check("{name: web, replicas: {workloads: [deployment/shop/web], values: [2, 0]}}", "workloads_wanted_end");
+    check(
+        "{name: batch, path: 'spec.cluster.nodePools[1].count', values: [1, 0]}",
+        "jobs_complete 0.00 a run instead of 1.00 (less",
+    );
+    let strategies = "{name: strategy, path: 'objects[\"deployment/shop/web\"].spec.strategy.rollingUpdate', values: [{maxUnavailable: 1, \
+                      maxSurge: 0}, {maxUnavailable: 0, maxSurge: 1}]}";
+    check(strategies, "rollouts_unfinished_end");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_says_how_to_go_on() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = small_study(dir.path(), "small");
+    let arguments = ["sweep", &study, "-q", "--jobs", "1", "--out", &path(dir.path(), "out")];
+    let child = kubesquall(&arguments).stderr(Stdio::piped()).spawn().expect("it starts");
+    let journal = dir.path().join("out.journal.tmp");
+    while !journal.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("the same command with --resume goes on"), "{said}");
+}

@@ -310,3 +310,17 @@ fn the_action_hands_its_inputs_to_the_script() {
         hooks.as_array().expect("hooks").iter().filter_map(|hook| hook["entry"].as_str()).collect();
     assert_eq!(entries, ["kubesquall check", "kubesquall test"]);
 }
+
+#[test]
+fn what_may_mean_something_else_is_told() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text = scenario("late", HOLDS).replace("at: 1m, fault", "at: 1h, fault").replace("value: 0", "value: 2");
+    fs::write(dir.path().join("late.yaml"), &text).expect("a file");
+    let line = "  - {at: 1m, kubectl: drain n-7}\n  expect:";
+    fs::write(dir.path().join("line.yaml"), text.replace("name: late", "name: line").replace("  expect:", line))
+        .expect("a file");
+    let said = kubesquall(&dir, "test . -o json");
+    assert_eq!(said.status, 0, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("late.yaml: this happens at 1h0m0s, after the end"), "{}", said.stdout);
+    assert!(said.stdout.contains("drain n-7"), "{}", said.stdout);
+}

@@ -40,6 +40,16 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
 
 /// Writes files, or none of them if one is there and is not to be replaced.
 pub(super) fn write(files: &[(PathBuf, &str)], is_forced: bool) -> Result<(), Failure> {
+    // Elsewhere `-o` says what is printed.
+    if let Some((path, _)) =
+        files.iter().find(|(path, _)| ["json", "yaml", "text"].iter().any(|word| path.as_os_str() == *word))
+    {
+        let message = format!("`-o {0}` would write a file with the name {0}", path.display());
+        return Err(Failure::input(
+            message,
+            "name the file, such as `-o faults.yaml`; `import` prints nothing in other forms",
+        ));
+    }
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !is_forced) {
         return Err(Failure::input(
             format!("`{}` is there already", path.display()),

@@ -8,7 +8,7 @@ use super::snapshot::{Figures, Kept};
 use crate::cli::check;
 use crate::cli::failure;
 use crate::cli::intake;
-use crate::diagnostics::{Diagnostics, Location, Sources, Style};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Sources, Style};
 use crate::facade::{self, LoadOptions, Scenario};
 use crate::observe::Matter;
 use crate::scenario::{ExpectationOutcome, Invalid, ResolvedScenario};
@@ -142,10 +142,18 @@ impl Played {
             .iter()
             .zip(&outcome.expectations)
             .map(|(expectation, outcome)| Judged { outcome: outcome.clone(), location: expectation.location.clone() });
-        // A fault that did not happen proves nothing, and neither does a cluster of which a part is missing.
+        // A fault that did not happen proves nothing, nor does a line that failed, a name that nothing has, or a cluster of which a
+        // part is missing.
         let unread = intake::unread(&scenario.input, Style::Plain) + &intake::unsettled(outcome, Style::Plain);
-        let missed = outcome.observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody);
-        let remarks = unread.lines().map(str::to_owned).chain(missed.map(|sentence| sentence.text.clone()));
+        let is_asked = scenario.expectations.iter().any(|of| of.metric == "commands_failed");
+        let missed = outcome.observed.summary.verdict.iter().filter(|sentence| match sentence.kind {
+            Matter::FaultHitNobody => true,
+            Matter::CommandFailed => !is_asked,
+            _ => false,
+        });
+        let warnings = scenario.warnings.iter().map(in_one_line);
+        let remarks =
+            warnings.chain(unread.lines().map(str::to_owned)).chain(missed.map(|sentence| sentence.text.clone()));
         Self {
             name: scenario.name.clone(),
             duration: scenario.duration,
@@ -163,4 +171,9 @@ impl Played {
         let is_kept = !matches!(self.kept, Kept::Moved(_) | Kept::Unusable(_));
         is_kept && self.judged.iter().all(|judged| judged.outcome.holds)
     }
+}
+
+/// A warning with its place.
+fn in_one_line(warning: &Diagnostic) -> String {
+    warning.location().map_or_else(|| warning.message.clone(), |at| format!("{} ({at})", warning.message))
 }

@@ -180,6 +180,15 @@ impl LatencyEvidence {
     fn add_yaml(&mut self, name: &str, text: &str) {
         let implied = implied(name);
         for document in yaml::documents(text) {
+            if yaml::is_cut_list(&document) {
+                let line = (document.line_offset + document.text.trim_end().lines().count().max(1)) as u32;
+                let message = format!("`{name}` ends in the middle of its list");
+                let at = Location::new(name, line, 1, 1);
+                let diagnostic = Diagnostic::error("records::cut_short", message).at(at, "the text ends here");
+                if self.problem(diagnostic.help(yaml::CUT_LIST).help(GO_ON)) {
+                    self.sources.insert(Source::new(name, text));
+                }
+            }
             let pieces = yaml::list_items(&document);
             let kind = document.text.lines().find_map(|line| line.strip_prefix("kind:"));
             let item_kind = kind.and_then(|kind| kind.trim().strip_suffix("List")).unwrap_or(implied);

@@ -23,6 +23,8 @@ const OF_CONDITIONS: [(&str, NodeConditionType); 6] = [
     ("node.kubernetes.io/pid-pressure", NodeConditionType::PidPressure),
     ("node.kubernetes.io/network-unavailable", NodeConditionType::NetworkUnavailable),
 ];
+/// What time stamps of objects are rounded down to.
+const STAMP: SimDuration = SimDuration::from_secs(1);
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// The cluster, and what was done to it.
@@ -292,13 +294,20 @@ impl Work<'_> {
         }
     }
 
-    /// A pod that was bound later, as the evidence saw, waited at t=0.
+    /// A pod that was bound later, as the evidence saw, waited at t=0. What is bound after a pod of that name went is the next one.
     fn place(&mut self, pod: &mut Pod, name: PodName, full: &str) {
-        let is_bound_later = self.timeline.of_pod(name).any(|(_, seen)| {
-            matches!(&seen.what, What::PodScheduled { node, .. } if Some(*node) == pod.spec.node_name)
-                && seen.when.earliest > self.t0
+        let condition = pod.status.condition(PodConditionType::PodScheduled);
+        let says = condition.filter(|condition| condition.status == ConditionStatus::True);
+        let says = says.and_then(|condition| Instant::parse(condition.last_transition_time?.as_str()));
+        let was_bound = says.is_some_and(|at| at.later(STAMP) <= self.t0);
+        let later = self.timeline.of_pod(name).filter(|(_, seen)| seen.when.earliest > self.t0);
+        let mut of_this = later.take_while(|(_, seen)| {
+            !matches!(seen.what, What::PodDeletion { .. } | What::PodGone { .. } | What::PodFinished { .. })
         });
-        if is_bound_later {
+        let is_bound_later = of_this.any(
+            |(_, seen)| matches!(&seen.what, What::PodScheduled { node, .. } if Some(*node) == pod.spec.node_name),
+        );
+        if is_bound_later && !was_bound {
             pod.spec.node_name = None;
             pod.status = Default::default();
             self.note("pods that were bound later wait for a node", full);

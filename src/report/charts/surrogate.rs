@@ -19,7 +19,7 @@ pub struct SurrogateCurve {
     pub predicted: Vec<(f64, f64, f64)>,
     /// What the runs say, where the point was played.
     pub observed: Vec<Option<f64>>,
-    /// Position of the best of the values that were played.
+    /// Position of the cheapest of the values that were played.
     pub best: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn draw(title: &str, caption: &str, curves: &[SurrogateCurve]) -> Opt
     if curves.is_empty() {
         return None;
     }
-    let entries = [("predicted, with its interval", CALM), ("played", INK), ("best that was played", BAD)];
+    let entries = [("predicted, with its interval", CALM), ("played", INK), ("cheapest that was played", BAD)];
     style::canvas((1100, 60 + 300 * curves.len() as u32), caption, |area| {
         let area = style::header(area, &format!("{title}: cost a run against the baseline"), &entries)?;
         for (curve, area) in curves.iter().zip(area.split_evenly((curves.len(), 1))) {

@@ -4,6 +4,7 @@ use super::super::break_even::PRICE_MAX;
 use super::super::metrics::{COST, UNREADY, metric_names};
 use super::{Spec, UNKNOWN};
 use crate::diagnostics::{Diagnostic, nearest};
+use crate::units::plain;
 
 /// What can have a price, in the words of the document, and the metric it prices.
 pub(in crate::study) const PRICED: [(&str, &str); 10] = [
@@ -36,7 +37,7 @@ pub(super) fn read(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str))
             continue;
         };
         if !(0.0..=PRICE_MAX).contains(&price) {
-            let message = format!("{price} cannot be a price: a price is a number from 0 to 1e12");
+            let message = format!("{} cannot be a price: a price is a number from 0 to 1e12", plain(price));
             let help = "only what prices are to each other decides: count in another unit; what earns is priced by what its \
                         lack costs";
             problem(Diagnostic::error("study::bad_value", message).help(help), &at, "");

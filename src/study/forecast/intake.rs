@@ -423,15 +423,11 @@ fn scenario_of<'a>(paths: &'a [PathBuf], folder: &Folder) -> Result<Option<&'a P
         return Ok(None);
     }
     let text = folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?;
-    match scenario::recognize(&name, &text)? {
-        DocumentKind::Scenario => Ok(Some(path)),
-        DocumentKind::Manifest => Ok(None),
-        kind @ (DocumentKind::Study | DocumentKind::Plan) => {
-            let message = format!("{name} is a {}, not a cluster", kind.as_str());
-            let help = "give what `kubectl get -o json` saves, manifests, or a Scenario";
-            Err(Invalid::of(Diagnostic::error("scenario::another_kind", message).help(help)))
-        }
+    let kind = scenario::recognize(&name, &text)?;
+    if let Some(invalid) = scenario::no_cluster(&name, kind) {
+        return Err(invalid);
     }
+    Ok((kind == DocumentKind::Scenario).then_some(path))
 }
 
 /// Problems of a cluster without a document, as its user knows their places.

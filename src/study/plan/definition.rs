@@ -5,7 +5,7 @@ use std::path::Path;
 use super::case::CaseKind;
 use super::placement::Placements;
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostics, Sources};
+use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
 use crate::scenario::ResolvedScenario;
 
 /// A plan, ready to be worked out.
@@ -33,10 +33,19 @@ pub struct Plan {
     pub sources: Sources,
 }
 
+/// Codes of warnings that say of whom or what the answer does not hold.
+const DOUBTS: [&str; 2] = ["plan::nobody_counts", "plan::no_requests"];
+
 impl Plan {
     /// The files that its cluster was read from.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.base.inputs()
+    }
+
+    /// Warnings about the plan that take its answer back, in part or all of it.
+    pub(super) fn doubts(&self) -> impl Iterator<Item = String> {
+        let takes_back = |warning: &&Diagnostic| DOUBTS.contains(&warning.code);
+        self.warnings.iter().filter(takes_back).map(|warning| warning.message.clone())
     }
 }
 

@@ -299,6 +299,8 @@ pub struct PlanResults {
     pub bounds: Bounds,
     /// What workloads may grow by, if it was asked.
     pub headroom: Vec<Headroom>,
+    /// What takes the answer back, in part or all of it: warnings about the plan.
+    pub(super) doubts: Vec<String>,
     /// Workloads of one replica.
     pub(super) of_one_replica: BTreeSet<String>,
 }
@@ -319,6 +321,7 @@ impl PlanResults {
             binding,
             bounds: Bounds::default(),
             headroom: Vec::new(),
+            doubts: plan.doubts().collect(),
             of_one_replica: BTreeSet::new(),
         }
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::bounds::Bound;
 use super::definition::PoolRange;
+use super::placement::Placements;
 use super::refused::Refused;
 use super::results::{Candidate, Failure, Headroom, PlanResults, PlayRecord};
 use super::shortfall::ShortfallKind;
@@ -50,7 +51,7 @@ impl PlanResults {
             return Remark::new(Tone::Bad, text);
         };
         let beyond_help = answer.plays().iter().map(|play| play.outcome.beyond_help()).max().unwrap_or(0);
-        let tone = if beyond_help == 0 { Tone::Good } else { Tone::Neutral };
+        let tone = if beyond_help == 0 && self.doubts.is_empty() { Tone::Good } else { Tone::Neutral };
         let counts = self.in_words(&answer.counts);
         let placements = self.of_placements(answer);
         let exception = exception(beyond_help);
@@ -67,6 +68,9 @@ impl PlanResults {
         let now: Vec<u32> = self.pools.iter().map(|pool| pool.now).collect();
         if now != answer.counts {
             remark = remark.with(format!("the scenario has {}", self.in_words(&now)));
+        }
+        for doubt in &self.doubts {
+            remark = remark.with(format!("BUT {doubt}"));
         }
         remark
     }
@@ -103,11 +107,15 @@ impl PlanResults {
     }
 
     fn price_told(&self, answer: &Candidate) -> String {
-        let before = match self.answer.unwrap_or(0) {
+        let tried = &self.candidates[..self.answer.unwrap_or(0)];
+        let is_open = tried.iter().any(|of| self.is_open(of));
+        let (survives, not_survive) =
+            if is_open { ("is shown to survive", "is not shown to survive") } else { ("survives", "does not survive") };
+        let before = match tried.len() {
             0 => String::new(),
-            1 => "; the one mix before it, cheaper or as cheap with no more nodes, does not survive".to_owned(),
+            1 => format!("; the one mix before it, cheaper or as cheap with no more nodes, {not_survive}"),
             count => format!(
-                "; none of the {} before it, cheaper or as cheap with no more nodes, survives",
+                "; none of the {} before it, cheaper or as cheap with no more nodes, {survives}",
                 counted(count, "mix", "mixes")
             ),
         };
@@ -120,6 +128,11 @@ impl PlanResults {
         let verdict = |candidate: &Candidate| match (candidate.survived(), candidate.placements().len()) {
             (_, 1) => "do not:".to_owned(),
             (0, played) => format!("do not in any of {played} placements:"),
+            (survived, played) if self.is_open(candidate) => {
+                format!(
+                    "do in {survived} of {played} placements, which does not show it; more may (`--placements`); else:"
+                )
+            }
             (survived, played) => format!("do in {survived} of {played} placements only:"),
         };
         // Where anything survives, more nodes than those that fail do help, or another draw of chance.
@@ -134,6 +147,14 @@ impl PlanResults {
         remarks
     }
 
+    /// Whether counts survive as often as is asked in what was played, but too few placements were to show it with the confidence that
+    /// is asked.
+    fn is_open(&self, of: &Candidate) -> bool {
+        let Placements { probability: Some(share), confidence: Some(_), .. } = self.placements else { return false };
+        let played = of.placements().len();
+        !of.survives() && played == self.placements.count as usize && of.survived() as f64 >= share * played as f64
+    }
+
     /// Mixes that survive some placements and not enough of them, but for those of which it is said already: what one draw of chance
     /// would have called the answer.
     fn sometimes(&self) -> Option<Remark> {
@@ -146,7 +167,8 @@ impl PlanResults {
         let told = |of: &&Candidate| {
             let fails = of.first_failed().map_or(0, |placed| placed.number);
             let (counts, survived, played) = (self.in_words(&of.counts), of.survived(), of.placements().len());
-            format!("{counts} in {survived} of {played}; not with `--placement {fails}`")
+            let open = if self.is_open(of) { ", which does not show it; more may (`--placements`)" } else { "" };
+            format!("{counts} in {survived} of {played}{open}; not with `--placement {fails}`")
         };
         let mut details: Vec<String> = found.iter().take(EACH_MAX).map(told).collect();
         if let Some(left) = found.len().checked_sub(EACH_MAX).filter(|left| *left > 0) {

@@ -12,6 +12,7 @@ use super::super::metrics::{COST, metric_names, position};
 use crate::chaos::{Age, Biasing, CIRCUMSTANCES, FaultProcessSpec, circumstance};
 use crate::diagnostics::nearest;
 use crate::engine::Distribution;
+use crate::units::plain;
 
 /// Runs of each round of the pilot if nothing is said.
 const PILOT: u32 = 500;
@@ -168,7 +169,7 @@ impl RareEvent {
 impl fmt::Display for RareEvent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = if self.side == RareSide::Above { ">" } else { "<" };
-        write!(formatter, "{}{side}{}", self.metric, self.threshold)
+        write!(formatter, "{}{side}{}", self.metric, plain(self.threshold))
     }
 }
 

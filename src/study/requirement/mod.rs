@@ -87,13 +87,16 @@ impl Requirement {
         self.workload.is_none() && self.metric != AVAILABILITY
     }
 
-    /// Its figure, of the outcomes of a run's workloads: that of the worst of those that are meant. Who is not there is not available.
+    /// Its figure, of the outcomes of a run's workloads: that of the worst of those that are meant. Who is not there, or wants no pods, is
+    /// not available.
     fn of_outcomes(&self, outcomes: &[WorkloadOutcome]) -> f64 {
         let is_meant = |of: &&WorkloadOutcome| match &self.workload {
             None => of.objective.is_some(),
             Some(pattern) => workload_matches(pattern, &of.object()),
         };
-        let figures = outcomes.iter().filter(is_meant).map(|of| figure_of(of, &self.metric));
+        let is_asked = |of: &&WorkloadOutcome| self.metric != AVAILABILITY || of.wanted_replica_s > 0.0;
+        let meant = outcomes.iter().filter(is_meant).filter(is_asked);
+        let figures = meant.map(|of| figure_of(of, &self.metric));
         if self.metric == AVAILABILITY { figures.reduce(f64::min).unwrap_or(0.0) } else { figures.fold(0.0, f64::max) }
     }
 

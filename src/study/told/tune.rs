@@ -44,6 +44,7 @@ impl Teller<'_> {
             let text = format!("{}: {}", self.results.label(kept), self.elsewhere(&elsewhere));
             remarks.push(Remark::new(Tone::Bad, text));
         }
+        remarks.extend(self.asks_for_less(kept));
         remarks.push(Remark::new(Tone::Neutral, self.front()));
         remarks
     }
@@ -119,6 +120,10 @@ impl Teller<'_> {
         if let (Verdict::Pays, Some((false, _))) = (found.verdict, &of_records) {
             tone = Tone::Neutral;
             verdict.push_str(" with the inputs as they were fitted; what their records leave open may undo it");
+        }
+        if tone == Tone::Good && tuning.changes_others && self.results.asks_for_less(tuning.combination()).is_some() {
+            tone = Tone::Neutral;
+            verdict.push_str(", as far as who asks for less may be said to save");
         }
         let looked = if self.results.looks == 0 { "" } else { " (95 %, as nobody has looked at these)" };
         let text = format!(

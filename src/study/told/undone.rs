@@ -13,7 +13,8 @@ const NAMED_MAX: usize = 6;
 pub(super) fn told(left: &[LeftUndone]) -> String {
     let one = |of: &LeftUndone| {
         let (mean, instead_of) = (number(of.mean), number(of.instead_of));
-        format!("{} {mean} a run instead of {instead_of} (more with {} of {} seeds)", of.metric, of.higher_in, of.n)
+        let word = if of.mean < of.instead_of { "less" } else { "more" };
+        format!("{} {mean} a run instead of {instead_of} ({word} with {} of {} seeds)", of.metric, of.higher_in, of.n)
     };
     left.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -40,6 +41,15 @@ impl Teller<'_> {
             last.details.push("(--allow-undone lets these win; so does a price on what they leave)".to_owned());
         }
         remarks
+    }
+
+    /// That a variant asks for less than the baseline, and saves by that what is missing.
+    pub(super) fn asks_for_less(&self, variant: usize) -> Option<Remark> {
+        let (ours, theirs) = self.results.asks_for_less(variant)?;
+        let (label, ours, theirs) = (self.results.label(variant), number(ours), number(theirs));
+        let text = format!("BUT {label} asks for less: {ours} replica-hours a run instead of {theirs}");
+        let why = "what is missing is counted by what is asked for, so that who asks for fewer pods misses fewer";
+        Some(Remark::new(Tone::Bad, text).with(why).with("a price on lostTrafficSeconds counts what services lose"))
     }
 
     /// Which variant does what this one leaves.

@@ -28,7 +28,7 @@ impl Dearer {
         let variants = results.variants.len();
         let columns: Vec<Series> = (0..variants).map(|variant| results.costs(variant)).collect();
         let is_out = results.ruled_out();
-        let contest = results.contest_of(&columns, &is_out, 1);
+        let contest = results.contest(&columns, &is_out);
         let estimate = results.cost_estimate_at(contest.confidence).with_unseen(&columns, results.is_chancy);
         let order: Vec<usize> = contest.order.into_iter().filter(|variant| !is_out[*variant]).collect();
         let dearer_by = |one: usize, other: usize| estimate.between(&columns, one, other);

@@ -245,7 +245,7 @@ impl Screening {
     /// Which columns may be the cheapest. All pairs of columns of all questions hold at once.
     fn answer(&mut self, results: &Results, asked: &Asked<'_>) -> Answer {
         let Asked { question, columns, is_out, today } = *asked;
-        let contest = results.contest_of(columns, is_out, self.questions);
+        let contest = results.contest_of(columns, is_out, self.questions, None);
         let estimate = results.cost_estimate_at(contest.confidence).with_unseen(columns, results.is_chancy);
         let cheapest = contest.order[0];
         let cost_today = estimate.mean(&columns[today.unwrap_or(cheapest)]).mean;

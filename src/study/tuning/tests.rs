@@ -294,3 +294,17 @@ fn nodes_that_follow_pods_are_no_reason_for_a_value_of_its_own() {
     results.runs[1][3].metrics[metric] = 7.5;
     assert_eq!(results.tuning().expect("priced").whole_for, [NODE_H]);
 }
+
+#[test]
+fn of_what_costs_exactly_the_same_what_is_there_is_the_cheapest() {
+    let mut found = mixed(2);
+    for run in found.runs.iter_mut().flatten() {
+        run.workloads.fill(0.0);
+    }
+    let tuning = found.tuning().expect("priced");
+    let best: Vec<&str> = tuning.workloads.iter().map(|of| of.best.as_str()).collect();
+    assert_eq!(best, ["2", "2"]);
+    let mut found = results(&[&[0.0; 3], &[0.0; 3]]);
+    found.baseline = 1;
+    assert_eq!(found.comparison().expect("priced").best, 1);
+}

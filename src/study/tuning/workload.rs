@@ -17,9 +17,9 @@ impl Tuner<'_> {
         let name = |&level: &usize| labels[level].clone();
         let ruled_out = self.levels_ruled_out(variants, *axis, is_out);
         let out = self.levels_out(variants, *axis, is_out);
-        let contest = self.contest(levels, &out);
-        let level = contest.order[0];
         let level_today = self.choice(self.baseline)[*axis];
+        let contest = self.contest_with(levels, &out, level_today);
+        let level = contest.order[0];
         let is_today = level_today == Some(level);
         // Values of `tolerationSeconds` are compared under equal values of everything else, which the baseline may not have.
         let (of_today, is_comparable) = match level_today {

@@ -32,6 +32,8 @@ pub fn compare(observed: &Observed) -> Result<(), String> {
     figures.count("events", observed.events.len());
     figures.count("rollouts_unfinished_end", observed.summary.unfinished_rollouts.len());
     figures.count("workloads_refused_end", observed.summary.refused_workloads.len());
+    let wanted = observed.summary.workloads.iter().filter(|of| of.is_asked_for());
+    figures.count("workloads_wanted_end", wanted.count());
     figures.count("jobs_failed", observed.summary.failed_jobs.len());
     let metrics = &observed.summary.metrics;
     for figure in &FIGURES {

@@ -193,3 +193,34 @@ fn a_cluster_that_was_saved_before_changes_in_nothing_but_heartbeats() {
     assert!(back.done.is_empty() && back.not_done.is_empty(), "{:?} {:?}", back.done, back.not_done);
     assert_eq!(back.objects.len(), cluster().len());
 }
+
+#[test]
+fn what_was_bound_after_a_pod_of_that_name_went_is_the_next_one() {
+    let name = pod("db-0");
+    let db_0 = || {
+        cluster().into_iter().find_map(|object| match object.object {
+            Object::Pod(found) if found.metadata.name == name.name => found.spec.node_name,
+            _ => None,
+        })
+    };
+    let node = db_0().expect("a node");
+    let bound = || What::PodScheduled { pod: name, node };
+    let gone = || What::PodGone { pod: name };
+    let is_there = |bench: &mut Bench, says: Option<f64>| {
+        let mut back = put(bench, |objects| {
+            let conditions = &mut the_pod(objects, "db-0").expect("a pod").status.conditions;
+            conditions.extend(says.map(|says| PodCondition {
+                condition_type: PodConditionType::PodScheduled,
+                status: ConditionStatus::True,
+                last_transition_time: stamp(says),
+                ..PodCondition::default()
+            }));
+        });
+        the_pod(&mut back.objects, "db-0").expect("a pod").spec.node_name == Some(node)
+    };
+    assert!(is_there(Bench::new().see(300.0, gone()).see(310.0, bound()), None));
+    assert!(!is_there(Bench::new().see(310.0, bound()).see(320.0, gone()), None));
+    // The pod says itself when it was bound.
+    assert!(is_there(Bench::new().see(310.0, bound()), Some(-3600.0)));
+    assert!(!is_there(Bench::new().see(310.0, bound()), Some(310.0)));
+}

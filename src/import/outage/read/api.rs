@@ -116,6 +116,9 @@ impl Objects<'_> {
         }
         let mut place = 0;
         for document in yaml::documents(&text) {
+            if yaml::is_cut_list(&document) {
+                into.not_read(self.name, yaml::CUT_LIST);
+            }
             match yaml::list_items(&document) {
                 Some(items) => {
                     let list = list_head(&document.text);

@@ -130,6 +130,9 @@ impl Dump<'_> {
             return self.json(text);
         }
         for document in yaml::documents(text) {
+            if yaml::is_cut_list(&document) {
+                self.into.not_read(self.name, yaml::CUT_LIST);
+            }
             match yaml::list_items(&document) {
                 Some(items) => items.iter().for_each(|item| self.yaml(item)),
                 None => self.yaml(&document),

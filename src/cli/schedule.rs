@@ -130,14 +130,12 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     Ok(Ending::Done)
 }
 
-/// Whether two messages of schedulers say the same of the nodes: older ones say nothing of preemption.
+/// Whether two messages of schedulers say the same of the nodes: older ones say nothing of preemption behind that, nor of claims.
 fn says_the_same(one: &str, other: &str) -> bool {
-    let split = |message: &str| match message.split_once(" preemption: ") {
-        Some((nodes, preemption)) => (nodes.trim_end_matches('.').to_owned(), Some(preemption.to_owned())),
-        None => (message.trim_end_matches('.').to_owned(), None),
-    };
-    let ((nodes, preemption), (of_other, of_others_preemption)) = (split(one), split(other));
-    nodes == of_other && (preemption == of_others_preemption || preemption.is_none() || of_others_preemption.is_none())
+    let (old, new) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    let more = new.strip_prefix(old.trim_end_matches('.'));
+    let adds = |more: &str| more.starts_with(". ") && more.contains("preemption: ");
+    old == new || !old.contains("preemption: ") && more.is_some_and(adds)
 }
 
 /// What the input says that a scheduler said of pods for which it found no node, by their paths.
@@ -176,7 +174,9 @@ mod tests {
     #[test]
     fn a_message_without_a_word_of_preemption_says_the_same() {
         let old = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
-        let new = format!("{old} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+        let new = format!(
+            "{old} no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+        );
         assert!(says_the_same(&new, old) && says_the_same(old, &new) && says_the_same(&new, &new));
         assert!(!says_the_same(&new, &new.replace("not helpful", "no use")));
         assert!(!says_the_same(&new, "0/1 nodes are available: 1 Insufficient cpu."));

@@ -78,7 +78,7 @@ latencies! {
     /// From a write to a process that sees it, in each of its watches
     watch: Distribution = "watch", lognormal(5, 60);
     /// From an API call that is sent to its answer
-    api_call: Distribution = "apiCall", lognormal(20, 200);
+    api_call: Distribution = "apiCall", lognormal(10, 200);
     /// From a kubectl line that is typed to the first call of its process
     kubectl_start: Distribution = "kubectlStart", lognormal(90, 300);
 }

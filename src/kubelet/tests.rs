@@ -25,6 +25,7 @@ mod processes;
 #[cfg(test)]
 mod pulls;
 #[cfg(test)]
+mod replacement;
 mod runs;
 #[cfg(test)]
 mod stand_ins;

@@ -161,7 +161,7 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("pods_created", "pods", "pods created after t=0", "`pods.csv`: `initial`"),
     figure("pods_lost", "pods", "pods lost for good", "`pods.csv`"),
     figure("jobs_failed", "Jobs", "Jobs whose condition Failed became True", "`failed_jobs` of `summary.json`"),
-    figure("jobs_complete", "Jobs", "Jobs whose condition Complete became True", "none"),
+    figure("jobs_complete", "Jobs", "Jobs whose condition Complete became True, or was so when the run began", "none"),
     figure("restarts", "restarts", "restarts of containers", "`pods.csv`: `restarts`"),
     figure(
         "pods_pending_max",

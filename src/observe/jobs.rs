@@ -39,9 +39,8 @@ pub(super) struct Jobs {
     seen: BTreeMap<JobId, FailedJob>,
     /// Those that had failed when it began.
     before: BTreeMap<JobId, FailedJob>,
-    /// Those that became Complete during the run, and those that had been.
+    /// Those that became Complete, or were when the run began, be they there or not.
     complete: BTreeSet<JobId>,
-    complete_before: BTreeSet<JobId>,
 }
 
 impl Observer for Jobs {
@@ -50,7 +49,7 @@ impl Observer for Jobs {
     fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
         for (id, job) in seen.store.jobs.iter() {
             if is_complete(&job.status) {
-                self.complete_before.insert(id);
+                self.complete.insert(id);
             }
             let key = WorkloadKey::of(WorkloadId::Job(id), seen.store);
             if let (Some(reason), Some(WorkloadKey { namespace, name, .. })) = (failure(&job.status), key) {
@@ -65,7 +64,7 @@ impl Observer for Jobs {
         }
         let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
         let Some(job) = seen.store.jobs.get(id) else { return };
-        if is_complete(&job.status) && !self.complete_before.contains(&id) {
+        if is_complete(&job.status) {
             self.complete.insert(id);
         }
         let Some(reason) = failure(&job.status) else { return };
@@ -79,7 +78,7 @@ impl Observer for Jobs {
 
 impl Jobs {
     /// Those that failed during the run, in the order in which they did; those that had before, and are there at its end; and how many
-    /// became Complete.
+    /// are Complete.
     pub(super) fn finish(self) -> (Vec<FailedJob>, Vec<FailedJob>, usize) {
         let mut failed: Vec<FailedJob> = self.seen.into_values().collect();
         failed.sort_by(|a, b| a.failed_s.total_cmp(&b.failed_s));

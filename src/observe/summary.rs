@@ -216,7 +216,7 @@ pub(super) struct Found<'a> {
     pub(super) disruptions: &'a [DisruptionRow],
     pub(super) workloads: Vec<WorkloadOutcome>,
     pub(super) services: Vec<ServiceOutcome>,
-    /// Jobs that failed during the run, and before it, and how many became Complete.
+    /// Jobs that failed during the run, and before it, and how many are Complete.
     pub(super) jobs: (Vec<FailedJob>, Vec<FailedJob>, usize),
     /// The kubectl lines and the procedures that did not end well.
     pub(super) orders: &'a (Vec<Order>, Vec<Order>),

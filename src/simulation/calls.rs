@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::components::{Components, Which};
-use crate::component::{Answer, Reply, Request};
 use crate::engine::{Distribution, Streams};
 use crate::units::{SimDuration, SimTime};
 
@@ -89,22 +88,8 @@ impl Calls {
         self.request
     }
 
-    /// How much longer a request takes until it is committed than others do.
-    ///
-    /// # Source
-    /// Recordings: the deletion of a pod reads it, and is a transaction of its own; it is there some ten milliseconds later than other writes.
-    pub(super) fn before_commit(&self, request: &Request) -> SimDuration {
-        match (&self.answers, request) {
-            (Answers::Varying(..), Request::DeletePod { .. }) => SimDuration::from_millis(10),
-            _ => SimDuration::ZERO,
-        }
-    }
-
     /// How long an answer that leaves `now` is on its way to that component.
-    ///
-    /// # Source
-    /// Recordings: the creation of a pod takes longest, as it passes the most plugins of admission; other writes take half as long.
-    pub(super) fn answer(&mut self, which: Which, answer: &Answer, now: SimTime, streams: &Streams) -> SimDuration {
+    pub(super) fn answer(&mut self, which: Which, now: SimTime, streams: &Streams) -> SimDuration {
         match &mut self.answers {
             Answers::Constant(length) => *length,
             Answers::Varying(lengths, turns) => {
@@ -113,8 +98,7 @@ impl Calls {
                 }
                 let stretch = now.as_nanos().div_euclid(STRETCH.as_nanos() as i64);
                 let bits = turns[which as usize].next(which, stretch, streams);
-                let length = lengths[(usize::from(bits) * LENGTHS) >> 16];
-                if matches!(answer, Ok(Reply::Pod(_))) { length } else { length / 2 }
+                lengths[(usize::from(bits) * LENGTHS) >> 16]
             }
         }
     }
@@ -128,24 +112,20 @@ mod tests {
         SimDuration::from_millis(millis)
     }
 
-    fn new_pod() -> Answer {
-        Ok(Reply::Pod(crate::arena::Id::MIN))
-    }
-
     fn varying() -> Calls {
         Calls::new(&Distribution::Uniform { min: ms(2), max: ms(102) }, ms(10))
     }
 
     fn draws(calls: &mut Calls, at: SimTime, count: usize) -> Vec<SimDuration> {
         let streams = Streams::new(3);
-        (0..count).map(|_| calls.answer(Which::Kubectl, &new_pod(), at, &streams)).collect()
+        (0..count).map(|_| calls.answer(Which::Kubectl, at, &streams)).collect()
     }
 
     #[test]
     fn a_constant_is_the_whole_call() {
         let mut calls = Calls::new(&Distribution::Constant(ms(40)), ms(10));
         assert_eq!(calls.request(), ms(5));
-        assert_eq!(calls.answer(Which::Kubectl, &new_pod(), SimTime::ZERO, &Streams::new(1)), ms(35));
+        assert_eq!(calls.answer(Which::Kubectl, SimTime::ZERO, &Streams::new(1)), ms(35));
     }
 
     #[test]
@@ -166,9 +146,6 @@ mod tests {
         assert_eq!(draws(&mut quiet, now, 3), draws(&mut busy, now, 50)[..3]);
         assert_eq!(draws(&mut quiet, later, 40), draws(&mut busy, later, 40));
         let streams = Streams::new(3);
-        let answer = |calls: &mut Calls, answer: &Answer| calls.answer(Which::Kubelets, answer, now, &streams);
-        let of_pod = answer(&mut quiet, &new_pod());
-        assert_eq!(of_pod, answer(&mut varying(), &new_pod()));
-        assert_eq!(of_pod / 2, answer(&mut varying(), &Ok(Reply::Done)));
+        assert_eq!(quiet.answer(Which::Kubelets, now, &streams), varying().answer(Which::Kubelets, now, &streams));
     }
 }

@@ -14,8 +14,7 @@ use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::Symbol;
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Recorder, Reply, Request,
-    Timers,
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Record, Recorder, Request, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::kubelet::Kubelets;
@@ -304,7 +303,6 @@ impl Kernel {
 
     /// A call sets out that arrives at `at` unless its link is slow.
     fn send(&mut self, at: SimTime, mut call: PendingCall) {
-        let at = at + self.call_times.before_commit(&call.request);
         let arrives_at = call.over.map_or(at, |node| self.links.arrival(node, at));
         if arrives_at > at
             && let Request::PatchPodStatus { patch, .. } = &mut call.request
@@ -403,8 +401,8 @@ impl Kernel {
 
     pub(super) fn answer(&mut self, answer: Answer, (which, epoch): (Which, u32), tag: Option<AnyTag>) {
         let Some(tag) = tag else { return };
-        let at = self.now + self.call_times.answer(which, &answer, self.now, &self.streams);
         let id = self.answers.insert(PendingAnswer { epoch, tag, answer });
+        let at = self.now + self.call_times.answer(which, self.now, &self.streams);
         self.queue.push_certain(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
     }
 
@@ -430,7 +428,7 @@ impl Kernel {
         }
         if post.is_awaited {
             let answered = Event::Posted { which: post.which, epoch: post.epoch };
-            let at = self.now + self.call_times.answer(post.which, &Ok(Reply::Done), self.now, &self.streams);
+            let at = self.now + self.call_times.answer(post.which, self.now, &self.streams);
             self.queue.push_certain(at, Scheduled { cause: self.cause, event: answered });
         }
         // An Event is an object too.

@@ -843,9 +843,9 @@ spec:
       nodeSelector: {pool: batch}
       containers: [{name: c, image: i, resources: {requests: {cpu: 1500m}}}]
 "#;
-    fs::write(dir.join("working.yaml"), text).expect("a scenario");
+    fs::write(dir.join("cluster.yaml"), text).expect("a scenario");
     let spec = format!(
-        "  scenario: working.yaml\n  replications: 3\n  vary:\n  - {vary}\n  cost: {{unreadyReplicaSeconds: 1, nodeHours: 1}}\n"
+        "  scenario: cluster.yaml\n  replications: 3\n  vary:\n  - {vary}\n  cost: {{unreadyReplicaSeconds: 1, nodeHours: 1}}\n"
     );
     write_study(dir, "working", &spec)
 }

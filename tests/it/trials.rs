@@ -321,6 +321,6 @@ fn what_may_mean_something_else_is_told() {
         .expect("a file");
     let said = kubesquall(&dir, "test . -o json");
     assert_eq!(said.status, 0, "{}{}", said.stdout, said.stderr);
-    assert!(said.stdout.contains("late.yaml: this happens at 1h0m0s, after the end"), "{}", said.stdout);
+    assert!(said.stdout.contains("this happens at 1h0m0s, after the end at 20m0s"), "{}", said.stdout);
     assert!(said.stdout.contains("drain n-7"), "{}", said.stdout);
 }

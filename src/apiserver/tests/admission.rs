@@ -177,7 +177,7 @@ fn pods_that_come_after_a_crash_loop_crash_until_their_image_is_another() {
         namespace: Symbol::new("default"),
         kind: Symbol::new("ReplicaSet"),
         name: Symbol::new("web"),
-        containers: vec![Container { image: Symbol::new("i"), ..Container::default() }],
+        containers: vec![model::Container { image: Symbol::new("i"), ..model::Container::default() }],
         annotations: vec![(Symbol::new("kubesquall.sim/exit-code"), Symbol::new("3"))],
     }]);
     let mut made = |container: &str| {

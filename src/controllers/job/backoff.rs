@@ -103,6 +103,21 @@ mod tests {
     }
 
     #[test]
+    fn an_end_that_nobody_saw_tells_no_time() {
+        let s = SimTime::from_secs;
+        let mut pod = crate::testing::bare_pod("p", 1);
+        pod.ready = Some(crate::state::PodCondition { status: Status::False, since: s(40) });
+        let mut ended = |reason| {
+            let ending = crate::state::Ending { reason, ..crate::state::Ending::exit(137, s(90)) };
+            let state = ContainerState::Terminated(ending);
+            pod.containers = std::iter::once(crate::state::ContainerStatus { state, ..Default::default() }).collect();
+            finished_at(&pod)
+        };
+        assert_eq!(ended(crate::state::EndReason::Error), s(90));
+        assert_eq!(ended(crate::state::EndReason::ContainerStatusUnknown), s(40));
+    }
+
+    #[test]
     fn a_success_wipes_out_earlier_failures() {
         let s = SimTime::from_secs;
         let check = |failed: &[i64], success: Option<i64>, expected: u32| {

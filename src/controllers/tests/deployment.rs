@@ -113,6 +113,22 @@ fn old_sets_shrink_unhealthy_pods_first_and_no_further_than_must_be_available() 
 }
 
 #[test]
+fn min_ready_seconds_that_are_written_reach_the_new_set_alone() {
+    let mut cluster = cluster::<Deployments>();
+    let spec = rolling("0", "0", 5);
+    let text = text("web", &format!("{spec}, minReadySeconds: 7, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+    let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+    let made = cluster.create(Object::Deployment(Box::new(deployment)));
+    let Reply::Workload(WorkloadId::Deployment(id)) = made else { panic!("no deployment") };
+    let rollout = Rollout { spec: &spec, sets: &[(2, 2), (3, 3)], has_new: true, made_for: None };
+    let sets = rollout.make_sets(&mut cluster, id);
+    cluster.start();
+    cluster.run_for(0.5);
+    let seconds: Vec<i32> = sets.iter().map(|set| cluster.store().replica_sets[*set].spec.min_ready_seconds).collect();
+    assert_eq!(seconds, [0, 7]);
+}
+
+#[test]
 fn a_set_that_gives_up_unhealthy_pods_and_others_is_scaled_twice() {
     let spec = rolling("3", "2", 10);
     // Thirteen are wanted and eight must be available: two that are not go, then one that is, as nine are.

@@ -243,6 +243,18 @@ impl Bench {
         self.ask(Request::SetPodAnnotations { pod, annotations }).expect("a change");
     }
 
+    /// Writes another image into the first container of a pod.
+    pub(super) fn set_image(&mut self, pod: &str, image: &str) {
+        let pod = self.lab.pod_id(pod).expect("the pod exists");
+        let found = self.store().pod(pod).expect("the pod exists");
+        let mut object = model::Pod { spec: (**found.spec).clone(), ..model::Pod::default() };
+        (object.metadata.namespace, object.metadata.name) = (found.namespace, Symbol::new(&found.name));
+        object.metadata.annotations = found.spec.annotations.iter().map(|(key, value)| (*key, *value)).collect();
+        object.spec.node_name = Some(Symbol::new("n"));
+        object.spec.containers[0].image = Symbol::new(image);
+        self.ask(Request::Apply(Box::new(Object::Pod(Box::new(object))))).expect("a change");
+    }
+
     /// The machine's memory; what is allocatable stays.
     pub(super) fn capacity_of_memory(&mut self, bytes: i64) {
         let node = self.node_mut();

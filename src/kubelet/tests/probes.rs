@@ -252,3 +252,32 @@ fn a_container_that_is_done_is_not_probed() {
     assert_eq!(bench.events("Killing").len(), 1);
     assert_eq!(bench.pod("p").restarts_max(), 1);
 }
+
+#[test]
+fn a_write_and_a_deletion_have_an_unready_pod_asked_at_once() {
+    let probe = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 60}";
+    let spec = format!("containers: [{{name: c, image: i, {probe}}}]");
+    let new = || {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound("kubesquall.sim/ready: 5s, kubesquall.sim/stop: 9s", &spec));
+        bench
+    };
+    // Up at seven seconds, after all runs but that of a minute later.
+    let mut bench = new();
+    bench.run_until(20.0);
+    assert!(bench.readiness("p").iter().all(|(_, ready)| !ready));
+    bench.annotate("p", "a", "b");
+    bench.run_until(21.0);
+    assert!(bench.pod("p").is_ready());
+    let mut bench = new();
+    bench.run_until(6.0);
+    bench.annotate("p", "a", "b");
+    bench.run_until(100.0);
+    let ready_at = bench.ready_changes("p")[0].0;
+    assert!((66.0..66.2).contains(&ready_at), "the period begins anew: {ready_at}");
+    let mut bench = new();
+    bench.delete(20.0, "p", None);
+    bench.run_until(60.0);
+    let changes = bench.ready_changes("p");
+    assert!(changes.first().is_some_and(|(at, _)| (20.0..20.2).contains(at)), "{changes:?}");
+}

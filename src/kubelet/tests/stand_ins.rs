@@ -14,6 +14,16 @@ fn a_stand_in_posts_nothing_but_ready_and_removes_its_pods_at_once() {
 }
 
 #[test]
+fn a_stand_in_takes_as_long_to_stop_what_has_not_started_yet() {
+    let mut bench = Bench::new();
+    bench.has_stand_in();
+    bench.create(0.0, &bound("", ONE));
+    bench.delete(1.0, "p", None);
+    bench.run_until(20.0);
+    assert_eq!((bench.readiness("p"), bench.gone_at("p")), (Vec::new(), Some(2.01)));
+}
+
+#[test]
 fn a_stand_in_puts_nothing_right_that_others_wrote_and_posts_no_events() {
     let mut bench = Bench::new();
     bench.has_stand_in();

@@ -357,7 +357,7 @@ fn a_budget_that_allows_other_numbers_is_told_by_when_it_allows_none() {
     let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 2, \
                   selector: {matchLabels: {app: web}}}}";
     let timeline = "{at: 1m, kubectl: scale deploy web --replicas=8}, {at: 3m, kubectl: scale deploy web --replicas=2}, {at: 5m, \
-                    kubectl: scale deploy web --replicas=4}";
+                    kubectl: scale deploy web --replicas=3}";
     let dir = played("", timeline, &[&web, budget]);
     let run = dir.path().join("run");
     let story = tell(&run, "poddisruptionbudget/web").expect("a story");

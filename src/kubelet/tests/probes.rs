@@ -44,7 +44,7 @@ fn containers_that_probes_kill_back_off_when_they_ran_shorter_than_their_back_of
     assert_eq!(bench.events("BackOff").len(), 2);
     let [container] = bench.pod("p").containers[..] else { panic!("one container") };
     assert_eq!(container.state, ContainerState::CrashLoopBackOff);
-    assert_eq!(container.last.map(|ending| ending.exit_code), Some(143));
+    assert_eq!(container.last.map(|ending| ending.exit_code), Some(0));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_write_and_a_deletion_have_an_unready_pod_asked_at_once() {
     assert!(bench.pod("p").is_ready());
     let mut bench = new();
     bench.run_until(6.0);
-    bench.annotate("p", "a", "b");
+    bench.annotate("p", "kubesquall.sim/ready", "5s");
     bench.run_until(100.0);
     let ready_at = bench.ready_changes("p")[0].0;
     assert!((66.0..66.2).contains(&ready_at), "the period begins anew: {ready_at}");

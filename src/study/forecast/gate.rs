@@ -190,30 +190,8 @@ impl Baseline {
             now.mean
         );
         let mut remark = Remark::new(tone, text);
-        let key = |finding: &Value| {
-            format!(
-                "{} ({})",
-                finding["finding"].as_str().unwrap_or_default(),
-                finding["fix"].as_str().unwrap_or_default()
-            )
-        };
-        let all =
-            |json: &Value| -> BTreeSet<String> { json["findings"].as_array().into_iter().flatten().map(key).collect() };
         let json = results.json();
-        let (old, new) = (all(&self.json), all(&json));
-        // A finding for which no play was left may be there all the same.
-        let is_cut = |json: &Value| json["plays_left_out"].as_u64().is_some_and(|plays| plays > 0);
-        let told = [("gone", old.difference(&new), is_cut(&json)), ("new", new.difference(&old), is_cut(&self.json))];
-        for (word, findings, is_unknown) in told {
-            if is_unknown {
-                remark = remark
-                    .with(format!("which findings are {word} is not known: the plays did not suffice to try all"));
-                continue;
-            }
-            for finding in findings {
-                remark = remark.with(format!("{word}: {finding}"));
-            }
-        }
+        remark = findings_told(remark, &self.json, &json);
         let interval = |json: &Value| -> BTreeMap<String, (f64, f64, f64)> {
             let of = |unit: &Value| {
                 let lost = &unit["lost_min_per_year"];
@@ -233,6 +211,30 @@ impl Baseline {
         }
         remark
     }
+}
+
+/// Which findings are gone and which are new, as far as that is known.
+fn findings_told(mut remark: Remark, before: &Value, now: &Value) -> Remark {
+    let key = |finding: &Value| {
+        format!("{} ({})", finding["finding"].as_str().unwrap_or_default(), finding["fix"].as_str().unwrap_or_default())
+    };
+    let all =
+        |json: &Value| -> BTreeSet<String> { json["findings"].as_array().into_iter().flatten().map(key).collect() };
+    let (old, new) = (all(before), all(now));
+    // A finding for which no play was left may be there all the same.
+    let is_cut = |json: &Value| json["plays_left_out"].as_u64().is_some_and(|plays| plays > 0);
+    let told = [("gone", old.difference(&new), is_cut(now)), ("new", new.difference(&old), is_cut(before))];
+    for (word, findings, is_unknown) in told {
+        if is_unknown {
+            remark =
+                remark.with(format!("which findings are {word} is not known: the plays did not suffice to try all"));
+            continue;
+        }
+        for finding in findings {
+            remark = remark.with(format!("{word}: {finding}"));
+        }
+    }
+    remark
 }
 
 #[cfg(test)]

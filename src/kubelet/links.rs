@@ -6,6 +6,7 @@ use super::Kubelets;
 use super::process::Process;
 use crate::component::{Component, Ctx, EventDraft, Record};
 use crate::state::NodeId;
+use crate::units::SimTime;
 
 /// What kept a kubelet from the API server.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,11 @@ impl Links {
     /// Whether the node's kubelet learns of changes of its pods.
     pub(super) fn show_pods(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
         self.are_up(node, ctx) && self.know_pods(node)
+    }
+
+    /// Whether the kubelet's process has found in its list what was written at an instant: the watch shows it nothing new.
+    pub(super) fn has_listed(&self, node: NodeId, at: SimTime) -> bool {
+        self.process(node).and_then(|process| process.opened_at).is_some_and(|opened_at| at <= opened_at)
     }
 
     /// Whether something simpler than Kubernetes' kubelet speaks for the node. New machines are like the others.

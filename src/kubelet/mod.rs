@@ -57,7 +57,7 @@ use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Effect, Ending, MachineChange, NodeDelta, NodeId,
     PersistentVolumeId, Pod, PodDelta, PodId, PodPhase, Power, Store,
 };
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 pub use back_off::PullFailure;
 use bound_pod::BoundPod;
 use deadline::watch_deadline;
@@ -213,8 +213,14 @@ impl Kubelets {
     }
 
     /// A pod was written.
-    fn pod_updated(&mut self, pod: BoundPod<'_>, delta: PodDelta, before: Option<&Arc<Pod>>, ctx: &mut Ctx<'_, Self>) {
-        if delta.touches(PodDelta::NODE) {
+    fn pod_updated(
+        &mut self,
+        pod: BoundPod<'_>,
+        delta: PodDelta,
+        (at, before): (SimTime, Option<&Arc<Pod>>),
+        ctx: &mut Ctx<'_, Self>,
+    ) {
+        if delta.touches(PodDelta::NODE) && !self.links.has_listed(pod.node, at) {
             self.pod_bound(pod, ctx);
         }
         if delta.touches(PodDelta::DELETION) {
@@ -320,13 +326,15 @@ impl Component for Kubelets {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
         match &change.what {
             Changed::PodAdded(pod) => {
-                if let Some(pod) = BoundPod::find(*pod, ctx.store) {
+                if let Some(pod) = BoundPod::find(*pod, ctx.store)
+                    && !self.links.has_listed(pod.node, change.at)
+                {
                     self.pod_bound(pod, ctx);
                 }
             }
             Changed::PodUpdated { pod, delta, before } => {
                 if let Some(pod) = BoundPod::find(*pod, ctx.store) {
-                    self.pod_updated(pod, *delta, before.as_ref(), ctx);
+                    self.pod_updated(pod, *delta, (change.at, before.as_ref()), ctx);
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),

@@ -409,7 +409,8 @@ fn what_a_run_has_shown_gives_its_latencies_again() {
     let events = Report::open(&place).expect("results").events().expect("events").to_string();
     assert!(unix_nanos_from_rfc3339("2026-03-01T00:00:00Z") == Some(EPOCH));
     let imported = import(&events);
-    near(of(&imported, Measure::PodStart, Some("deployment/default/web")), &start, 0.15);
+    // Ten pods, whose quartiles are off by a quarter in one of ten samples.
+    near(of(&imported, Measure::PodStart, Some("deployment/default/web")), &start, 0.3);
 }
 
 fn bundle(name: &str) -> PathBuf {

@@ -154,9 +154,9 @@ fn workloads_may_grow_as_far_as_the_placements_that_count_allow() {
         (number("more"), number("survived"), number("placements"))
     };
     assert_eq!(grown("", &[]), (3, 30, 30));
-    assert_eq!(grown("  probability: 85%\n", &[]), (4, 26, 30));
-    assert_eq!(grown("  probability: 50%\n", &[]), (5, 17, 30));
-    assert_eq!(grown("", &["--placement", "0"]), (4, 1, 1));
+    assert_eq!(grown("  probability: 85%\n", &[]), (3, 30, 30));
+    assert_eq!(grown("  probability: 80%\n", &[]), (4, 24, 30));
+    assert_eq!(grown("", &["--placement", "0"]), (5, 1, 1));
     assert_eq!(grown("", &["--placement", "16"]), (3, 1, 1));
 }
 

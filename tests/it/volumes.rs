@@ -170,7 +170,8 @@ fn a_disk_is_detached_when_the_kubelet_says_it_is_unmounted_then_attached_elsewh
     // Up to ten seconds until the node's next status, two to detach, four to attach.
     within("attached", attached, 6.0, 17.0);
     let started = first(&observed, "Started", "web-0") - scheduled;
-    assert!(started >= attached + 1.0, "started {started} s, attached {attached} s after scheduling");
+    // The Event comes after the answer of the call that says it.
+    assert!(started >= attached + 0.8, "started {started} s, attached {attached} s after scheduling");
 }
 
 #[test]

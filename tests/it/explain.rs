@@ -434,7 +434,7 @@ fn the_guide_has_the_terms_of_the_shipped_outage() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = dir.path().join("run");
     scenario.play(42).write_with(&run, &WriteOptions::new().charts(false)).unwrap_or_else(|error| panic!("{error}"));
-    let story = tell(&run, "pod/default/ts-user-mongo-b69q6krs2r-bn67l").expect("the pod of the guide");
+    let story = tell(&run, "pod/default/ts-user-mongo-56c7467c45-t4khx").expect("the pod of the guide");
     let sum = &story.sums[0];
     let seconds = |takes: kubesquall::units::SimDuration| match takes.as_nanos() {
         0 => String::new(),

@@ -251,7 +251,7 @@ fn printed_quantity(quantity: Quantity) -> String {
     let (mantissa, scale, has_room) = match quantity.format() {
         QuantityFormat::BinarySi => {
             let power = suffix.chars().next().and_then(|first| "KMGTPE".find(first)).map_or(0, |at| 10 * (at + 1));
-            (1_i64 << power, 0, count + power * 3 / 10 + 1 <= 15)
+            (1_i64 << power, 0, count + power * 3 / 10 < 15)
         }
         QuantityFormat::DecimalExponent if suffix.starts_with(['e', 'E']) => {
             (1, suffix[1..].parse().unwrap_or_default(), count <= FACTOR_DIGITS)

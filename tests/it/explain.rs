@@ -680,13 +680,3 @@ fn a_service_has_fewer_endpoints_for_a_pod_that_left_and_more_for_one_that_came(
     }
     assert!(falls >= 3 && rises >= 3 && ready == 8, "{falls} {rises} {ready}");
 }
-
-#[test]
-fn an_event_that_nothing_follows_from_is_told_nevertheless() {
-    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: none, namespace: default}, spec: {maxUnavailable: 1, \
-                  selector: {matchLabels: {app: absent}}}}";
-    let dir = played("", "", &[&workload("Deployment", "web", 1, ""), budget]);
-    let story =
-        kubesquall::Report::open(dir.path().join("run")).expect("a run").explain("pdb/default/none").expect("a story");
-    assert!(story.to_string().contains("NoPods at ") && story.to_string().contains("No matching pods"), "{story}");
-}

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 use super::InspectError;
 use super::causes::{Causes, object_of};
 use super::names;
-use super::record::{Event, Pod, Record};
+use super::record::{Pod, Record};
 use super::sentence::Sentence;
 use super::words;
 use crate::units::{SimDuration, SimTime, counted};
@@ -139,19 +139,6 @@ pub(super) fn story_of(record: &Record, object: &str) -> Story {
         _ => Story { steps: steps_of(record, [object]), ..Story::default() },
     };
     object.clone_into(&mut story.object);
-    // An Event that nothing follows from has no row in causes.csv.
-    if story.facts.is_empty() && story.steps.is_empty() {
-        let events = record.events.get(object).into_iter().flatten();
-        let told = |event: &Event| {
-            Sentence::new(format!("{} at ", event.reason)).at(event.at).text(format!(": {}", event.message))
-        };
-        let mut told: Vec<Sentence> = events.map(told).collect();
-        if let Some(more) = told.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
-            told.truncate(TOLD_MAX);
-            told.push(Sentence::new(format!("and {}, in events.csv", counted(more, "more Event", "more Events"))));
-        }
-        story.facts = told;
-    }
     story.facts.extend(traps(record, object));
     story
 }

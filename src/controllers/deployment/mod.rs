@@ -172,7 +172,7 @@ impl Reconcile for Deployments {
         } else {
             rolling::recreate(ctx.store, &view, &self.hashes, &mut plan, &mut created)
         };
-        if created && revision::is_taken(ctx.store, deployment, &self.hashes) {
+        if created && revision::is_taken(ctx.store, deployment, &plan) {
             // The creation will be refused, which fails the pass; the next one makes another name.
             let old = deployment.status;
             let status = DeploymentStatus { collision_count: old.collision_count + 1, ..old };

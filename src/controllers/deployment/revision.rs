@@ -83,14 +83,20 @@ impl Hashes {
     }
 }
 
-/// Whether another ReplicaSet has the name of the one that the present template needs: one that was released, or that has
+/// Whether another ReplicaSet has the name of the one that a pass is about to make: one that was released, or that has
 /// been told apart by its labels.
 ///
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
-pub(super) fn is_taken(store: &Store, deployment: &Deployment, hashes: &Hashes) -> bool {
-    let name = hashes.name(deployment).1;
-    store.find_workload(ObjectKind::ReplicaSet, deployment.meta.namespace, name).is_some()
+pub(super) fn is_taken(store: &Store, deployment: &Deployment, plan: &SyncPlan<Purpose>) -> bool {
+    let calls = plan.steps.iter().flat_map(|step| match step {
+        Step::SlowStart(calls) | Step::Concurrent(calls) => calls,
+    });
+    let mut names = calls.filter_map(|call| match &call.request {
+        Request::CreateReplicaSet(new) => Some(new.name),
+        _ => None,
+    });
+    names.any(|name| store.find_workload(ObjectKind::ReplicaSet, deployment.meta.namespace, name).is_some())
 }
 
 /// Creates the ReplicaSet of the present template with its first size applied, and notes it in the Deployment.

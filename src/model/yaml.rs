@@ -119,9 +119,11 @@ pub(crate) fn list_items<'a>(document: &Piece<'a>) -> Option<Vec<Piece<'a>>> {
 }
 
 /// What is wrong with such a list.
+#[cfg(feature = "bundles")]
 pub(crate) const CUT_LIST: &str = "the end of its list is missing: behind the items stands `kind: List`";
 
 /// Whether the end of a list of objects is missing: `kubectl get -o yaml` writes its `kind` behind the items, and every object has one.
+#[cfg(feature = "bundles")]
 pub(crate) fn is_cut_list(document: &Piece<'_>) -> bool {
     let has = |key: &str| document.text.lines().any(|line| line.trim_end().starts_with(key));
     let kind = document.text.lines().find_map(|line| line.strip_prefix("kind:"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bound_pod::BoundPod;
 use super::deadline::watch_deadline;
-use super::readiness::{Probed, ready_latency};
+use super::readiness::ready_latency;
 use super::recovery::after_boot;
 use super::stopped::lost;
 use super::timer::PodTimer;
@@ -275,8 +275,7 @@ impl Kubelets {
             WorkerState::Running(run) => {
                 let since = *run.since.get_or_insert(statuses::running_since(last).unwrap_or(ctx.now));
                 if run.ready.is_some() {
-                    let probed =
-                        Probed { known: &last.containers, since, probers_at: run.probers_at, synced_at: run.synced_at };
+                    let probed = run.probed(&last.containers, since);
                     let due = since + ready_latency(&pod, restarts, probed, ctx);
                     run.ready = Some(pod.arm(due, PodTimer::Ready, ctx));
                 }

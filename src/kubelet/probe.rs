@@ -5,7 +5,6 @@ use super::grace::{TERMINATED, code_in_time, stop};
 use super::probe_timing::{
     EVENTS_MAX, ProbeKind, fails_at, first_to_fail, next_run, period, probed_from, seconds, threshold,
 };
-use super::readiness::Probed;
 use super::restart::SeenBy;
 use super::status_manager::post;
 use super::timer::PodTimer;
@@ -27,13 +26,7 @@ fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<Sim
         return None;
     }
     let (_, probe) = first_to_fail(pod, known, ProbeKind::Readiness)?;
-    let runs = readiness::runs(
-        pod,
-        probe,
-        worker.restarts,
-        Probed { known, since, probers_at: run.probers_at, synced_at: run.synced_at },
-        ctx,
-    );
+    let runs = readiness::runs(pod, probe, worker.restarts, run.probed(known, since), ctx);
     let first = runs.first_from(probed_from(probe, since));
     Some(runs.at(first + run.early)).filter(|at| *at < up_at)
 }
@@ -127,13 +120,7 @@ fn next_failure(
         if failures >= EVENTS_MAX.max(threshold(probe)) {
             return None;
         }
-        let runs = readiness::runs(
-            pod,
-            probe,
-            restarts,
-            Probed { known, since, probers_at: run.probers_at, synced_at: run.synced_at },
-            ctx,
-        );
+        let runs = readiness::runs(pod, probe, restarts, run.probed(known, since), ctx);
         let first = runs.first_from(silent_at.max(probed_from(probe, since)));
         let timeout = seconds(probe.timeout_seconds.unwrap_or(1).max(1));
         Some((runs.at(first + failures) + timeout, ProbeKind::Readiness))

@@ -202,6 +202,13 @@ pub(super) struct Run {
     pub(super) ended_unseen: Option<Ending>,
 }
 
+impl Run {
+    /// Who probes them, if they run since that instant.
+    pub(super) fn probed<'a>(&self, known: &'a [ContainerStatus], since: SimTime) -> Probed<'a> {
+        Probed { known, since, probers_at: self.probers_at, synced_at: self.synced_at }
+    }
+}
+
 /// An end that containers have been told to come to.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Kill {
